@@ -1,0 +1,86 @@
+"""Typed configuration and plugin discovery for ExecuTorch backends.
+
+Importing this package loads no third party package: every public name is
+fetched from its module when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Arguments": "etconfig.resolve",
+    "Config": "etconfig.api",
+    "ConfigError": "etconfig.errors",
+    "Diagnostic": "etconfig.diagnostics",
+    "EtconfigError": "etconfig.errors",
+    "ExecutionError": "etconfig.errors",
+    "FactSheet": "etconfig.facts",
+    "InternalError": "etconfig.errors",
+    "LoadedProgram": "etconfig.api",
+    "Method": "etconfig.executor",
+    "Origin": "etconfig.provenance",
+    "PluginError": "etconfig.errors",
+    "ProgramError": "etconfig.errors",
+    "Verification": "etconfig.program",
+    "detect_facts": "etconfig.api",
+    "load_program": "etconfig.api",
+    "resolve": "etconfig.api",
+}
+"""Where each public name lives; a test holds it against the imports below."""
+
+if TYPE_CHECKING:
+    from etconfig.api import Config, LoadedProgram, detect_facts, load_program, resolve
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.errors import (
+        ConfigError,
+        EtconfigError,
+        ExecutionError,
+        InternalError,
+        PluginError,
+        ProgramError,
+    )
+    from etconfig.executor import Method
+    from etconfig.facts import FactSheet
+    from etconfig.program import Verification
+    from etconfig.provenance import Origin
+    from etconfig.resolve import Arguments
+
+__all__ = [
+    "Arguments",
+    "Config",
+    "ConfigError",
+    "Diagnostic",
+    "EtconfigError",
+    "ExecutionError",
+    "FactSheet",
+    "InternalError",
+    "LoadedProgram",
+    "Method",
+    "Origin",
+    "PluginError",
+    "ProgramError",
+    "Verification",
+    "__version__",
+    "detect_facts",
+    "load_program",
+    "resolve",
+]
+
+
+def __getattr__(name: str) -> object:
+    try:
+        home = _HOME[name]
+    except KeyError:
+        raise AttributeError(f"module 'etconfig' has no attribute {name!r}") from None
+    from importlib import import_module
+
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

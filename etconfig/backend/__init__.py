@@ -1,0 +1,29 @@
+"""The contract between the executor and a backend: `Backend` and the contexts it is given."""
+
+from etconfig.backend.binding import BoundBackend
+from etconfig.backend.contract import (
+    Allocator,
+    Availability,
+    Backend,
+    Capabilities,
+    ExecuteContext,
+    InitContext,
+    Processed,
+    Tracer,
+    UpdateContext,
+    Value,
+)
+
+__all__ = [
+    "Allocator",
+    "Availability",
+    "Backend",
+    "BoundBackend",
+    "Capabilities",
+    "ExecuteContext",
+    "InitContext",
+    "Processed",
+    "Tracer",
+    "UpdateContext",
+    "Value",
+]

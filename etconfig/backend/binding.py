@@ -1,0 +1,28 @@
+"""`BoundBackend`: a backend and one instance's options, as the executor receives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from etconfig.backend.contract import Backend
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundBackend:
+    """A backend, ready to serve the delegates of one method instance.
+
+    Attributes:
+        backend_id: The id by which the program delegates to it.
+        backend: The implementation.
+        options: The typed, frozen options of this instance.
+        changed: Validates a change of execute-time options: given the current options and new
+            values by option name, returns the new options. Raises OptionError, with every
+            problem, for a name, value or time that is not allowed; it changes nothing itself.
+    """
+
+    backend_id: str
+    backend: Backend[Any, Any]
+    options: Any
+    changed: Callable[[Any, Mapping[str, object]], Any]

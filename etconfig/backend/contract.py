@@ -1,0 +1,201 @@
+"""What a backend implements, and what it is given. Vendors import this as `etconfig.plugin.v1`.
+
+Contexts are the whole world a backend may use: no globals, no thread-locals. They grow
+by fields with defaults, so a backend built for an older version keeps working.
+Source: design of ExecuTorch's BackendInterface, runtime/backend/interface.h.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+OptionsT = TypeVar("OptionsT")
+HandleT = TypeVar("HandleT")
+
+Value: TypeAlias = "np.ndarray[Any, Any] | int | float | bool | str | Sequence[Any] | None"
+"""One argument of a delegate call: a tensor as a plain array in the program's dtype and
+dim order, a scalar, a string, a list of these, or None."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Availability:
+    """Whether a backend can run here, and if not, why and what to do.
+
+    Make one with `Availability.yes()` or `Availability.no(reason, fix)`.
+    """
+
+    is_available: bool
+    reason: str | None = None
+    fix: str | None = None
+
+    @classmethod
+    def yes(cls) -> Availability:
+        """The backend can run here."""
+        return cls(is_available=True)
+
+    @classmethod
+    def no(cls, reason: str, fix: str) -> Availability:
+        """The backend cannot run here: `reason` is what is missing, `fix` what to do."""
+        return cls(is_available=False, reason=reason, fix=fix)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capabilities:
+    """What a backend claims to support; conformance verifies every claim.
+
+    Attributes:
+        dtypes: Element types by numpy name, such as `float32`, that its delegates accept.
+        supports_dynamic_shapes: Inputs may be smaller than the planned bounds.
+        frees_processed: `init` copies what it needs and frees the payload.
+    """
+
+    dtypes: frozenset[str] = frozenset({"float32"})
+    supports_dynamic_shapes: bool = False
+    frees_processed: bool = False
+
+
+class Processed(Protocol):
+    """A delegate's opaque bytes from the program."""
+
+    @property
+    def data(self) -> memoryview:
+        """The payload, read-only; valid until `free` is called or the Method is closed."""
+
+    def free(self) -> None:
+        """Give the bytes back early; call it once nothing refers to `data` any more."""
+
+
+class Allocator(Protocol):
+    """Hands out zeroed, aligned memory."""
+
+    def allocate(self, size_bytes: int, alignment_bytes: int = 64) -> np.ndarray[Any, Any]:
+        """A new `uint8` array of shape (size_bytes,).
+
+        Raises:
+            MemoryError: the memory cannot be had.
+        """
+
+
+class Tracer(Protocol):
+    """Records what a delegate does. A tracer that is off is not None: it does nothing."""
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether anything is recorded; skip costly preparation when it is not."""
+
+    def span(self, name: str) -> AbstractContextManager[None]:
+        """Time the enclosed work under `name`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InitContext(Generic[OptionsT]):
+    """What `Backend.init` may use.
+
+    Attributes:
+        options: The typed, frozen options of this method instance.
+        method_name: The method that is being loaded.
+        instance_name: The named instance, or None for the default one.
+        delegate_index: Which delegate of the method this is.
+        named_data: Data that the program or a .ptd stores under a key; read-only.
+        allocator: Memory that lives as long as the Method.
+        tracer: Event tracer.
+    """
+
+    options: OptionsT
+    method_name: str
+    instance_name: str | None
+    delegate_index: int
+    named_data: Mapping[str, memoryview]
+    allocator: Allocator
+    tracer: Tracer
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateContext(Generic[OptionsT]):
+    """What `Backend.update` may use.
+
+    Attributes:
+        options: The new options; they differ from `previous` in the changed ones only.
+        previous: The options until now.
+        method_name: The method.
+        instance_name: The named instance, or None for the default one.
+    """
+
+    options: OptionsT
+    previous: OptionsT
+    method_name: str
+    instance_name: str | None
+
+
+@dataclass(kw_only=True)
+class ExecuteContext(Generic[OptionsT]):
+    """What `Backend.execute` may use. One object serves all calls of a delegate: do not keep it.
+
+    Attributes:
+        options: The options in force for this call.
+        method_name: The method.
+        instance_name: The named instance, or None for the default one.
+        temporary: Memory that is taken back after the call.
+        parallel_for: `parallel_for(count, body, max_workers)` runs `body(i)` for every i in
+            range(count) on the instance's own workers, at most `max_workers` at a time, and
+            returns when all are done. The first exception is raised, after the rest ended.
+        tracer: Event tracer.
+        resource: What the caller gave for this execute, untouched by the core.
+    """
+
+    options: OptionsT
+    method_name: str
+    instance_name: str | None
+    temporary: Allocator
+    parallel_for: Callable[[int, Callable[[int], None], int], None]
+    tracer: Tracer
+    resource: object = field(default=None)
+
+
+class Backend(abc.ABC, Generic[OptionsT, HandleT]):
+    """A backend. One object serves all methods and threads, so it keeps no state of its own:
+    what a delegate needs between calls lives in the handle that `init` returns.
+
+    A failed `init` cleans up after itself and gets no `destroy`. Every handle is destroyed
+    exactly once, also when the `init` of another delegate failed.
+    """
+
+    def availability(self) -> Availability:
+        """Whether this backend can run here. Cheap; loads no driver that cannot be unloaded."""
+        return Availability.yes()
+
+    @abc.abstractmethod
+    def init(
+        self, context: InitContext[OptionsT], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> HandleT:
+        """Prepare one delegate and return its handle. May free `processed`."""
+
+    @abc.abstractmethod
+    def execute(self, context: ExecuteContext[OptionsT], handle: HandleT, args: Sequence[Value]) -> None:
+        """Run one delegate.
+
+        Args:
+            args: Inputs, then outputs, in the order of the program. Outputs are preallocated:
+                write into them. Inputs must not be written, and nothing may be kept.
+        """
+
+    def update(self, context: UpdateContext[OptionsT], handle: HandleT, changed: frozenset[str]) -> None:
+        """Take on changed execute-time options between two executes.
+
+        The core has validated them. An exception leaves the old options in force. The default
+        does nothing: a backend that reads `ExecuteContext.options` on each call needs no more.
+        """
+
+    def effective_options(self, handle: HandleT) -> Mapping[str, object]:
+        """The values that this delegate really uses, by option name; may be a part of them."""
+        return {}
+
+    def destroy(self, handle: HandleT) -> None:
+        """Release what `init` acquired. Called exactly once for each handle, never concurrently."""

@@ -1,0 +1,53 @@
+"""Guess what was meant: the nearest known name by edit distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_MAX_NAME_LENGTH = 200
+
+
+def edit_distance(a: str, b: str, limit: int) -> int:
+    """Damerau-Levenshtein distance (adjacent swaps count one), or `limit + 1` if it exceeds `limit`."""
+    if abs(len(a) - len(b)) > limit:
+        return limit + 1
+    before_previous: list[int] = []
+    previous = list(range(len(b) + 1))
+    for i, char_a in enumerate(a, 1):
+        current = [i]
+        for j, char_b in enumerate(b, 1):
+            cost = min(
+                previous[j] + 1,
+                current[j - 1] + 1,
+                previous[j - 1] + (char_a != char_b),
+            )
+            if i > 1 and j > 1 and char_a == b[j - 2] and a[i - 2] == char_b:
+                cost = min(cost, before_previous[j - 2] + 1)
+            current.append(cost)
+        if min(current) > limit:
+            return limit + 1
+        before_previous, previous = previous, current
+    return previous[-1]
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name nearest to `name`, or None when none is near enough to be a likely typo.
+
+    Case does not count. A third of the name's length may differ, at least one character.
+    Ties go to the alphabetically first.
+    """
+    if len(name) > _MAX_NAME_LENGTH:
+        return None
+    limit = max(1, len(name) // 3)
+    folded = name.casefold()
+    scored = [
+        (edit_distance(folded, candidate.casefold(), limit), candidate) for candidate in sorted(set(known))
+    ]
+    distance, best = min(scored, default=(limit + 1, ""))
+    return best if distance <= limit else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """`did you mean 'num_threads'?`, or None when nothing is near."""
+    guess = nearest(name, known)
+    return None if guess is None else f"did you mean {guess!r}?"

@@ -1,0 +1,368 @@
+"""Every exception that etconfig raises on purpose.
+
+Who must act decides the branch:
+
+    EtconfigError
+    ├── ConfigError              the user's configuration; holds every problem found
+    │   ├── DocumentError          a TOML document cannot be read
+    │   ├── ProfileError           a profile is unknown, ambiguous or malformed
+    │   ├── FactError              a fact sheet or a hand-set fact is wrong
+    │   └── OptionError            an option is unknown, invalid, missing or not settable now
+    ├── PluginError              the author of a plugin
+    │   ├── PluginLoadError        a plugin that was asked for failed
+    │   ├── UnknownPluginError     no installed plugin declares this name
+    │   └── DuplicatePluginError   two distributions claim one name
+    ├── ProgramError             the .pte or .ptd file
+    │   ├── NotAProgramError       it is something else
+    │   ├── TruncatedProgramError  it ends too early
+    │   ├── MalformedProgramError  its contents contradict themselves
+    │   └── UnsupportedProgramError  it is valid, but uses what this version cannot read
+    ├── ExecutionError           this run
+    │   ├── MethodNotFoundError    the program has no such method
+    │   ├── MissingOperatorError   no kernel for operators of the method
+    │   ├── BackendUnavailableError  the backend cannot run here
+    │   ├── InvalidInputError      an input has the wrong count, dtype, rank or size
+    │   ├── KernelArgumentError    a kernel refuses its arguments
+    │   ├── DelegateError          a backend's init, execute, update or destroy failed
+    │   ├── MethodInUseError       a second thread entered the same Method
+    │   ├── MethodClosedError      the Method was closed
+    │   └── InstructionLimitError  the method ran more instructions than its budget
+    └── InternalError            us: please report it
+
+Facts are attributes, the text is derived from them, and every exception pickles.
+Docstrings name ExecuTorch's matching `Error` code where there is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from etconfig.diagnostics.model import Diagnostic
+
+
+def _rebuild(cls: type[EtconfigError], state: dict[str, object]) -> EtconfigError:
+    return cls(**state)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class EtconfigError(Exception):
+    """Root of all errors that etconfig raises on purpose.
+
+    Attributes:
+        help: What to do about it, if more can be said than the message does.
+    """
+
+    help: str | None = None
+
+    @property
+    def message(self) -> str:
+        """One sentence: the thing, what was expected. Derived from the attributes."""
+        return type(self).__name__
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.help}" if self.help else self.message
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _rebuild, (type(self), state)
+
+
+# --- the user's configuration ------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConfigError(EtconfigError):
+    """The configuration has problems; `diagnostics` holds all of them, never only the first."""
+
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def message(self) -> str:
+        errors = [d for d in self.diagnostics if d.is_error] or list(self.diagnostics)
+        if not errors:
+            return "the configuration is invalid"
+        more = len(errors) - 1
+        first = str(errors[0])
+        if errors[0].help:
+            first += f" ({errors[0].help})"
+        return first if more == 0 else f"{first} (and {more} more)"
+
+
+class DocumentError(ConfigError):
+    """A TOML document cannot be read: syntax, encoding, size, depth, or no such file."""
+
+
+class ProfileError(ConfigError):
+    """A profile is unknown, ambiguous, malformed, or extends itself."""
+
+
+class FactError(ConfigError):
+    """A fact sheet or a hand-set fact is malformed, of the wrong type, or unknown."""
+
+
+class OptionError(ConfigError):
+    """An option is unknown, invalid, missing, or cannot be set at this time."""
+
+
+# --- the author of a plugin --------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PluginError(EtconfigError):
+    """A plugin is at fault.
+
+    Attributes:
+        group: Entry-point group, such as `etconfig.backends`.
+        name: Entry-point name, such as a backend id.
+    """
+
+    group: str
+    name: str
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PluginLoadError(PluginError):
+    """A plugin that was asked for failed to import, register or answer."""
+
+    distribution: str
+    version: str
+    cause: str
+
+    @property
+    def message(self) -> str:
+        return (
+            f"plugin {self.name!r} ({self.group}) of {self.distribution} {self.version} failed: {self.cause}"
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UnknownPluginError(PluginError):
+    """No installed plugin declares this name. ExecuTorch: NotFound (0x20)."""
+
+    known: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        known = ", ".join(self.known) if self.known else "none"
+        return f"no installed plugin declares {self.name!r} in {self.group} (installed: {known})"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DuplicatePluginError(PluginError):
+    """Two or more distributions claim one name."""
+
+    distributions: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        return f"{self.name!r} in {self.group} is claimed by {' and '.join(self.distributions)}"
+
+
+# --- the file ----------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ProgramError(EtconfigError):
+    """A .pte or .ptd file cannot be used. ExecuTorch: InvalidProgram (0x23).
+
+    Attributes:
+        code: Kebab-case name of the problem, one of `etconfig.program.PROGRAM_ERROR_CODES`.
+        region: The part of the file, such as `execution_plan[0].values[12]`.
+        offset: Byte offset into the file where the problem lies, if there is one.
+        path: The file, if it has a name.
+    """
+
+    code: str
+    region: str
+    offset: int | None = None
+    path: str | None = None
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, without the place."""
+        return self.code
+
+    @property
+    def message(self) -> str:
+        place = "" if self.path is None else f"{self.path}: "
+        at = "" if self.offset is None else f" at byte {self.offset}"
+        return f"{place}{self.region}{at}: {self.problem} [{self.code}]"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NotAProgramError(ProgramError):
+    """The file is not an ExecuTorch program."""
+
+    found: str
+    expected: str
+
+    @property
+    def problem(self) -> str:
+        return f"expected {self.expected}, found {self.found}"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TruncatedProgramError(ProgramError):
+    """The file ends before what it claims to hold."""
+
+    needed_bytes: int
+    available_bytes: int
+
+    @property
+    def problem(self) -> str:
+        return f"needs {self.needed_bytes} bytes, but only {self.available_bytes} are there"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MalformedProgramError(ProgramError):
+    """The file's contents contradict themselves or the format."""
+
+    detail: str
+
+    @property
+    def problem(self) -> str:
+        return self.detail
+
+
+class UnsupportedProgramError(MalformedProgramError):
+    """The file is valid, but uses what this version cannot read or run. ExecuTorch: NotSupported (0x10)."""
+
+
+# --- this run ----------------------------------------------------------------------------
+
+
+class ExecutionError(EtconfigError):
+    """Loading or running a method failed."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MethodNotFoundError(ExecutionError):
+    """The program has no such method. ExecuTorch: InvalidArgument (0x12)."""
+
+    method: str
+    known: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        return f"the program has no method {self.method!r}; it has {', '.join(map(repr, self.known))}"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MissingOperatorError(ExecutionError):
+    """No kernel implements some operators of the method. ExecuTorch: OperatorMissing (0x14)."""
+
+    method: str
+    operators: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        return (
+            f"method {self.method!r} needs {len(self.operators)} operator(s) that no installed kernel "
+            f"implements: {', '.join(self.operators)}"
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BackendUnavailableError(ExecutionError):
+    """The program delegates to a backend that cannot run here. ExecuTorch: NotFound (0x20)."""
+
+    backend: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        return f"backend {self.backend!r} cannot run here: {self.reason}"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class InvalidInputError(ExecutionError):
+    """An input does not fit the method. ExecuTorch: InvalidArgument (0x12)."""
+
+    method: str
+    input: str
+    expected: str
+    given: str
+
+    @property
+    def message(self) -> str:
+        return f"method {self.method!r}, {self.input}: expected {self.expected}, given {self.given}"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelArgumentError(ExecutionError):
+    """A kernel refuses its arguments. ExecuTorch: InvalidArgument (0x12)."""
+
+    operator: str
+    detail: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.operator}: {self.detail}"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DelegateError(ExecutionError):
+    """A backend failed at its work. ExecuTorch: the code the backend returned."""
+
+    backend: str
+    method: str
+    phase: str
+    cause: str
+
+    @property
+    def message(self) -> str:
+        return f"backend {self.backend!r} failed in {self.phase} of method {self.method!r}: {self.cause}"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MethodInUseError(ExecutionError):
+    """Another thread is inside this Method. ExecuTorch: InvalidState (0x02)."""
+
+    method: str
+
+    @property
+    def message(self) -> str:
+        return (
+            f"method {self.method!r} is already executing in another thread; "
+            "load one Method per thread (they share the program's constants)"
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MethodClosedError(ExecutionError):
+    """The Method was closed. ExecuTorch: InvalidState (0x02)."""
+
+    method: str
+
+    @property
+    def message(self) -> str:
+        return f"method {self.method!r} is closed; load it again with program.load_method({self.method!r})"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class InstructionLimitError(ExecutionError):
+    """The method ran more instructions than its budget. ExecuTorch: InvalidProgram (0x23)."""
+
+    method: str
+    limit: int
+
+    @property
+    def message(self) -> str:
+        return f"method {self.method!r} ran {self.limit} instructions without coming to an end"
+
+
+# --- us ----------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class InternalError(EtconfigError):
+    """A bug in etconfig. ExecuTorch: Internal (0x01)."""
+
+    detail: str
+
+    @property
+    def message(self) -> str:
+        return f"internal error: {self.detail}; please report it"

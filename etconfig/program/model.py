@@ -1,0 +1,212 @@
+"""A program as serialized: frozen records with the names of ExecuTorch's schema/program.fbs.
+
+Tuples, not dataclasses: a large program holds tens of thousands of them, and a tuple is
+the cheapest record to make. Every index in a record was verified against its table.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple, TypeAlias
+
+from etconfig.values import ScalarType
+
+
+class TensorShapeDynamism(enum.IntEnum):
+    """How a tensor's shape may vary. Source: program.fbs."""
+
+    STATIC = 0
+    DYNAMIC_BOUND = 1
+    """`sizes` are upper bounds; memory is planned for them."""
+    DYNAMIC_UNBOUND = 2
+    """`sizes` mean nothing; the runtime allocates."""
+
+
+class AllocationDetails(NamedTuple):
+    """Where the memory plan places a tensor: `non_const_buffer_sizes[memory_id]`, at a byte offset."""
+
+    memory_id: int
+    memory_offset: int
+
+
+class Int(NamedTuple):
+    """A mutable integer register."""
+
+    int_val: int
+
+
+class Bool(NamedTuple):
+    """A boolean."""
+
+    bool_val: bool
+
+
+class Double(NamedTuple):
+    """A floating-point scalar."""
+
+    double_val: float
+
+
+class String(NamedTuple):
+    """A string."""
+
+    string_val: str
+
+
+class IntList(NamedTuple):
+    """Integers, by the indices of their Int values (symbolic ones change while running)."""
+
+    items: tuple[int, ...]
+
+
+class DoubleList(NamedTuple):
+    """Floating-point numbers, stored directly."""
+
+    items: tuple[float, ...]
+
+
+class BoolList(NamedTuple):
+    """Booleans, stored directly."""
+
+    items: tuple[bool, ...]
+
+
+class TensorList(NamedTuple):
+    """Tensors, by their value indices."""
+
+    items: tuple[int, ...]
+
+
+class OptionalTensorList(NamedTuple):
+    """Tensors or nothing, by their value indices; -1 is None."""
+
+    items: tuple[int, ...]
+
+
+class Tensor(NamedTuple):
+    """A tensor's metadata.
+
+    `data_buffer_idx > 0` without `allocation_info` is a constant; with it, a mutable tensor
+    with an initial state. `allocation_info` alone is planned memory; neither means that the
+    memory comes with the call. `external` tensors are found by `fully_qualified_name`.
+    """
+
+    scalar_type: ScalarType
+    sizes: tuple[int, ...]
+    dim_order: tuple[int, ...]
+    data_buffer_idx: int
+    allocation_info: AllocationDetails | None
+    shape_dynamism: TensorShapeDynamism
+    mutable_data_segments_idx: int = 0
+    fully_qualified_name: str | None = None
+    external: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the data are read-only and come with the program or a .ptd."""
+        return self.allocation_info is None and (self.data_buffer_idx > 0 or self.external)
+
+
+EValue: TypeAlias = (
+    "Int | Bool | Double | String | IntList | DoubleList | BoolList | Tensor | TensorList"
+    " | OptionalTensorList | None"
+)
+"""One entry of a plan's `values`; None is the schema's Null."""
+
+
+class Operator(NamedTuple):
+    """An operator's name and overload; `full_name` is what kernels are registered under."""
+
+    name: str
+    overload: str
+
+    @property
+    def full_name(self) -> str:
+        """Such as `aten::add.out`, or `aten::copy_` when the overload is empty."""
+        return f"{self.name}.{self.overload}" if self.overload else self.name
+
+
+class KernelCall(NamedTuple):
+    """Run `operators[op_index]` on `values[i]` for i in `args`: inputs, then outputs."""
+
+    op_index: int
+    args: tuple[int, ...]
+
+
+class DelegateCall(NamedTuple):
+    """Run `delegates[delegate_index]` on `values[i]` for i in `args`: inputs, then outputs."""
+
+    delegate_index: int
+    args: tuple[int, ...]
+
+
+class MoveCall(NamedTuple):
+    """Rebind `values[move_to]` to what `values[move_from]` is: an alias, no copy."""
+
+    move_from: int
+    move_to: int
+
+
+class JumpFalseCall(NamedTuple):
+    """Go to `destination_instruction` if `values[cond_value_index]` is false."""
+
+    cond_value_index: int
+    destination_instruction: int
+
+
+class FreeCall(NamedTuple):
+    """Release the memory of the unbounded tensor `values[value_index]`."""
+
+    value_index: int
+
+
+Instruction: TypeAlias = "KernelCall | DelegateCall | MoveCall | JumpFalseCall | FreeCall"
+"""One step of a chain."""
+
+
+class Chain(NamedTuple):
+    """Instructions that run in order."""
+
+    instructions: tuple[Instruction, ...]
+
+
+class DataLocation(enum.IntEnum):
+    """Where a delegate's payload lies. Source: program.fbs."""
+
+    INLINE = 0
+    SEGMENT = 1
+
+
+class BackendDelegateDataReference(NamedTuple):
+    """Which payload: an index into the inline data or into the segments."""
+
+    location: DataLocation
+    index: int
+
+
+class CompileSpec(NamedTuple):
+    """One key and bytes that were fixed ahead of time."""
+
+    key: str
+    value: bytes
+
+
+class BackendDelegate(NamedTuple):
+    """One use of a backend inside a method."""
+
+    id: str
+    processed: BackendDelegateDataReference
+    compile_specs: tuple[CompileSpec, ...]
+
+
+class ExecutionPlan(NamedTuple):
+    """One method. `inputs` and `outputs` are indices into `values`."""
+
+    name: str
+    values: tuple[EValue, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    chains: tuple[Chain, ...]
+    operators: tuple[Operator, ...]
+    delegates: tuple[BackendDelegate, ...]
+    non_const_buffer_sizes: tuple[int, ...]

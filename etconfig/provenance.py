@@ -1,0 +1,71 @@
+"""Where a value came from: `Origin`, and `Sourced`, a value that remembers it."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class OriginKind(enum.Enum):
+    """The kind of source, in precedence order: a later member beats an earlier one."""
+
+    DEFAULT = "default"
+    """The default in a backend's schema, a fact that the schema names included."""
+    RECOMMENDATION = "recommendation"
+    """A vendor's advice for these facts."""
+    PROFILE = "profile"
+    """A profile, or one that it extends."""
+    PROJECT = "project"
+    """`etconfig.toml`, or `[tool.etconfig]` in pyproject.toml."""
+    ENVIRONMENT = "environment"
+    """`ETCONFIG_SET`."""
+    OVERRIDE = "override"
+    """`--set`, or the `overrides` argument of the API."""
+    DETECTED = "detected"
+    """Measured on the device (facts only)."""
+    SHEET = "sheet"
+    """Read from a saved fact sheet (facts only)."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where one value came from.
+
+    Attributes:
+        kind: The kind of source.
+        source: The name of the source: a file path, a profile's name, a variable,
+            a detector, a backend's options class.
+        line: 1-based line in `source`, if it is a text file.
+        column: 1-based column in `source`, counted in characters.
+        detail: What else decided: the condition that held, the expression, the fact.
+    """
+
+    kind: OriginKind
+    source: str
+    line: int | None = None
+    column: int | None = None
+    detail: str | None = None
+
+    @property
+    def place(self) -> str:
+        """`source`, with `:line:column` when known; editors make it a link."""
+        if self.line is None:
+            return self.source
+        if self.column is None:
+            return f"{self.source}:{self.line}"
+        return f"{self.source}:{self.line}:{self.column}"
+
+    def __str__(self) -> str:
+        text = f"{self.kind.value} {self.place}"
+        return f"{text} ({self.detail})" if self.detail else text
+
+
+@dataclass(frozen=True)
+class Sourced(Generic[T_co]):
+    """A value and its origin. Two are equal when their values are: origin does not count."""
+
+    value: T_co
+    origin: Origin = field(compare=False)
