@@ -36,11 +36,12 @@ Docstrings name ExecuTorch's matching `Error` code where there is one.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from etconfig.diagnostics.model import Diagnostic
 
 
-def _rebuild(cls: type[EtconfigError], state: dict[str, object]) -> EtconfigError:
+def _rebuild(cls: type[EtconfigError], state: dict[str, Any]) -> EtconfigError:
     return cls(**state)
 
 
@@ -133,9 +134,8 @@ class PluginLoadError(PluginError):
 
     @property
     def message(self) -> str:
-        return (
-            f"plugin {self.name!r} ({self.group}) of {self.distribution} {self.version} failed: {self.cause}"
-        )
+        source = f"{self.distribution} {self.version}"
+        return f"plugin {self.name!r} ({self.group}) of {source} failed: {self.cause}"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -7,6 +7,7 @@ the cheapest record to make. Every index in a record was verified against its ta
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from etconfig.values import ScalarType
@@ -177,8 +178,12 @@ class DataLocation(enum.IntEnum):
     SEGMENT = 1
 
 
-class BackendDelegateDataReference(NamedTuple):
-    """Which payload: an index into the inline data or into the segments."""
+@dataclass(frozen=True)
+class BackendDelegateDataReference:
+    """Which payload: an index into the inline data or into the segments.
+
+    No tuple, since a field named `index` would hide `tuple.index`.
+    """
 
     location: DataLocation
     index: int

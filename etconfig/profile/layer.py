@@ -1,0 +1,76 @@
+"""`Layer`: one source of settings, flattened to assignments in the order in which they merge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from etconfig.diagnostics import Span
+from etconfig.option_path import OptionPath
+from etconfig.provenance import Origin, OriginKind, Sourced
+
+if TYPE_CHECKING:
+    from etconfig.profile.expression import Expression
+
+
+class Unset:
+    """The type of `UNSET`."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset()
+"""`{ unset = true }`: forget what lower layers said; the schema's default holds again."""
+
+RawValue: TypeAlias = "bool | int | float | str | list[RawValue] | dict[str, RawValue]"
+"""A value as TOML gives it, before the option's schema has seen it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """One option set by one line of one source.
+
+    Attributes:
+        path: The option; `path.method` may be a glob, `path.instance` is a literal name.
+        value: What it is set to: a raw value, an expression over facts, or `UNSET`.
+        origin: Where, for provenance.
+        span: Where, for diagnostics; underlines the value (or the key if `UNSET`).
+        condition: The `[[when]]` condition it depends on, or None.
+    """
+
+    path: OptionPath
+    value: RawValue | Expression | Unset
+    origin: Origin
+    span: Span
+    condition: Expression | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceDeclaration:
+    """A named instance of a method: `[instances.camera0]` with `method = "forward"`."""
+
+    name: str
+    method: str
+    origin: Origin
+    span: Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """One source of settings.
+
+    Attributes:
+        kind: What kind of source.
+        name: The source's name: a profile's name, a file, `ETCONFIG_SET`, `--set`.
+        assignments: In merge order: a later one wins over an earlier one on the same option.
+        instances: The named instances that this source declares.
+        facts: Hand-set facts, by name.
+    """
+
+    kind: OriginKind
+    name: str
+    assignments: tuple[Assignment, ...] = ()
+    instances: tuple[InstanceDeclaration, ...] = ()
+    facts: Mapping[str, Sourced[object]] = field(default_factory=dict)
