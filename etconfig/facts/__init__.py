@@ -1,0 +1,80 @@
+"""What is known about a device: the registry of facts, fact sheets, and detectors that fill them.
+
+Importing this package loads none of its modules: who checks conditions against the registry
+pays neither for the detectors nor for JSON.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+_HOME = {
+    "BUILTIN_DETECTORS": "detectors",
+    "BUILTIN_FACTS": "builtin",
+    "Detector": "detector",
+    "Fact": "fact",
+    "FactInfo": "registry",
+    "FactRegistry": "registry",
+    "FactSheet": "sheet",
+    "FactType": "registry",
+    "FactValue": "registry",
+    "FunctionDetector": "detector",
+    "Host": "system",
+    "Reading": "detector",
+    "System": "system",
+    "Volatility": "registry",
+    "detect": "detection",
+    "facts_markdown": "markdown",
+    "load_fact_sheet": "sheet",
+    "parse_fact_assignment": "assignment",
+    "parse_fact_assignments": "assignment",
+}
+"""Which module each public name lives in."""
+
+if TYPE_CHECKING:
+    from etconfig.facts.assignment import parse_fact_assignment, parse_fact_assignments
+    from etconfig.facts.builtin import BUILTIN_FACTS
+    from etconfig.facts.detection import detect
+    from etconfig.facts.detector import Detector, FunctionDetector, Reading
+    from etconfig.facts.detectors import BUILTIN_DETECTORS
+    from etconfig.facts.fact import Fact
+    from etconfig.facts.markdown import facts_markdown
+    from etconfig.facts.registry import FactInfo, FactRegistry, FactType, FactValue, Volatility
+    from etconfig.facts.sheet import FactSheet, load_fact_sheet
+    from etconfig.facts.system import Host, System
+
+__all__ = [
+    "BUILTIN_DETECTORS",
+    "BUILTIN_FACTS",
+    "Detector",
+    "Fact",
+    "FactInfo",
+    "FactRegistry",
+    "FactSheet",
+    "FactType",
+    "FactValue",
+    "FunctionDetector",
+    "Host",
+    "Reading",
+    "System",
+    "Volatility",
+    "detect",
+    "facts_markdown",
+    "load_fact_sheet",
+    "parse_fact_assignment",
+    "parse_fact_assignments",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,93 @@
+"""`--fact NAME=VALUE`: facts set by hand on the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import FactError
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.problems import invalid_value, unknown_fact
+from etconfig.facts.registry import FactRegistry, FactType, FactValue
+from etconfig.provenance import Origin, OriginKind, Sourced
+
+_SOURCE = "--fact"
+_INT = re.compile(r"[+-]?[0-9]{1,19}")
+_FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def parse_fact_assignment(
+    text: str, registry: FactRegistry = BUILTIN_FACTS
+) -> tuple[str, Sourced[FactValue]]:
+    """Parse `NAME=VALUE`; the fact's type says how to read the value.
+
+    A bool is `true` or `false`, a string is taken as it stands, a string list is
+    separated by commas.
+
+    Raises:
+        FactError: there is no `=`, the fact is unknown, or the value is not of its type.
+    """
+    name, equals, value_text = text.partition("=")
+    name = name.strip()
+    if not equals:
+        raise FactError(diagnostics=(_no_value(text),))
+    info = registry.get(name)
+    if info is None:
+        raise FactError(diagnostics=(unknown_fact(name, registry, _span(text, name)),))
+    value = _read(info.type, value_text.strip())
+    try:
+        checked = info.check(value)
+    except ValueError as error:
+        span = _span(text, value_text.strip(), after=text.index("=") + 1)
+        raise FactError(diagnostics=(invalid_value(name, info, value, error, span),)) from error
+    return name, Sourced(checked, Origin(OriginKind.OVERRIDE, _SOURCE))
+
+
+def parse_fact_assignments(
+    texts: Iterable[str], registry: FactRegistry = BUILTIN_FACTS
+) -> dict[str, Sourced[FactValue]]:
+    """Parse several `NAME=VALUE`; the last one wins where two name one fact.
+
+    Raises:
+        FactError: with the problems of all of them.
+    """
+    facts: dict[str, Sourced[FactValue]] = {}
+    problems: list[Diagnostic] = []
+    for text in texts:
+        try:
+            name, value = parse_fact_assignment(text, registry)
+        except FactError as error:
+            problems.extend(error.diagnostics)
+        else:
+            facts[name] = value
+    if problems:
+        raise FactError(diagnostics=tuple(problems))
+    return facts
+
+
+def _no_value(text: str) -> Diagnostic:
+    return Diagnostic(
+        code="invalid-fact-assignment",
+        message=f"{text!r} sets no fact; expected NAME=VALUE",
+        spans=(_span(text, text),),
+        help="write, for example, --fact power.source=battery",
+    )
+
+
+def _span(text: str, part: str, after: int = 0) -> Span:
+    start = text.index(part, after)
+    return Span(file=_SOURCE, column=start + 1, length=max(len(part), 1), text=text)
+
+
+def _read(fact_type: FactType, text: str) -> object:
+    """The value that `text` spells; `text` itself when it spells none, for `check` to refuse."""
+    if fact_type is FactType.BOOL:
+        return {"true": True, "false": False}.get(text, text)
+    if fact_type is FactType.INT and _INT.fullmatch(text):
+        return int(text)
+    if fact_type is FactType.FLOAT and _FLOAT.fullmatch(text):
+        return float(text)
+    if fact_type is FactType.STRING_LIST:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    return text

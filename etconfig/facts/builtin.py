@@ -1,0 +1,121 @@
+"""The facts that etconfig itself knows."""
+
+from __future__ import annotations
+
+from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
+
+
+def _string(name: str, volatility: Volatility, doc: str, choices: tuple[str, ...] = ()) -> FactInfo:
+    return FactInfo(name=name, type=FactType.STRING, volatility=volatility, doc=doc, choices=choices)
+
+
+def _count(name: str, volatility: Volatility, doc: str, unit: str | None, minimum: int = 0) -> FactInfo:
+    return FactInfo(name=name, type=FactType.INT, volatility=volatility, doc=doc, unit=unit, minimum=minimum)
+
+
+_OS = (
+    _string(
+        "os.name", Volatility.STATIC, "The operating system, in lower case: `linux`, `macos`, `windows`."
+    ),
+    _string("os.version", Volatility.BOOT, "The version of the operating system or distribution: `12`."),
+    _string("os.kernel", Volatility.BOOT, "The release of the kernel: `6.6.31+rpt-rpi-2712`."),
+    _string("os.distribution", Volatility.BOOT, "The distribution's id, from os-release: `debian`."),
+)
+
+_CPU = (
+    _string("cpu.arch", Volatility.STATIC, "The architecture: `x86_64`, `arm64`, `x86`, `arm`, `riscv64`."),
+    _string("cpu.model", Volatility.STATIC, "The model; where cores differ, that of a performance core."),
+    _string("cpu.vendor", Volatility.STATIC, "The designer of the core: `Intel`, `AMD`, `Arm`, `Qualcomm`."),
+    FactInfo(
+        name="cpu.features",
+        type=FactType.STRING_LIST,
+        volatility=Volatility.STATIC,
+        doc="Instruction set extensions that all cores have, as Linux names them: `avx2`, `asimddp`.",
+    ),
+    _count("cpu.logical_cores", Volatility.BOOT, "Hardware threads that are online.", "cores", 1),
+    _count(
+        "cpu.physical_cores", Volatility.BOOT, "Cores; hardware threads of one core count once.", "cores", 1
+    ),
+    _count(
+        "cpu.performance_cores",
+        Volatility.BOOT,
+        "Physical cores without the slow ones of a hybrid processor; all of them when they are alike.",
+        "cores",
+        1,
+    ),
+    _count(
+        "cpu.available_cores",
+        Volatility.LIVE,
+        "Hardware threads that this process can keep busy: its affinity and cpuset, and no more than "
+        "its cgroup quota, which is rounded down, but to at least 1.",
+        "cores",
+        1,
+    ),
+    FactInfo(
+        name="cpu.quota_cores",
+        type=FactType.FLOAT,
+        unit="cores",
+        volatility=Volatility.LIVE,
+        doc="CPU time per time that the cgroup quota allows, unrounded; unknown when there is no quota.",
+        minimum=0,
+    ),
+    _count("cpu.cache.l2", Volatility.STATIC, "The level 2 cache that a performance core uses.", "bytes"),
+    _count("cpu.cache.l3", Volatility.STATIC, "The level 3 cache that a performance core uses.", "bytes"),
+)
+
+_MEMORY = (
+    _count("memory.total", Volatility.BOOT, "Memory of the device that the kernel manages.", "bytes"),
+    _count(
+        "memory.available",
+        Volatility.LIVE,
+        "Memory that can be had without swapping, within the cgroup limit.",
+        "bytes",
+    ),
+    _count(
+        "memory.cgroup_limit",
+        Volatility.LIVE,
+        "The smallest memory limit of the process's cgroup and its ancestors; unknown when there is none.",
+        "bytes",
+    ),
+)
+
+_DEVICE = (
+    _string("device.vendor", Volatility.STATIC, "The maker of the device, as its firmware says."),
+    _string("device.model", Volatility.STATIC, "The model of the device: `Raspberry Pi 5 Model B Rev 1.0`."),
+    _string("soc.model", Volatility.STATIC, "The system on a chip, as its device tree says: `bcm2712`."),
+    _string(
+        "power.source",
+        Volatility.LIVE,
+        "What feeds the device now; `mains` also when the kernel knows of no battery.",
+        ("mains", "battery"),
+    ),
+    FactInfo(
+        name="power.battery_level",
+        type=FactType.FLOAT,
+        unit="fraction",
+        volatility=Volatility.LIVE,
+        doc="Charge of the battery, from 0 to 1; the mean when there are several.",
+        minimum=0,
+        maximum=1,
+    ),
+    _string(
+        "thermal.state",
+        Volatility.LIVE,
+        "How far heat limits the device.",
+        ("nominal", "fair", "serious", "critical"),
+    ),
+    _count("gpu.count", Volatility.BOOT, "Graphics processors.", None),
+    _string("gpu.<n>.name", Volatility.BOOT, "The name of one graphics processor."),
+    _count("npu.count", Volatility.BOOT, "Neural processors.", None),
+)
+
+_RUNTIME = (
+    _string("runtime.python", Volatility.BOOT, "The version of the Python that runs etconfig."),
+    _string("runtime.etconfig", Volatility.BOOT, "The installed version of etconfig."),
+    _string("runtime.executorch", Volatility.BOOT, "The installed version of executorch."),
+    _string("runtime.torch", Volatility.BOOT, "The installed version of torch."),
+    _string("runtime.numpy", Volatility.BOOT, "The installed version of numpy."),
+)
+
+BUILTIN_FACTS = FactRegistry(_OS + _CPU + _MEMORY + _DEVICE + _RUNTIME)
+"""Every fact that etconfig itself knows; plugins add theirs with `extended`."""

@@ -1,0 +1,156 @@
+"""`detect`: run detectors within bounds of time and put their readings on a fact sheet."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.detector import Detector, Reading
+from etconfig.facts.detectors import BUILTIN_DETECTORS
+from etconfig.facts.fact import Fact, unknown_facts
+from etconfig.facts.registry import FactRegistry
+from etconfig.facts.sheet import FactSheet
+from etconfig.facts.system import DEVICE_ROOT, Host, System
+from etconfig.provenance import Origin, OriginKind
+
+DETECTOR_LIMIT_S = 2.0
+"""How long one detector may take, in seconds."""
+
+
+@dataclass
+class _Run:
+    """One detector at work, and the facts that it gave so far."""
+
+    detector: Detector
+    facts: list[Fact] = field(default_factory=list)
+    failure: str | None = None
+
+
+def detect(
+    root: Path = DEVICE_ROOT,
+    *,
+    registry: FactRegistry = BUILTIN_FACTS,
+    detectors: Sequence[Detector] = BUILTIN_DETECTORS,
+    host: Host | None = None,
+    limit_s: float = DETECTOR_LIMIT_S,
+) -> FactSheet:
+    """Detect the facts of this device, or of the one that a tree of files was captured on.
+
+    Where two detectors know a fact, the one that comes first wins.
+
+    Args:
+        root: The root of the file tree; `/` is this device.
+        registry: The facts that the sheet holds.
+        detectors: Who looks for them.
+        host: What is not told by files. Without it, `Host.current()` on this device, and
+            `Host.captured(root)` for a tree, so that the two are never mixed.
+        limit_s: How long one detector may take, in seconds.
+
+    Raises:
+        ValueError: a detector provides a fact that is not in the registry, or the tree's
+            `machine.json` is malformed. Detectors themselves never raise.
+    """
+    for detector in detectors:
+        _check_provides(detector, registry)
+    if host is None:
+        host = Host.current() if root == DEVICE_ROOT else Host.captured(root)
+    facts = unknown_facts(registry, "no detector looks for it", Origin(OriginKind.DETECTED, "nothing"))
+    found: dict[str, Fact] = {}
+    for run in _run_all(detectors, System(root, host), registry, limit_s):
+        for fact in (*run.facts, *_missing_facts(run, registry)):
+            if fact.name not in found or (fact.is_known and not found[fact.name].is_known):
+                found[fact.name] = fact
+    return FactSheet(facts | found, registry)
+
+
+def _check_provides(detector: Detector, registry: FactRegistry) -> None:
+    strange = [name for name in detector.provides if name not in registry.names]
+    if strange:
+        raise ValueError(
+            f"detector {detector.name!r} provides facts that are not registered: {', '.join(strange)}"
+        )
+
+
+def _run_all(
+    detectors: Sequence[Detector], system: System, registry: FactRegistry, limit_s: float
+) -> Iterator[_Run]:
+    """Run the detectors in order, all in one thread, until one of them overruns its time.
+
+    Python cannot kill a thread. One that hangs is left behind as a daemon, which does not
+    keep the interpreter from ending (only a system call that the kernel itself cannot
+    interrupt does), and the other detectors go on in a new thread.
+    """
+    remaining = list(detectors)
+    while remaining:
+        runs = [_Run(detector) for detector in remaining]
+        done: queue.SimpleQueue[_Run] = queue.SimpleQueue()
+        abandoned = threading.Event()
+        worker = threading.Thread(
+            target=_work, args=(runs, system, registry, done, abandoned), name="etconfig-facts", daemon=True
+        )
+        worker.start()
+        for run in runs:
+            remaining.pop(0)
+            try:
+                yield done.get(timeout=limit_s)
+            except queue.Empty:
+                abandoned.set()
+                yield _Run(run.detector, run.facts.copy(), f"did not finish within {limit_s:g} s")
+                break
+
+
+def _work(
+    runs: Sequence[_Run],
+    system: System,
+    registry: FactRegistry,
+    done: queue.SimpleQueue[_Run],
+    abandoned: threading.Event,
+) -> None:
+    for run in runs:
+        if abandoned.is_set():
+            return
+        try:
+            for reading in run.detector.detect(system):
+                if abandoned.is_set():
+                    return
+                run.facts.append(_fact(reading, run.detector, registry))
+        except BaseException as error:  # a plugin that calls sys.exit() must not take the others along
+            run.failure = f"failed: {type(error).__name__}: {error}"
+        done.put(run)
+
+
+def _fact(reading: object, detector: Detector, registry: FactRegistry) -> Fact:
+    """The fact that a reading tells, which a plugin may have got wrong.
+
+    Raises:
+        TypeError: it is no reading.
+        ValueError: it is of a fact that the detector does not provide, or of another type.
+    """
+    if not isinstance(reading, Reading):
+        raise TypeError(f"expected a Reading, found {type(reading).__name__}")
+    info = registry.get(reading.name)
+    if info is None or info.name not in detector.provides:
+        raise ValueError(f"it gave {reading.name!r}, which it does not provide")
+    origin = Origin(OriginKind.DETECTED, reading.source, detail=reading.detail)
+    if reading.reason is not None:
+        return Fact.unknown(reading.name, info, reading.reason, origin)
+    try:
+        return Fact.known(reading.name, info, info.check(reading.value), origin)
+    except ValueError as error:
+        raise ValueError(f"{reading.name}: {error}") from error
+
+
+def _missing_facts(run: _Run, registry: FactRegistry) -> Iterator[Fact]:
+    """An unknown fact for each one that the detector promised and did not give."""
+    given = {fact.name for fact in run.facts}
+    reason = f"detector {run.detector.name!r} {run.failure or 'gave no reading'}"
+    origin = Origin(OriginKind.DETECTED, f"detector {run.detector.name}")
+    for name in run.detector.provides:
+        info = registry.get(name)
+        # None is a family: how many members it should have is not known
+        if info is not None and name not in given:
+            yield Fact.unknown(name, info, reason, origin)

@@ -1,0 +1,23 @@
+"""The detectors that come with etconfig: small, and each of one topic."""
+
+from etconfig.facts.detector import Detector
+from etconfig.facts.detectors.available_cores import AVAILABLE_CORES
+from etconfig.facts.detectors.cpu import CPU
+from etconfig.facts.detectors.device import DEVICE
+from etconfig.facts.detectors.memory import MEMORY
+from etconfig.facts.detectors.operating_system import OPERATING_SYSTEM
+from etconfig.facts.detectors.power import POWER
+from etconfig.facts.detectors.runtime import RUNTIME
+
+BUILTIN_DETECTORS: tuple[Detector, ...] = (
+    OPERATING_SYSTEM,
+    CPU,
+    AVAILABLE_CORES,
+    MEMORY,
+    POWER,
+    DEVICE,
+    RUNTIME,
+)
+"""In order; where two know a fact, the first wins."""
+
+__all__ = ["BUILTIN_DETECTORS"]

@@ -1,0 +1,107 @@
+"""/proc/cpuinfo: who made the cores, what they are called and what they can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from etconfig.facts.system import System
+
+CPUINFO = "/proc/cpuinfo"
+
+Block: TypeAlias = "Mapping[str, str]"
+"""What /proc/cpuinfo says of one hardware thread, by key."""
+
+_X86_VENDORS = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
+
+_ARM_IMPLEMENTERS = {
+    0x41: "Arm",
+    0x42: "Broadcom",
+    0x46: "Fujitsu",
+    0x48: "HiSilicon",
+    0x4E: "NVIDIA",
+    0x51: "Qualcomm",
+    0x53: "Samsung",
+    0x61: "Apple",
+    0xC0: "Ampere",
+}
+"""Source: Linux, arch/arm64/include/asm/cputype.h."""
+
+_ARM_PARTS = {
+    0xD03: "Cortex-A53",
+    0xD04: "Cortex-A35",
+    0xD05: "Cortex-A55",
+    0xD07: "Cortex-A57",
+    0xD08: "Cortex-A72",
+    0xD09: "Cortex-A73",
+    0xD0A: "Cortex-A75",
+    0xD0B: "Cortex-A76",
+    0xD0C: "Neoverse-N1",
+    0xD0D: "Cortex-A77",
+    0xD0E: "Cortex-A76AE",
+    0xD40: "Neoverse-V1",
+    0xD41: "Cortex-A78",
+    0xD42: "Cortex-A78AE",
+    0xD44: "Cortex-X1",
+    0xD46: "Cortex-A510",
+    0xD47: "Cortex-A710",
+    0xD48: "Cortex-X2",
+    0xD49: "Neoverse-N2",
+    0xD4B: "Cortex-A78C",
+    0xD4C: "Cortex-X1C",
+    0xD4D: "Cortex-A715",
+    0xD4E: "Cortex-X3",
+    0xD4F: "Neoverse-V2",
+    0xD80: "Cortex-A520",
+    0xD81: "Cortex-A720",
+    0xD82: "Cortex-X4",
+    0xD84: "Neoverse-V3",
+    0xD85: "Cortex-X925",
+    0xD87: "Cortex-A725",
+    0xD8E: "Neoverse-N3",
+}
+"""Cores that Arm itself designed, by part number. Source: the same file."""
+
+
+def read_blocks(system: System) -> dict[int, Block]:
+    """The blocks of /proc/cpuinfo by the number of the hardware thread; empty when there are none."""
+    blocks: dict[int, Block] = {}
+    for text in (system.read_text(CPUINFO) or "").split("\n\n"):
+        pairs = (line.partition(":") for line in text.splitlines())
+        block = {key.strip(): value.strip() for key, _, value in pairs}
+        number = block.get("processor", "")
+        if number.isdecimal():  # boards add a block of their own, without a thread
+            blocks[int(number)] = block
+    return blocks
+
+
+def vendor_of(block: Block) -> str | None:
+    """Who designed the core, or None when the block does not tell, or by a number without a name."""
+    implementer = _number(block, "CPU implementer")
+    if implementer is not None:
+        return _ARM_IMPLEMENTERS.get(implementer)
+    vendor = block.get("vendor_id")
+    return None if vendor is None else _X86_VENDORS.get(vendor, vendor)
+
+
+def model_of(block: Block) -> str | None:
+    """The name of the processor or core, or None when the block does not tell."""
+    if vendor_of(block) == "Arm":
+        part = _number(block, "CPU part")
+        return None if part is None else _ARM_PARTS.get(part)
+    return block.get("model name") or None
+
+
+def features_of(blocks: Sequence[Block]) -> tuple[str, ...] | None:
+    """The extensions that all of the threads have, sorted, or None when none of them tells."""
+    # most threads say the same, so sets are made of the few different texts only
+    texts = {block.get("flags") or block.get("Features") for block in blocks}
+    extensions = [frozenset(text.split()) for text in texts if text is not None]
+    return tuple(sorted(frozenset.intersection(*extensions))) if extensions else None
+
+
+def _number(block: Block, key: str) -> int | None:
+    try:
+        return int(block[key], 0)
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,46 @@
+"""Memory, from /proc/meminfo and the control groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from etconfig.facts.cgroup import memory_headroom, memory_limit
+from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.system import System
+
+_MEMINFO = "/proc/meminfo"
+
+
+def _detect(system: System) -> Iterator[Reading]:
+    meminfo = _meminfo_bytes(system)
+    total = meminfo.get("MemTotal")
+    yield Reading.of("memory.total", total, _MEMINFO, otherwise=f"{_MEMINFO} has no MemTotal")
+    yield _available(system, meminfo)
+    limit = memory_limit(system)
+    if limit is None:
+        yield Reading.unknown("memory.cgroup_limit", "control groups", "no control group limits the memory")
+    else:
+        yield Reading("memory.cgroup_limit", int(limit.value), limit.source)
+
+
+def _available(system: System, meminfo: dict[str, int]) -> Reading:
+    available = meminfo.get("MemAvailable")
+    headroom = memory_headroom(system)
+    if available is not None and headroom is not None and headroom.value < available:
+        detail = "the limit, less what its group uses"
+        return Reading("memory.available", int(headroom.value), headroom.source, detail)
+    reason = f"{_MEMINFO} has no MemAvailable"
+    return Reading.of("memory.available", available, _MEMINFO, otherwise=reason)
+
+
+def _meminfo_bytes(system: System) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for line in (system.read_text(_MEMINFO) or "").splitlines():
+        name, _, rest = line.partition(":")
+        words = rest.split()
+        if len(words) == 2 and words[0].isdecimal() and words[1] == "kB":
+            sizes[name] = int(words[0]) * 1024
+    return sizes
+
+
+MEMORY = FunctionDetector("memory", ("memory.total", "memory.available", "memory.cgroup_limit"), _detect)

@@ -1,0 +1,37 @@
+"""The operating system, from uname and os-release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.system import System
+
+_OS_NAMES = {"Darwin": "macos"}
+_OS_RELEASE_FILES = ("/etc/os-release", "/usr/lib/os-release")
+_NO_UNAME = "uname does not tell"
+
+
+def _detect(system: System) -> Iterator[Reading]:
+    name = system.host.system
+    os_name = None if name is None else _OS_NAMES.get(name, name.lower())
+    yield Reading.of("os.name", os_name, "uname", otherwise=_NO_UNAME)
+    yield Reading.of("os.kernel", system.host.release, "uname", otherwise=_NO_UNAME)
+    source, release = _os_release(system)
+    for fact, key in (("os.distribution", "ID"), ("os.version", "VERSION_ID")):
+        yield Reading.of(fact, release.get(key), source, otherwise=f"{source} has no {key}")
+
+
+def _os_release(system: System) -> tuple[str, dict[str, str]]:
+    """The first os-release file that there is, and its variables. Source: os-release(5)."""
+    for path in _OS_RELEASE_FILES:
+        text = system.read_text(path)
+        if text is not None:
+            pairs = (line.partition("=") for line in text.splitlines())
+            return path, {key.strip(): value.strip().strip("\"'") for key, _, value in pairs if value}
+    return _OS_RELEASE_FILES[0], {}
+
+
+OPERATING_SYSTEM = FunctionDetector(
+    "operating-system", ("os.name", "os.kernel", "os.distribution", "os.version"), _detect
+)

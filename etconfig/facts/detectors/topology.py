@@ -1,0 +1,110 @@
+"""Which hardware threads share a core, and which cores are fast, from sysfs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from etconfig.facts.detectors.cpuinfo import CPUINFO, Block
+from etconfig.facts.system import System
+
+_CPUS = "/sys/devices/system/cpu"
+_INTEL_PERFORMANCE_CORES = "/sys/devices/cpu_core/cpus"
+
+_MEASURES = (("cpu_capacity", 0.6), ("cpufreq/cpuinfo_max_freq", 0.8))
+"""What tells slow cores, and the share of the fastest core's value below which a core is slow.
+
+Little Arm cores have at most half the capacity of the fastest core, middle ones two thirds
+and more. In frequency they differ less; cores that are alike differ by a tenth at most.
+"""
+
+
+class Cpus(NamedTuple):
+    """A set of hardware threads, and where it was read."""
+
+    numbers: frozenset[int]
+    source: str
+    detail: str | None = None
+
+
+class Cores(NamedTuple):
+    """The threads of each physical core, and where they were read."""
+
+    siblings: frozenset[frozenset[int]]
+    source: str
+
+
+def online_cpus(system: System, blocks: Mapping[int, Block]) -> Cpus | None:
+    """The hardware threads that are online."""
+    source = f"{_CPUS}/online"
+    numbers = system.read_cpus(source)
+    if numbers is not None:
+        return Cpus(numbers, source)
+    return Cpus(frozenset(blocks), CPUINFO) if blocks else None
+
+
+def physical_cores(system: System, online: Cpus, blocks: Mapping[int, Block]) -> Cores | None:
+    """The threads of each core, by sysfs or else by the ids in /proc/cpuinfo."""
+    return _cores_in_sysfs(system, online) or _cores_in_cpuinfo(online, blocks)
+
+
+def performance_cpus(system: System, online: Cpus) -> Cpus | None:
+    """The threads of the cores that are not slow; all of them when the cores are alike."""
+    listed = system.read_cpus(_INTEL_PERFORMANCE_CORES)
+    if listed is not None and listed & online.numbers:
+        return Cpus(listed & online.numbers, _INTEL_PERFORMANCE_CORES)
+    for file, share in _MEASURES:
+        values = {cpu: system.read_int(f"{_CPUS}/cpu{cpu}/{file}") or 0 for cpu in online.numbers}
+        if all(values.values()):
+            least = share * max(values.values())
+            fast = frozenset(cpu for cpu, value in values.items() if value >= least)
+            return Cpus(fast, f"{_CPUS}/cpu*/{file}", f"at least {share:.0%} of the fastest core's")
+    return None
+
+
+def cache_bytes(system: System, cpu: int, level: int) -> tuple[int, str] | None:
+    """The size of the data or unified cache that a thread uses, and the file that tells it."""
+    caches = f"{_CPUS}/cpu{cpu}/cache"
+    for name in system.list_directory(caches) or ():
+        path = f"{caches}/{name}"
+        if system.read_int(f"{path}/level") == level and system.read_line(f"{path}/type") != "Instruction":
+            size = _size_bytes(system.read_line(f"{path}/size"))
+            return None if size is None else (size, f"{path}/size")
+    return None
+
+
+def _cores_in_sysfs(system: System, online: Cpus) -> Cores | None:
+    siblings: set[frozenset[int]] = set()
+    seen: set[int] = set()
+    source = ""
+    for cpu in sorted(online.numbers):
+        if cpu in seen:
+            continue
+        # the second name is the older one of the same list
+        for file in ("core_cpus_list", "thread_siblings_list"):
+            core = system.read_cpus(f"{_CPUS}/cpu{cpu}/topology/{file}")
+            if core is not None:
+                source = f"{_CPUS}/cpu*/topology/{file}"
+                break
+        else:
+            return None
+        siblings.add(core)
+        seen |= core
+    return Cores(frozenset(siblings), source)
+
+
+def _cores_in_cpuinfo(online: Cpus, blocks: Mapping[int, Block]) -> Cores | None:
+    cores: dict[tuple[str, str], set[int]] = {}
+    for cpu in online.numbers:
+        block = blocks.get(cpu, {})
+        if "physical id" not in block or "core id" not in block:
+            return None
+        cores.setdefault((block["physical id"], block["core id"]), set()).add(cpu)
+    return Cores(frozenset(map(frozenset, cores.values())), CPUINFO)
+
+
+def _size_bytes(text: str | None) -> int | None:
+    """Parse a size as sysfs prints it: `512K`."""
+    if text is None or not text[:-1].isdecimal() or text[-1] not in "KM":
+        return None
+    return int(text[:-1]) << (10 if text[-1] == "K" else 20)

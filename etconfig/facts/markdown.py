@@ -1,0 +1,23 @@
+"""The reference of known facts as Markdown."""
+
+from __future__ import annotations
+
+from etconfig.facts.registry import FactInfo, FactRegistry
+
+_HEAD = "| fact | type | unit | volatility | meaning |\n|---|---|---|---|---|\n"
+
+
+def facts_markdown(registry: FactRegistry) -> str:
+    """A Markdown table of the facts, a row each, in the registry's order."""
+    return _HEAD + "".join(map(_row, registry.infos))
+
+
+def _row(info: FactInfo) -> str:
+    cells = (f"`{info.name}`", info.type.value, info.unit or "", info.volatility.value, _meaning(info))
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def _meaning(info: FactInfo) -> str:
+    if not info.choices:
+        return info.doc
+    return f"{info.doc} One of {', '.join(f'`{choice}`' for choice in info.choices)}."

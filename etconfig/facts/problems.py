@@ -1,0 +1,34 @@
+"""The diagnostics about facts that sheets, `--fact` and hand-set facts share."""
+
+from __future__ import annotations
+
+from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.facts.registry import FactInfo, FactRegistry
+
+
+def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
+    """No fact has this name."""
+    guess = registry.nearest(name)
+    return Diagnostic(
+        code="unknown-fact",
+        message=f"no fact is called {name!r}",
+        spans=spans,
+        help=(
+            f"did you mean {guess!r}?"
+            if guess is not None
+            else "`etconfig facts` lists the known ones; a plugin's facts are known where it is installed"
+        ),
+    )
+
+
+def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *spans: Span) -> Diagnostic:
+    """`info.check(value)` raised `error`."""
+    guess = did_you_mean(value, info.choices) if isinstance(value, str) else None
+    unit = f", {info.unit}" if info.unit else ""
+    return Diagnostic(
+        code="invalid-fact-value",
+        message=f"fact {name!r}: {error}",
+        spans=spans,
+        notes=(f"{name} ({info.type.value}{unit}): {info.doc}",),
+        help=guess or "give a value of the fact's type and range",
+    )

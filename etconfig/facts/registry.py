@@ -1,0 +1,230 @@
+"""The registry of known facts: names, types, units, meanings. `BUILTIN_FACTS` lies in builtin.py."""
+
+from __future__ import annotations
+
+import enum
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeGuard
+
+from etconfig.diagnostics import nearest
+
+FactValue: TypeAlias = "bool | int | float | str | tuple[str, ...]"
+"""A fact's value; which of these it is follows from the fact's `FactType`."""
+
+INDEX = "<n>"
+"""Stands for a number in the name of an indexed family: `gpu.<n>.name` has the member `gpu.0.name`."""
+
+_NAME = re.compile(rf"[a-z][a-z0-9_]*(\.({INDEX}|[a-z][a-z0-9_]*))+")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,3}")
+_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
+_SHOWN_CHARACTERS = 60
+
+
+class FactType(enum.Enum):
+    """The type of a fact's value."""
+
+    BOOL = "bool"
+    INT = "int"
+    """Signed, 64 bits."""
+    FLOAT = "float"
+    """Finite. An int is taken for the same number."""
+    STRING = "string"
+    """Printable: no line breaks and no control characters."""
+    STRING_LIST = "string list"
+    """A tuple in Python; a list is taken for the same."""
+
+    def check(self, value: object) -> FactValue:
+        """Return `value` as a value of this type.
+
+        Raises:
+            ValueError: it is of another type; the message says what was expected and found.
+        """
+        checked = self._convert(value)
+        if checked is None:
+            raise ValueError(f"expected {_EXPECTED[self]}, found {shown(value)}")
+        return checked
+
+    def _convert(self, value: object) -> FactValue | None:
+        # bool is a subclass of int, but TOML, JSON and conditions distinguish the two
+        if isinstance(value, bool):
+            return value if self is FactType.BOOL else None
+        if self is FactType.INT:
+            return value if isinstance(value, int) and _INT_MIN <= value <= _INT_MAX else None
+        if self is FactType.FLOAT:
+            return _finite(value) if isinstance(value, (int, float)) else None
+        if self is FactType.STRING:
+            return value if _is_text(value) else None
+        if self is FactType.STRING_LIST and isinstance(value, (list, tuple)):
+            return tuple(value) if all(map(_is_text, value)) else None
+        return None
+
+
+_EXPECTED = {
+    FactType.BOOL: "true or false",
+    FactType.INT: "an int of at most 64 bits",
+    FactType.FLOAT: "a finite number",
+    FactType.STRING: "a string of printable characters",
+    FactType.STRING_LIST: "a list of strings of printable characters",
+}
+
+
+def _finite(number: int | float) -> float | None:
+    try:
+        converted = float(number)
+    except OverflowError:
+        return None
+    return converted if math.isfinite(converted) else None
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.isprintable()
+
+
+def shown(value: object) -> str:
+    """`value` as a message shows it: short, and `true` for True."""
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+class Volatility(enum.Enum):
+    """How long a fact stays true."""
+
+    STATIC = "static"
+    """As long as the hardware is the same."""
+    BOOT = "boot"
+    """Until the device restarts, or its software is installed anew or upgraded."""
+    LIVE = "live"
+    """It may change at any time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactInfo:
+    """What is known about a fact before it is measured.
+
+    Attributes:
+        name: Dotted, such as `cpu.cache.l2`; a part `<n>` makes it an indexed family.
+        type: The type of its value.
+        doc: What it means, in a sentence.
+        volatility: How long it stays true.
+        unit: The unit of its value, such as `bytes`; None when it has none.
+        choices: The only values a string may have; empty when it may have any.
+        minimum: The least value of a number, or None.
+        maximum: The greatest value of a number, or None.
+    """
+
+    name: str
+    type: FactType
+    doc: str
+    volatility: Volatility
+    unit: str | None = None
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(
+                f"{self.name!r} is no fact name; expected lower-case words joined by dots, "
+                f"for example cpu.cache.l2 or gpu.{INDEX}.name"
+            )
+
+    @property
+    def namespace(self) -> str:
+        """The first part of the name, such as `cpu`."""
+        return self.name.partition(".")[0]
+
+    @property
+    def is_family(self) -> bool:
+        """Whether the name stands for many facts, one per index."""
+        return INDEX in self.name.split(".")
+
+    def check(self, value: object) -> FactValue:
+        """Return `value` as a value of this fact.
+
+        Raises:
+            ValueError: the type is another, or the value is out of bounds.
+        """
+        checked = self.type.check(value)
+        if self.choices and checked not in self.choices:
+            expected = " or ".join(map(repr, self.choices))
+            raise ValueError(f"expected {expected}, found {shown(value)}")
+        if isinstance(checked, (int, float)):
+            self._check_bounds(checked)
+        return checked
+
+    def _check_bounds(self, number: float) -> None:
+        if self.minimum is not None and number < self.minimum:
+            raise ValueError(f"expected at least {self.minimum:g}, found {number}")
+        if self.maximum is not None and number > self.maximum:
+            raise ValueError(f"expected at most {self.maximum:g}, found {number}")
+
+
+@dataclass(frozen=True)
+class FactRegistry:
+    """The known facts. It never changes: `extended` makes a new one.
+
+    Raises:
+        ValueError: two facts have one name.
+    """
+
+    infos: tuple[FactInfo, ...]
+    _by_name: dict[str, FactInfo] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        by_name: dict[str, FactInfo] = {}
+        for info in self.infos:
+            if by_name.setdefault(info.name, info) is not info:
+                raise ValueError(f"fact {info.name!r} is declared twice")
+        object.__setattr__(self, "_by_name", by_name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names in order of declaration; a family by its pattern, such as `gpu.<n>.name`."""
+        return tuple(self._by_name)
+
+    def get(self, name: str) -> FactInfo | None:
+        """The fact of this name, or None. `gpu.0.name` gets the family `gpu.<n>.name`; the pattern
+        itself names no fact.
+        """
+        info = self._by_name.get(name)
+        if info is None:
+            return self._by_name.get(_with_indices_hidden(name))
+        return None if info.is_family else info
+
+    def nearest(self, name: str) -> str | None:
+        """The known name that `name` is most likely a typo of, with its indices, or None."""
+        guess = nearest(_with_indices_hidden(name), self._by_name)
+        if guess is None:
+            return None
+        indices = [part for part in name.split(".") if _NUMBER.fullmatch(part)]
+        if guess.split(".").count(INDEX) != len(indices):
+            return guess
+        for index in indices:
+            guess = guess.replace(INDEX, index, 1)
+        return guess
+
+    def extended(self, infos: Iterable[FactInfo]) -> FactRegistry:
+        """A registry that knows `infos` too: the facts of one plugin, in namespaces of its own.
+
+        Raises:
+            ValueError: a namespace is taken already, or two of the facts have one name.
+        """
+        added = tuple(infos)
+        taken = {info.namespace for info in self.infos}
+        for info in added:
+            if info.namespace in taken:
+                raise ValueError(
+                    f"fact {info.name!r} lies in the namespace {info.namespace!r}, which is taken; "
+                    "choose one of your own, such as your plugin's name"
+                )
+        return FactRegistry(self.infos + added)
+
+
+def _with_indices_hidden(name: str) -> str:
+    return ".".join(INDEX if _NUMBER.fullmatch(part) else part for part in name.split("."))

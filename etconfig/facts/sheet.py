@@ -1,0 +1,135 @@
+"""`FactSheet`: all facts of one device, detected, replayed or set by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import FactError
+from etconfig.facts import sheet_json
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.fact import Fact, unknown_facts
+from etconfig.facts.problems import invalid_value, unknown_fact
+from etconfig.facts.registry import FactRegistry, FactValue
+from etconfig.provenance import Origin, OriginKind, Sourced
+
+
+@dataclass(frozen=True, eq=False)
+class FactSheet:
+    """All facts of one device, by name.
+
+    It holds every fact of its registry, the unknown ones with the reason, and of indexed
+    families the members that were found. Two sheets are equal when the same facts are
+    known with equal values: origins and reasons do not count.
+
+    Attributes:
+        facts: The facts, by name.
+        registry: What the facts mean.
+        values: The values of the known facts, by name, read-only: what conditions are evaluated on.
+    """
+
+    facts: Mapping[str, Fact] = field(repr=False)
+    registry: FactRegistry = field(default=BUILTIN_FACTS, repr=False)
+    values: Mapping[str, FactValue] = field(init=False)
+
+    def __post_init__(self) -> None:
+        known = {name: fact.value for name, fact in self.facts.items() if fact.value is not None}
+        # vendors' code is given the values, and the sheet must stay as it is
+        object.__setattr__(self, "values", MappingProxyType(known))
+
+    @classmethod
+    def empty(
+        cls, registry: FactRegistry = BUILTIN_FACTS, reason: str = "it was not looked for"
+    ) -> FactSheet:
+        """A sheet on which nothing is known, for `with_overrides` to fill."""
+        return cls(unknown_facts(registry, reason, Origin(OriginKind.DEFAULT, "empty fact sheet")), registry)
+
+    def __getitem__(self, name: str) -> Fact:
+        return self.facts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.facts)
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.facts
+
+    def get(self, name: str) -> Fact | None:
+        """The fact of this name, or None when the sheet does not hold it."""
+        return self.facts.get(name)
+
+    def __eq__(self, other: object) -> bool:
+        return self.values == other.values if isinstance(other, FactSheet) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.values.items()))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return FactSheet, (self.facts, self.registry)  # the view of the values does not pickle
+
+    def fingerprint(self) -> str:
+        """SHA-256 over the known values, in hexadecimal: equal sheets have equal fingerprints."""
+        import hashlib  # costs more to import than the rest of this module
+
+        canonical = json.dumps(dict(self.values), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def with_overrides(self, overrides: Mapping[str, Sourced[object]]) -> FactSheet:
+        """A sheet on which the facts in `overrides` have the values set by hand, and their origins.
+
+        Raises:
+            FactError: with every fact that is unknown or has a value of another type.
+        """
+        facts = dict(self.facts)
+        problems: list[Diagnostic] = []
+        for name, sourced in overrides.items():
+            info = self.registry.get(name)
+            if info is None:
+                problems.append(unknown_fact(name, self.registry, *_spans(sourced.origin)))
+                continue
+            try:
+                facts[name] = Fact.known(name, info, info.check(sourced.value), sourced.origin)
+            except ValueError as error:
+                spans = _spans(sourced.origin)
+                problems.append(invalid_value(name, info, sourced.value, error, *spans))
+        if problems:
+            raise FactError(diagnostics=tuple(problems))
+        return FactSheet(facts, self.registry)
+
+    def to_json(self) -> str:
+        """The sheet as JSON text, one fact a line; `from_json` reads it back."""
+        return sheet_json.sheet_text(self.facts.values())
+
+    @classmethod
+    def from_json(cls, text: str, source: str, registry: FactRegistry = BUILTIN_FACTS) -> FactSheet:
+        """Read a sheet that `to_json` wrote, or a person. Facts that it lacks are unknown.
+
+        Args:
+            source: The name of the text, for origins and diagnostics.
+
+        Raises:
+            FactError: with every problem of the text, each with its line and column.
+        """
+        facts = unknown_facts(registry, "the sheet does not hold it", Origin(OriginKind.SHEET, source))
+        return cls(facts | sheet_json.parse_sheet(text, source, registry), registry)
+
+
+def load_fact_sheet(path: Path, registry: FactRegistry = BUILTIN_FACTS) -> FactSheet:
+    """Read the sheet in a file.
+
+    Raises:
+        FactError: the file cannot be read, or `FactSheet.from_json` refuses it.
+    """
+    return FactSheet.from_json(sheet_json.load_text(path), str(path), registry)
+
+
+def _spans(origin: Origin) -> tuple[Span, ...]:
+    if origin.line is None:
+        return ()
+    return (Span(file=origin.source, line=origin.line, column=origin.column or 1),)

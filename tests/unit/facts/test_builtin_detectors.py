@@ -1,0 +1,317 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from etconfig.facts import BUILTIN_DETECTORS, BUILTIN_FACTS, Reading, System
+from etconfig.facts.detectors.cpuinfo import features_of, model_of, vendor_of
+
+CPUS = "/sys/devices/system/cpu"
+SUPPLIES = "/sys/class/power_supply"
+
+
+def readings(name: str, system: System) -> Mapping[str, Reading]:
+    (detector,) = [detector for detector in BUILTIN_DETECTORS if detector.name == name]
+    return {reading.name: reading for reading in detector.detect(system)}
+
+
+class TestAll:
+    """Built-in detectors keep the contract that plugins' detectors keep."""
+
+    @pytest.mark.parametrize("detector", BUILTIN_DETECTORS, ids=lambda detector: detector.name)
+    def test_an_empty_system_makes_every_fact_unknown_with_a_reason(self, detector, make_system):
+        found = list(detector.detect(make_system({})))
+        assert [reading.name for reading in found if reading.value is not None] == []
+        assert sorted(reading.name for reading in found) == sorted(detector.provides)
+
+    def test_each_provides_registered_facts_and_no_two_the_same(self):
+        provided = [name for detector in BUILTIN_DETECTORS for name in detector.provides]
+        assert len(provided) == len(set(provided))
+        assert set(provided) <= set(BUILTIN_FACTS.names)
+
+    def test_what_this_release_does_not_detect_is_this(self):
+        provided = {name for detector in BUILTIN_DETECTORS for name in detector.provides}
+        assert set(BUILTIN_FACTS.names) - provided == {
+            "thermal.state",
+            "gpu.count",
+            "gpu.<n>.name",
+            "npu.count",
+        }
+
+
+class TestOperatingSystem:
+    """The operating system is known by uname and os-release."""
+
+    def test_names_are_those_that_profiles_use(self, make_system):
+        assert readings("operating-system", make_system({}, system="Darwin"))["os.name"].value == "macos"
+        assert readings("operating-system", make_system({}, system="Linux"))["os.name"].value == "linux"
+
+    def test_the_second_place_of_os_release_is_read_too(self, make_system):
+        text = "# comment\nNAME='Arch Linux'\nID=arch\n\n"
+        found = readings("operating-system", make_system({"/usr/lib/os-release": text}))
+        assert (found["os.distribution"].value, found["os.distribution"].source) == (
+            "arch",
+            "/usr/lib/os-release",
+        )
+        assert found["os.version"].reason == "/usr/lib/os-release has no VERSION_ID"
+
+
+class TestTopology:
+    """Threads of one core count as one physical core; slow cores are no performance cores."""
+
+    @staticmethod
+    def phone(file: str, values: list[int]) -> dict[str, str]:
+        files = {f"{CPUS}/online": f"0-{len(values) - 1}\n"}
+        for cpu, value in enumerate(values):
+            files[f"{CPUS}/cpu{cpu}/{file}"] = f"{value}\n"
+            files[f"{CPUS}/cpu{cpu}/topology/thread_siblings_list"] = f"{cpu}\n"
+        return files
+
+    @pytest.mark.parametrize(
+        ("file", "values", "count"),
+        [
+            (
+                "cpu_capacity",
+                [250, 250, 250, 250, 870, 870, 870, 1024],
+                4,
+            ),  # three kinds: the little are slow
+            ("cpu_capacity", [530, 530, 1024, 1024], 2),
+            ("cpu_capacity", [1024] * 4, 4),
+            ("cpufreq/cpuinfo_max_freq", [3600000, 3600000, 4900000, 4900000], 2),
+            ("cpufreq/cpuinfo_max_freq", [4850000, 5000000, 4900000, 5050000], 4),  # alike, but for binning
+        ],
+    )
+    def test_slow_cores_are_told_by_their_capacity_or_frequency(self, make_system, file, values, count):
+        found = readings("cpu", make_system(self.phone(file, values)))
+        assert found["cpu.performance_cores"].value == count
+        assert found["cpu.performance_cores"].source == f"{CPUS}/cpu*/{file}"
+        assert found["cpu.physical_cores"].value == len(values)
+        assert found["cpu.physical_cores"].source == f"{CPUS}/cpu*/topology/thread_siblings_list"
+
+    def test_a_measure_that_some_cores_lack_does_not_count(self, make_system):
+        files = self.phone("cpu_capacity", [1024, 1024, 250])
+        del files[f"{CPUS}/cpu2/cpu_capacity"]
+        assert readings("cpu", make_system(files))["cpu.performance_cores"].value is None
+
+    def test_caches_and_model_are_those_of_a_performance_core(self, make_system):
+        files = self.phone("cpu_capacity", [250, 1024])
+        for cpu, size in ((0, "128K"), (1, "1M")):
+            files[f"{CPUS}/cpu{cpu}/cache/index2/level"] = "2\n"
+            files[f"{CPUS}/cpu{cpu}/cache/index2/type"] = "Unified\n"
+            files[f"{CPUS}/cpu{cpu}/cache/index2/size"] = f"{size}\n"
+        files["/proc/cpuinfo"] = (
+            "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd05\n\n"
+            "processor\t: 1\nCPU implementer\t: 0x41\nCPU part\t: 0xd44\n"
+        )
+        found = readings("cpu", make_system(files))
+        assert (found["cpu.cache.l2"].value, found["cpu.model"].value) == (1 << 20, "Cortex-X1")
+        assert found["cpu.cache.l3"].reason == "sysfs lists no level 3 cache"
+
+    @pytest.mark.parametrize("size", ["", "K", "12", "1G"])
+    def test_a_cache_without_a_size_is_unknown(self, make_system, size):
+        files = {f"{CPUS}/cpu0/cache/index0/level": "2\n", f"{CPUS}/cpu0/cache/index0/size": size}
+        assert readings("cpu", make_system(files))["cpu.cache.l2"].value is None
+
+    def test_an_instruction_cache_does_not_count(self, make_system):
+        cache = f"{CPUS}/cpu0/cache/index0"
+        files = {f"{cache}/level": "2\n", f"{cache}/type": "Instruction\n", f"{cache}/size": "64K\n"}
+        assert readings("cpu", make_system(files))["cpu.cache.l2"].value is None
+
+    def test_cores_that_nobody_groups_are_unknown(self, make_system):
+        found = readings("cpu", make_system({f"{CPUS}/online": "0-3\n"}))
+        assert found["cpu.logical_cores"].value == 4
+        reason = "neither sysfs nor /proc/cpuinfo tells which threads share a core"
+        assert found["cpu.physical_cores"].reason == found["cpu.performance_cores"].reason == reason
+
+    def test_offline_performance_cores_do_not_count(self, make_system):
+        files = self.phone("cpu_capacity", [1024] * 4) | {"/sys/devices/cpu_core/cpus": "2-9\n"}
+        assert readings("cpu", make_system(files))["cpu.performance_cores"].value == 2
+
+
+class TestCpuinfo:
+    """/proc/cpuinfo names x86 processors, and numbers Arm's."""
+
+    def test_vendors_and_models_by_number(self):
+        known = {"CPU implementer": "0x41", "CPU part": "0xd0c"}
+        assert (vendor_of(known), model_of(known)) == ("Arm", "Neoverse-N1")
+        assert vendor_of({"CPU implementer": "0x51"}) == "Qualcomm"
+        assert model_of({"CPU implementer": "0x41", "CPU part": "0xfff"}) is None
+        assert model_of({"CPU implementer": "0x41"}) is None
+
+    def test_a_number_without_a_name_is_unknown(self):
+        assert vendor_of({"CPU implementer": "0x99"}) is None
+        assert vendor_of({"CPU implementer": "what"}) is None
+
+    def test_vendors_by_name(self):
+        assert vendor_of({"vendor_id": "AuthenticAMD"}) == "AMD"
+        assert vendor_of({"vendor_id": "HygonGenuine"}) == "HygonGenuine"
+
+    def test_a_part_number_of_another_designer_is_not_looked_up(self):
+        block = {"CPU implementer": "0x51", "CPU part": "0xd0c", "model name": "Kryo"}
+        assert model_of(block) == "Kryo"
+
+    def test_features_are_those_that_all_threads_have(self):
+        blocks = [{"flags": "fma avx2 amx"}, {"flags": "avx2 fma"}, {"flags": "avx2 fma"}]
+        assert features_of(blocks) == ("avx2", "fma")
+        assert features_of([{"Features": "fp asimd"}]) == ("asimd", "fp")
+        assert features_of([{}]) is None
+
+    @pytest.mark.parametrize(
+        ("machine", "name"), [("aarch64", "arm64"), ("AMD64", "x86_64"), ("riscv64", "riscv64")]
+    )
+    def test_architectures_have_one_name_each(self, make_system, machine, name):
+        assert readings("cpu", make_system({}, machine=machine))["cpu.arch"].value == name
+
+
+class TestAvailableCores:
+    """Available are the CPUs of the affinity and the cpuset, but no more than the quota feeds."""
+
+    @staticmethod
+    def limited(quota: str, cpus: str = "0-7") -> dict[str, str]:
+        return {
+            "/proc/self/cgroup": "0::/a\n",
+            "/proc/self/mountinfo": "1 1 0:1 / /cg rw - cgroup2 cgroup2 rw\n",
+            "/cg/a/cpu.max": f"{quota}\n",
+            "/cg/a/cpuset.cpus.effective": f"{cpus}\n",
+        }
+
+    @pytest.mark.parametrize(
+        ("quota", "cpus", "affinity", "count", "source"),
+        [
+            ("max 100", "0-7", range(8), 8, "sched_getaffinity"),
+            ("max 100", "0-7", range(3), 3, "sched_getaffinity"),
+            ("max 100", "0-3", range(8), 4, "/cg/a/cpuset.cpus.effective"),
+            ("199 100", "0-7", range(8), 1, "/cg/a/cpu.max"),
+            ("20 100", "0-7", range(8), 1, "/cg/a/cpu.max"),
+            ("300 100", "0-7", range(3), 3, "sched_getaffinity"),
+            ("800 100", "0-3", range(8), 4, "/cg/a/cpuset.cpus.effective"),
+        ],
+    )
+    def test_the_tightest_limit_counts_and_is_named(self, make_system, quota, cpus, affinity, count, source):
+        system = make_system(self.limited(quota, cpus), affinity=frozenset(affinity))
+        reading = readings("available-cores", system)["cpu.available_cores"]
+        assert (reading.value, reading.source) == (count, source)
+
+    def test_without_an_affinity_it_is_unknown_but_the_quota_is_not(self, make_system):
+        found = readings("available-cores", make_system(self.limited("150 100")))
+        assert found["cpu.available_cores"].reason == "the affinity of the process is not known"
+        assert found["cpu.quota_cores"].value == 1.5
+
+
+class TestMemory:
+    """Available memory honours the limit of the control group."""
+
+    def test_a_wider_limit_does_not_count(self, make_system):
+        files = {
+            "/proc/meminfo": "MemTotal: 8 kB\nMemAvailable: 4 kB\nHugePages_Total: 0\nBad: x kB\n",
+            "/proc/self/cgroup": "0::/a\n",
+            "/proc/self/mountinfo": "1 1 0:1 / /cg rw - cgroup2 cgroup2 rw\n",
+            "/cg/a/memory.max": "100000\n",
+        }
+        found = readings("memory", make_system(files))
+        assert (found["memory.available"].value, found["memory.available"].source) == (4096, "/proc/meminfo")
+        assert found["memory.cgroup_limit"].value == 100000
+
+    def test_a_kernel_that_does_not_tell_what_is_available(self, make_system):
+        found = readings("memory", make_system({"/proc/meminfo": "MemTotal: 8 kB\n"}))
+        assert found["memory.available"].reason == "/proc/meminfo has no MemAvailable"
+
+
+class TestPower:
+    """A device runs on mains while an adapter is online or no battery is known."""
+
+    @staticmethod
+    def supplies(**supplies: dict[str, str]) -> dict[str, str]:
+        files = {f"{SUPPLIES}/.gitkeep": ""}
+        for name, attributes in supplies.items():
+            files |= {f"{SUPPLIES}/{name}/{key}": f"{value}\n" for key, value in attributes.items()}
+        return files
+
+    @pytest.mark.parametrize(
+        ("adapter", "status", "power_source"),
+        [
+            ("1", "Discharging", "mains"),  # an adapter too weak for the load
+            ("1", "Charging", "mains"),
+            ("0", "Discharging", "battery"),
+            ("0", "Not charging", "battery"),
+            (None, "Discharging", "battery"),
+            (None, "Full", "mains"),
+            (None, "Unknown", None),
+        ],
+    )
+    def test_the_source_follows_from_adapter_and_battery(self, make_system, adapter, status, power_source):
+        supplies = {"BAT0": {"type": "Battery", "status": status, "capacity": "50"}}
+        if adapter is not None:
+            supplies["AC"] = {"type": "Mains", "online": adapter}
+        found = readings("power", make_system(self.supplies(**supplies)))
+        assert found["power.source"].value == power_source
+        assert found["power.battery_level"].value == 0.5
+
+    def test_a_battery_that_does_not_say_is_named_in_the_reason(self, make_system):
+        found = readings("power", make_system(self.supplies(BAT0={"type": "Battery"})))
+        assert found["power.source"].reason == "the battery does not say whether it discharges"
+        assert found["power.battery_level"].reason == "the battery does not tell its capacity"
+
+    def test_usb_is_an_adapter(self, make_system):
+        supplies = self.supplies(
+            usb={"type": "USB_PD", "online": "1"}, BAT0={"type": "Battery", "status": "Discharging"}
+        )
+        assert readings("power", make_system(supplies))["power.source"].value == "mains"
+
+    def test_several_batteries_count_by_their_mean_and_an_absent_one_not(self, make_system):
+        supplies = self.supplies(
+            BAT0={"type": "Battery", "capacity": "20"},
+            BAT1={"type": "Battery", "capacity": "103"},
+            BAT2={"type": "Battery", "capacity": "0", "present": "0"},
+        )
+        reading = readings("power", make_system(supplies))["power.battery_level"]
+        assert reading.value == 0.6
+        assert reading.source == f"{SUPPLIES}/BAT0/capacity and {SUPPLIES}/BAT1/capacity"
+
+
+class TestDevice:
+    """Firmware tells what the device is."""
+
+    def test_a_device_tree_answers_where_dmi_does_not(self, make_system):
+        files = {
+            "/sys/class/dmi/id/sys_vendor": "To Be Filled By O.E.M.\n",
+            "/proc/device-tree/model": "Jetson AGX Orin\0",
+            "/proc/device-tree/compatible": "nvidia,p3737-0000+p3701-0000\0nvidia,tegra234\0",
+        }
+        found = readings("device", make_system(files))
+        assert {name: reading.value for name, reading in found.items()} == {
+            "device.vendor": "nvidia",
+            "device.model": "Jetson AGX Orin",
+            "soc.model": "tegra234",
+        }
+
+    def test_a_board_alone_names_no_chip(self, make_system):
+        found = readings("device", make_system({"/proc/device-tree/compatible": "linux,dummy-virt\0"}))
+        assert found["soc.model"].reason == "no device tree names a chip"
+
+    def test_silence_is_told(self, make_system):
+        found = readings("device", make_system({}))
+        assert found["device.model"].reason == "the firmware says nothing, and there is no device tree"
+
+
+class TestRuntime:
+    """Installed versions are read from the names of metadata directories."""
+
+    @pytest.mark.parametrize(
+        ("entry", "version"),
+        [
+            ("numpy-2.1.3.dist-info", "2.1.3"),
+            ("NumPy-1.26.4-py3.10.egg-info", "1.26.4"),
+            ("numpy-2.0.0rc1+local.dist-info", "2.0.0rc1+local"),
+            ("numpy.dist-info", None),
+            ("numpy_financial-1.0.0.dist-info", None),
+            ("numpy", None),
+        ],
+    )
+    def test_a_version_is_part_of_a_name(self, make_system, entry, version):
+        system = make_system({f"/site/{entry}/METADATA": ""}, search_path=("/missing", "/site"))
+        reading = readings("runtime", system)["runtime.numpy"]
+        assert reading.value == version
+        if version is not None:
+            assert reading.source == f"/site/{entry}"
