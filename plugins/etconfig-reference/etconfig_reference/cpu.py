@@ -1,0 +1,70 @@
+"""`ReferenceCpuBackend`: computes delegates with numpy on the workers of the method instance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from etconfig.plugin.v1 import Backend, ExecuteContext, InitContext, Processed, UpdateContext, Value
+from etconfig_reference.delegate import FLOAT32, FLOAT64, Delegate, Numerics
+from etconfig_reference.options import Accumulate, ReferenceCpuOptions
+from etconfig_reference.work import Work
+
+_DTYPES: Mapping[Accumulate, np.dtype[np.floating[Any]]] = {
+    Accumulate.FP32: FLOAT32,
+    Accumulate.FP64: FLOAT64,
+}
+
+
+@dataclass(kw_only=True)
+class CpuHandle:
+    """One loaded delegate.
+
+    Attributes:
+        delegate: The verified payload.
+        options: The options in force.
+    """
+
+    delegate: Delegate
+    options: ReferenceCpuOptions
+
+
+class ReferenceCpuBackend(Backend[ReferenceCpuOptions, CpuHandle]):
+    """Runs delegates tile by tile, on as many workers as `num_threads` says."""
+
+    def init(
+        self,
+        context: InitContext[ReferenceCpuOptions],
+        processed: Processed,
+        compile_specs: Mapping[str, bytes],
+    ) -> CpuHandle:
+        """Read and verify the payload. Raises PayloadError or CompileSpecError."""
+        numerics = Numerics(accumulate=_DTYPES[context.options.accumulate])
+        delegate = Delegate(processed, compile_specs, allocator=context.allocator, numerics=numerics)
+        return CpuHandle(delegate=delegate, options=context.options)
+
+    def execute(
+        self, context: ExecuteContext[ReferenceCpuOptions], handle: CpuHandle, args: Sequence[Value]
+    ) -> None:
+        """Compute the outputs. Raises DelegateArgumentError."""
+        work = Work(
+            temporary=context.temporary,
+            parallel_for=context.parallel_for,
+            num_threads=context.options.num_threads,
+            tile_bytes=context.options.scratch_bytes,
+            accumulate=_DTYPES[context.options.accumulate],
+        )
+        handle.delegate.run(args, work, context.tracer)
+
+    def update(
+        self, context: UpdateContext[ReferenceCpuOptions], handle: CpuHandle, changed: frozenset[str]
+    ) -> None:
+        """Take on new options, from the next execute on."""
+        handle.options = context.options
+
+    def effective_options(self, handle: CpuHandle) -> Mapping[str, object]:
+        """All options; none is adjusted to the device."""
+        return dict(handle.options)

@@ -1,0 +1,186 @@
+"""From a node of an exported program to an operation of the payload.
+
+One function per operator says both whether a node can be delegated and how. Needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch.fx import Node
+
+from etconfig_reference.graph import Attributes, Shape
+from etconfig_reference.ops import OPS
+
+
+class NotSupportedError(Exception):
+    """The reference backends cannot run a node."""
+
+
+class LoweredCall(NamedTuple):
+    """An operation whose values are still nodes."""
+
+    name: str
+    inputs: tuple[Node, ...]
+    attributes: Attributes
+
+
+def lower_call(node: Node) -> LoweredCall:
+    """The operation that computes `node`.
+
+    Raises:
+        NotSupportedError: there is none for this operator or these arguments.
+    """
+    schema = getattr(node.target, "_schema", None)
+    lower = None if schema is None else LOWERINGS.get(_full_name(schema))
+    if node.op != "call_function" or lower is None:
+        raise NotSupportedError(f"{node} is no operator of the reference backends")
+    lowered = lower(_Call(node, schema))
+    shapes = [static_shape(tensor) for tensor in lowered.inputs]
+    try:
+        op = OPS[lowered.name](shapes, lowered.attributes)
+    except ValueError as error:
+        raise NotSupportedError(f"{node}: {error}") from None
+    if op.output_shape != static_shape(node):
+        raise NotSupportedError(f"{node} has shape {static_shape(node)}, not {op.output_shape}")
+    return lowered
+
+
+def static_shape(node: object) -> Shape:
+    """The shape of the float32 tensor that `node` stands for.
+
+    Raises:
+        NotSupportedError: it is no tensor, not float32, empty, or its shape is not known yet.
+    """
+    # before the edge dialect, a scalar operand is still a Python number
+    value = node.meta.get("val") if isinstance(node, Node) else None
+    if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
+        raise NotSupportedError(f"{node} is no float32 tensor")
+    if not all(isinstance(size, int) and size > 0 for size in value.shape):
+        raise NotSupportedError(f"{node} has an empty or a dynamic shape: {tuple(value.shape)}")
+    return tuple(value.shape)
+
+
+def _full_name(schema: torch.FunctionSchema) -> str:
+    return f"{schema.name}.{schema.overload_name}" if schema.overload_name else str(schema.name)
+
+
+class _Call:
+    """A node's arguments by the names of its schema, with defaults filled in."""
+
+    def __init__(self, node: Node, schema: torch.FunctionSchema) -> None:
+        self.node = node
+        self._values: dict[str, Any] = {
+            argument.name: argument.default_value
+            for argument in schema.arguments
+            if argument.has_default_value()
+        }
+        names = [argument.name for argument in schema.arguments]
+        self._values |= dict(zip(names, node.args, strict=False)) | node.kwargs
+
+    def tensors(self, *names: str) -> tuple[Node, ...]:
+        """The named tensors; an optional one that is absent is left out."""
+        return tuple(self._values[name] for name in names if self._values[name] is not None)
+
+    def is_given(self, name: str) -> bool:
+        """Whether a list has items."""
+        return bool(self._values[name])
+
+    def integer(self, name: str) -> tuple[int]:
+        return (int(self._values[name]),)
+
+    def pair(self, name: str) -> tuple[int, int]:
+        """A setting for height and width; one number serves for both."""
+        height, *width = self._values[name]
+        return height, width[0] if width else height
+
+    def dims(self, name: str) -> tuple[int, ...]:
+        """Dimensions of `self`, counted from the first; none given means all."""
+        rank = len(static_shape(self._values["self"]))
+        chosen = self._values[name]
+        if chosen is None or chosen == []:
+            return tuple(range(rank))
+        return tuple(dim % max(rank, 1) for dim in ([chosen] if isinstance(chosen, int) else chosen))
+
+    def require(self, **expected: object) -> None:
+        """Refuse the node unless the named arguments have these values."""
+        for name, value in expected.items():
+            if self._values[name] != value:
+                raise NotSupportedError(f"{self.node}: {name} is {self._values[name]!r}, not {value!r}")
+
+
+def _conv2d(call: _Call) -> LoweredCall:
+    settings = {name: call.pair(name) for name in ("stride", "padding", "dilation")}
+    tensors = call.tensors("input", "weight", "bias")
+    return LoweredCall("conv2d", tensors, {**settings, "groups": call.integer("groups")})
+
+
+def _max_pool2d(call: _Call) -> LoweredCall:
+    call.require(ceil_mode=False)
+    settings = {**_pool_window(call), "dilation": call.pair("dilation")}
+    return LoweredCall("max_pool2d", call.tensors("self"), settings)
+
+
+def _avg_pool2d(call: _Call) -> LoweredCall:
+    call.require(ceil_mode=False, count_include_pad=True, divisor_override=None)
+    return LoweredCall("avg_pool2d", call.tensors("self"), _pool_window(call))
+
+
+def _pool_window(call: _Call) -> dict[str, tuple[int, ...]]:
+    kernel = call.pair("kernel_size")
+    # an empty stride means windows side by side
+    stride = call.pair("stride") if call.is_given("stride") else kernel
+    return {"kernel": kernel, "stride": stride, "padding": call.pair("padding")}
+
+
+def _mean(call: _Call) -> LoweredCall:
+    call.require(dtype=None)
+    settings = {"dims": call.dims("dim"), "keep_dims": call.integer("keepdim")}
+    return LoweredCall("mean", call.tensors("self"), settings)
+
+
+def _softmax(call: _Call) -> LoweredCall:
+    call.require(half_to_float=False)
+    return LoweredCall("softmax", call.tensors("self"), {"dim": call.dims("dim")})
+
+
+def _scaled_sum(name: str) -> Callable[[_Call], LoweredCall]:
+    def lower(call: _Call) -> LoweredCall:
+        call.require(alpha=1)
+        return LoweredCall(name, call.tensors("self", "other"), {})
+
+    return lower
+
+
+def _permute(call: _Call) -> LoweredCall:
+    return LoweredCall("permute", call.tensors("self"), {"dims": call.dims("dims")})
+
+
+def _reshape(call: _Call) -> LoweredCall:
+    return LoweredCall("reshape", call.tensors("self"), {"shape": static_shape(call.node)})
+
+
+def _plain(name: str, *tensors: str) -> Callable[[_Call], LoweredCall]:
+    """An operator whose tensors say everything."""
+    return lambda call: LoweredCall(name, call.tensors(*tensors), {})
+
+
+LOWERINGS: Mapping[str, Callable[[_Call], LoweredCall]] = {
+    "aten::_softmax": _softmax,
+    "aten::add.Tensor": _scaled_sum("add"),
+    "aten::avg_pool2d": _avg_pool2d,
+    "aten::conv2d": _conv2d,
+    "aten::linear": _plain("linear", "input", "weight", "bias"),
+    "aten::max_pool2d": _max_pool2d,
+    "aten::mean.dim": _mean,
+    "aten::mul.Tensor": _plain("mul", "self", "other"),
+    "aten::permute_copy": _permute,
+    "aten::relu": _plain("relu", "self"),
+    "aten::squeeze_copy.dims": _reshape,
+    "aten::sub.Tensor": _scaled_sum("sub"),
+    "aten::unsqueeze_copy": _reshape,
+    "aten::view_copy": _reshape,
+}
+"""How each operator becomes an operation."""

@@ -1,0 +1,68 @@
+"""`Op`: one kind of operation, checked against the shapes and attributes it is given."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, TypeAlias
+
+from etconfig_reference.graph import Array, Attributes, Shape
+from etconfig_reference.work import Work
+
+AttributeLengths: TypeAlias = Mapping[str, "int | None"]
+"""How many integers each attribute holds; None stands for any number."""
+
+
+class Op(abc.ABC):
+    """An operation for inputs of fixed shape.
+
+    Args:
+        shapes: The shapes of its inputs.
+        attributes: Its settings; all of them must be given.
+
+    Attributes:
+        name: What the payload calls it.
+        input_counts: How many inputs it takes; more than one number when some are optional.
+        attribute_lengths: What attributes it takes.
+        output_shape: The shape of its result.
+
+    Raises:
+        ValueError: the operation cannot be computed; the message says why.
+    """
+
+    name: ClassVar[str]
+    input_counts: ClassVar[tuple[int, ...]] = (1,)
+    attribute_lengths: ClassVar[AttributeLengths] = {}
+
+    def __init__(self, shapes: Sequence[Shape], attributes: Attributes) -> None:
+        if len(shapes) not in self.input_counts:
+            counts = " or ".join(map(str, self.input_counts))
+            raise ValueError(f"takes {counts} input(s), given {len(shapes)}")
+        if attributes.keys() != self.attribute_lengths.keys():
+            raise ValueError(
+                f"takes the attributes {sorted(self.attribute_lengths)}, given {sorted(attributes)}"
+            )
+        for name, length in self.attribute_lengths.items():
+            if length not in (None, len(attributes[name])):
+                raise ValueError(f"{name} takes {length} integer(s), given {list(attributes[name])}")
+        self.output_shape = self._prepare(shapes, attributes)
+
+    @property
+    def multiply_accumulates(self) -> int:
+        """How much work it is; an element-wise operation counts one for each element."""
+        return math.prod(self.output_shape)
+
+    @abc.abstractmethod
+    def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+        """Check and keep what `run` needs; return the shape of the result."""
+
+    @abc.abstractmethod
+    def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
+        """Compute into `out`, a dense float32 array that overlaps no input."""
+
+
+def check_dims(dims: Sequence[int], rank: int) -> None:
+    """Raise ValueError unless `dims` are different dimensions of a tensor of that rank."""
+    if len(set(dims)) != len(dims) or any(not 0 <= dim < rank for dim in dims):
+        raise ValueError(f"{list(dims)} are no dimensions of a tensor of rank {rank}")

@@ -1,0 +1,78 @@
+"""Operations on elements by themselves or along one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from etconfig_reference.graph import Array, Attributes, Shape
+from etconfig_reference.ops.base import AttributeLengths, Op, check_dims
+from etconfig_reference.work import Work
+
+
+class _Binary(Op):
+    """An operation on two tensors, which are broadcast against each other."""
+
+    input_counts = (2,)
+    ufunc: ClassVar[np.ufunc]
+
+    def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+        return np.broadcast_shapes(*shapes)
+
+    def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
+        self.ufunc(*inputs, out=out)
+
+
+class Add(_Binary):
+    """`a + b`."""
+
+    name = "add"
+    ufunc = np.add
+
+
+class Sub(_Binary):
+    """`a - b`."""
+
+    name = "sub"
+    ufunc = np.subtract
+
+
+class Mul(_Binary):
+    """`a * b`."""
+
+    name = "mul"
+    ufunc = np.multiply
+
+
+class Relu(Op):
+    """`max(x, 0)`; NaN passes through."""
+
+    name = "relu"
+
+    def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+        return shapes[0]
+
+    def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
+        np.maximum(inputs[0], 0, out=out)
+
+
+class Softmax(Op):
+    """`exp(x) / sum(exp(x))` along `dim`."""
+
+    name = "softmax"
+    attribute_lengths: ClassVar[AttributeLengths] = {"dim": 1}
+
+    def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+        check_dims(attributes["dim"], len(shapes[0]))
+        (self._dim,) = attributes["dim"]
+        return shapes[0]
+
+    def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
+        (x,) = inputs
+        powers = work.new_array(out.shape, work.accumulate)
+        # with the largest one at zero, no exponential overflows
+        np.subtract(x, x.max(axis=self._dim, keepdims=True), out=powers, dtype=work.accumulate)
+        np.exp(powers, out=powers)
+        np.divide(powers, powers.sum(axis=self._dim, keepdims=True), out=out)

@@ -1,0 +1,110 @@
+"""Operations that multiply matrices: these are cut into tiles and run on several workers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+
+from etconfig_reference.graph import Array, Attributes, Shape
+from etconfig_reference.ops.base import AttributeLengths, Op
+from etconfig_reference.ops.window import Window, image_sizes
+from etconfig_reference.work import ScratchPool, Work
+
+
+class Linear(Op):
+    """`x @ weight.T + bias`: x (*S, K), weight (N, K), bias (N), which may be left out."""
+
+    name = "linear"
+    input_counts = (2, 3)
+
+    def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+        x, weight, *bias = shapes
+        if len(weight) != 2 or x[-1:] != weight[1:]:
+            raise ValueError(f"an input of shape {x} does not fit a weight of shape {weight}")
+        _check_bias(bias, weight[0])
+        self._items = weight[1]
+        return (*x[:-1], weight[0])
+
+    @property
+    def multiply_accumulates(self) -> int:
+        return math.prod(self.output_shape) * self._items
+
+    def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
+        x, weight, *bias = inputs
+        rows = x.reshape(-1, self._items)
+        result = out.reshape(len(rows), -1)
+
+        def multiply(features: slice) -> None:
+            np.matmul(rows, weight[features].T, out=result[:, features])
+
+        work.run_jobs(work.cut_rows(len(weight), weight[0].nbytes), multiply)
+        if bias:
+            np.add(out, bias[0], out=out)
+
+
+class Conv2d(Op):
+    """Cross-correlation: x (N, C, H, W), weight (O, C / groups, kh, kw), bias (O), optional."""
+
+    name = "conv2d"
+    input_counts = (2, 3)
+    attribute_lengths: ClassVar[AttributeLengths] = {"stride": 2, "padding": 2, "dilation": 2, "groups": 1}
+
+    def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+        x, weight, *bias = shapes
+        images, channels, *size = image_sizes(x)
+        outputs, group_channels, *kernel = image_sizes(weight)
+        (self._groups,) = attributes["groups"]
+        if self._groups < 1 or outputs % self._groups or channels != group_channels * self._groups:
+            raise ValueError(
+                f"an input of shape {x} does not fit a weight of shape {weight} in {self._groups} groups"
+            )
+        _check_bias(bias, outputs)
+        settings = {name: attributes[name] for name in ("stride", "padding", "dilation")}
+        self._window = Window(size, kernel=kernel, **settings)
+        self._patch_shape = (group_channels, *kernel)
+        return images, outputs, *self._window.output_size
+
+    @property
+    def multiply_accumulates(self) -> int:
+        return math.prod(self.output_shape) * math.prod(self._patch_shape)
+
+    def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
+        x, weight, *bias = inputs
+        images, _, height, width = out.shape
+        padded = self._window.pad(x, 0, work)
+        sources = padded.reshape(images, self._groups, -1, *padded.shape[2:])
+        kernels = weight.reshape(self._groups, -1, math.prod(self._patch_shape))
+        results = out.reshape(images, *kernels.shape[:2], height * width)
+
+        tiles = work.cut_rows(height, kernels.shape[2] * width * work.accumulate.itemsize)
+        jobs = list(product(range(images), range(self._groups), tiles))
+        scratch = ScratchPool(work, len(jobs), (kernels.shape[2] * tiles[0].stop * width,))
+
+        def multiply(job: tuple[int, int, slice]) -> None:
+            image, group, rows = job
+            pixels = slice(rows.start * width, rows.stop * width)
+            with scratch.borrow() as buffer:
+                patches = self._gather(sources[image, group], rows, buffer)
+                np.matmul(kernels[group], patches, out=results[image, group, :, pixels])
+
+        work.run_jobs(jobs, multiply)
+        if bias:
+            np.add(out, bias[0][:, np.newaxis, np.newaxis], out=out)
+
+    def _gather(self, source: Array, rows: slice, buffer: Array) -> Array:
+        """One column for each pixel of the result: all that its window sees (C / groups * kh * kw)."""
+        pixels = (rows.stop - rows.start, self._window.output_size[1])
+        items = math.prod(self._patch_shape) * math.prod(pixels)
+        patches = buffer[:items].reshape(*self._patch_shape, *pixels)
+        for i, j, seen in self._window.shifts(source, rows):
+            patches[:, i, j] = seen
+        return patches.reshape(math.prod(self._patch_shape), -1)
+
+
+def _check_bias(bias: Sequence[Shape], outputs: int) -> None:
+    if bias and bias[0] != (outputs,):
+        raise ValueError(f"a bias of shape {bias[0]} does not fit {outputs} outputs")

@@ -1,0 +1,88 @@
+"""`Window`: the geometry that convolutions and poolings share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from etconfig_reference.graph import Array, Shape
+from etconfig_reference.work import Work
+
+MAX_SETTING = 1024
+"""The most that a kernel, stride, padding or dilation may be: bounds the work a payload can ask for."""
+
+
+class Window:
+    """A kernel that slides over the two last dimensions, height and width.
+
+    Args:
+        size: Height and width of the input.
+        kernel, stride, padding, dilation: For height and width each.
+
+    Attributes:
+        output_size: Height and width of the result.
+
+    Raises:
+        ValueError: a setting is out of range, or the kernel does not fit.
+    """
+
+    def __init__(
+        self,
+        size: Sequence[int],
+        *,
+        kernel: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int] = (1, 1),
+    ) -> None:
+        if not all(1 <= setting <= MAX_SETTING for setting in (*kernel, *stride, *dilation)):
+            raise ValueError(f"kernel, stride and dilation must be from 1 to {MAX_SETTING}")
+        if not all(0 <= setting <= MAX_SETTING for setting in padding):
+            raise ValueError(f"padding must be from 0 to {MAX_SETTING}")
+        self._size, self._kernel, self._stride = tuple(size), tuple(kernel), tuple(stride)
+        self._padding, self._dilation = tuple(padding), tuple(dilation)
+        self.output_size = tuple(self._count_positions(axis) for axis in (0, 1))
+
+    def _count_positions(self, axis: int) -> int:
+        extent = self._dilation[axis] * (self._kernel[axis] - 1) + 1
+        room = self._size[axis] + 2 * self._padding[axis] - extent
+        if room < 0:
+            raise ValueError(f"a kernel of extent {extent} does not fit into {self._size[axis]} with padding")
+        return room // self._stride[axis] + 1
+
+    def pad(self, x: Array, fill: float, work: Work) -> Array:
+        """`x` with a border of `fill`; `x` itself when there is none."""
+        top, left = self._padding
+        if top == left == 0:
+            return x
+        height, width = self._size
+        padded = work.new_array((*x.shape[:-2], height + 2 * top, width + 2 * left), x.dtype)
+        if fill != 0:
+            padded.fill(fill)
+        padded[..., top : top + height, left : left + width] = x
+        return padded
+
+    def shifts(self, padded: Array, rows: slice | None = None) -> Iterator[tuple[int, int, Array]]:
+        """For each place (i, j) in the kernel, what the window sees there at each of its positions.
+
+        Args:
+            padded: What `pad` returned.
+            rows: The rows of the result that are wanted; None means all.
+        """
+        height, width = self.output_size
+        rows = slice(0, height) if rows is None else rows
+        for i, j in product(*map(range, self._kernel)):
+            down = self._along(0, i, rows.start, rows.stop)
+            across = self._along(1, j, 0, width)
+            yield i, j, padded[..., down, across]
+
+    def _along(self, axis: int, place: int, start: int, stop: int) -> slice:
+        step, offset = self._stride[axis], place * self._dilation[axis]
+        return slice(offset + start * step, offset + (stop - 1) * step + 1, step)
+
+
+def image_sizes(shape: Shape) -> Shape:
+    """Images, channels, height and width. Raises ValueError when the rank is not 4."""
+    if len(shape) != 4:
+        raise ValueError(f"takes a tensor of rank 4, given {shape}")
+    return shape

@@ -1,0 +1,67 @@
+"""What etconfig loads: the specs of both reference backends.
+
+Neither numpy nor a backend is imported until one is made, so that configurations can be
+checked quickly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from etconfig.plugin.v1 import ApiRange, Backend, BackendRequest, BackendSpec, Capabilities, hookimpl
+from etconfig_reference.options import MIN_SCRATCH_BYTES, ReferenceCpuOptions, ReferenceNpuOptions
+
+_API = ApiRange(min=1, built=1)
+
+
+def make_cpu_backend() -> Backend[Any, Any]:
+    """A `ReferenceCpuBackend`."""
+    from etconfig_reference.cpu import ReferenceCpuBackend
+
+    return ReferenceCpuBackend()
+
+
+def make_npu_backend() -> Backend[Any, Any]:
+    """A `ReferenceNpuBackend`."""
+    from etconfig_reference.npu import ReferenceNpuBackend
+
+    return ReferenceNpuBackend()
+
+
+def recommend_cpu_options(facts: Mapping[str, object]) -> Mapping[str, object]:
+    """Tiles of half the level 2 cache, where its size is known: the other half is for the results."""
+    cache_bytes = facts.get("cpu.cache.l2")
+    if not isinstance(cache_bytes, int):
+        return {}
+    return {"scratch_bytes": max(MIN_SCRATCH_BYTES, cache_bytes // 2)}
+
+
+SPECS: Mapping[str, BackendSpec] = {
+    spec.id: spec
+    for spec in (
+        BackendSpec(
+            id="ReferenceCpuBackend",
+            doc="Computes delegates with numpy, on several workers.",
+            options=ReferenceCpuOptions,
+            api=_API,
+            factory=make_cpu_backend,
+            capabilities=Capabilities(),
+            recommend=recommend_cpu_options,
+        ),
+        BackendSpec(
+            id="ReferenceNpuBackend",
+            doc="Simulates an accelerator with four cores: real results, simulated time.",
+            options=ReferenceNpuOptions,
+            api=_API,
+            factory=make_npu_backend,
+            capabilities=Capabilities(),
+        ),
+    )
+}
+
+
+@hookimpl
+def etconfig_backend(request: BackendRequest) -> BackendSpec:
+    """The spec of the backend that is asked for."""
+    return SPECS[request.name]

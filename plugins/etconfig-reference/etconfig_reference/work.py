@@ -1,0 +1,78 @@
+"""How an operation runs: where its scratch memory comes from and how its work is cut."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from etconfig_reference.graph import Array, Shape
+
+if TYPE_CHECKING:
+    from etconfig.plugin.v1 import Allocator
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What an operation may use while it runs.
+
+    Attributes:
+        temporary: Memory that is taken back after the call.
+        parallel_for: `ExecuteContext.parallel_for`.
+        num_threads: The most workers that run jobs at the same time.
+        tile_bytes: How much data one job may take in hand. It alone decides how work is cut,
+            so results do not depend on the number of workers.
+        accumulate: The type that sums are kept in.
+    """
+
+    temporary: Allocator
+    parallel_for: Callable[[int, Callable[[int], None], int], None]
+    num_threads: int
+    tile_bytes: int
+    accumulate: np.dtype[np.floating[Any]]
+
+    def new_array(self, shape: Shape, dtype: np.dtype[np.floating[Any]]) -> Array:
+        """A zeroed array in temporary memory."""
+        memory = self.temporary.allocate(math.prod(shape) * dtype.itemsize)
+        array: Array = np.ndarray(shape, dtype, memory)
+        return array
+
+    def cut_rows(self, rows: int, row_bytes: int) -> list[slice]:
+        """Cut `rows` rows into tiles of at most `tile_bytes`, but of one row at least."""
+        tile_rows = max(1, min(rows, self.tile_bytes // row_bytes))
+        return [slice(start, min(start + tile_rows, rows)) for start in range(0, rows, tile_rows)]
+
+    def run_jobs(self, jobs: Sequence[T], body: Callable[[T], None]) -> None:
+        """Run `body` on every job, on the workers of the instance."""
+
+        def run_job(index: int) -> None:
+            # workers have floating-point settings of their own
+            with np.errstate(all="ignore"):
+                body(jobs[index])
+
+        self.parallel_for(len(jobs), run_job, min(self.num_threads, len(jobs)))
+
+
+class ScratchPool:
+    """Equal buffers that jobs running at the same time borrow, one each."""
+
+    def __init__(self, work: Work, jobs: int, shape: Shape) -> None:
+        workers = min(work.num_threads, jobs)
+        # append and pop of a deque are atomic, so it needs no lock
+        self._free = deque(work.new_array(shape, work.accumulate) for _ in range(workers))
+
+    @contextlib.contextmanager
+    def borrow(self) -> Iterator[Array]:
+        """A buffer with arbitrary contents, for the duration of the `with` block."""
+        buffer = self._free.pop()
+        try:
+            yield buffer
+        finally:
+            self._free.append(buffer)

@@ -1,0 +1,216 @@
+"""The ahead-of-time half, with real ExecuTorch: `make test-peers`."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from etconfig_reference.cpu import ReferenceCpuBackend
+from etconfig_reference.options import ReferenceCpuOptions
+from etconfig_reference.plugin import SPECS
+
+README = Path(__file__).parents[1] / "README.md"
+
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def et() -> Any:
+    """What the tests need of torch, executorch and the ahead-of-time half."""
+    pytest.importorskip("torch")
+    pytest.importorskip("executorch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import torch
+        from etconfig_reference import aot
+        from executorch.exir import to_edge_transform_and_lower
+        from executorch.exir.lowered_backend_module import get_lowered_submodules
+
+    def lower(module: Any, *inputs: Any, placement: dict[str, str] | None = None) -> Any:
+        partitioner = aot.ReferencePartitioner(placement or {"": "ReferenceCpuBackend"})
+        exported = torch.export.export(module.eval(), inputs)
+        return to_edge_transform_and_lower(exported, partitioner=[partitioner]).exported_program()
+
+    def delegates(program: Any) -> list[tuple[str, bytes]]:
+        found = get_lowered_submodules(program.graph_module)
+        return [(lowered.backend_id, lowered.processed_bytes) for _, lowered, _ in found]
+
+    return SimpleNamespace(torch=torch, nn=torch.nn, aot=aot, lower=lower, delegates=delegates)
+
+
+def portable_operators(program: Any) -> list[str]:
+    """The operators that no backend took."""
+    nodes = [node for node in program.graph.nodes if hasattr(node.target, "_schema")]
+    return [node.target._schema.name for node in nodes]
+
+
+def function_module(torch: Any, function: Any) -> Any:
+    """A module that calls `function`."""
+
+    class Function(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return function(x)
+
+    return Function()
+
+
+def make_module(et: Any, name: str) -> tuple[Any, tuple[int, ...]]:
+    """A module that consists of one operation, and the shape of its input."""
+    nn, f = et.nn, et.nn.functional
+    image = (2, 4, 7, 6)
+    return {
+        "conv": (nn.Conv2d(4, 8, (3, 2), stride=2, padding=(1, 0), dilation=(1, 2), groups=2), image),
+        "conv without bias": (nn.Conv2d(4, 3, 1, bias=False), image),
+        "linear": (nn.Linear(6, 5), image),
+        "linear without bias": (nn.Linear(6, 5, bias=False), (6,)),
+        "max pool": (nn.MaxPool2d(3, stride=2, padding=1, dilation=2), image),
+        "average pool": (nn.AvgPool2d((3, 2), padding=1), image),
+        "adaptive average pool": (nn.AdaptiveAvgPool2d(1), image),
+        "mean": (function_module(et.torch, lambda x: x.mean((-1, 1))), image),
+        "mean of all": (function_module(et.torch, lambda x: x.mean(dim=None, keepdim=True)), image),
+        "softmax": (nn.Softmax(-3), image),
+        "relu": (nn.ReLU(), image),
+        "flatten": (nn.Flatten(), image),
+        "unsqueeze": (function_module(et.torch, lambda x: x.unsqueeze(-1)), image),
+        "squeeze": (function_module(et.torch, lambda x: x.squeeze(0)), (1, 4, 5)),
+        "permute": (function_module(et.torch, lambda x: x.permute(2, 0, 3, 1)), image),
+        "add": (function_module(et.torch, lambda x: x + x.mean(1, keepdim=True)), image),
+        "sub": (function_module(et.torch, lambda x: x - 0.25), image),
+        "mul": (function_module(et.torch, lambda x: x * 1.5), image),
+        "functional conv": (function_module(et.torch, lambda x: f.relu(f.max_pool2d(x, 2)) * 2.0), image),
+    }[name]
+
+
+OPERATIONS = [
+    "conv",
+    "conv without bias",
+    "linear",
+    "linear without bias",
+    "max pool",
+    "average pool",
+    "adaptive average pool",
+    "mean",
+    "mean of all",
+    "softmax",
+    "relu",
+    "flatten",
+    "unsqueeze",
+    "squeeze",
+    "permute",
+    "add",
+    "sub",
+    "mul",
+    "functional conv",
+]
+
+
+class TestLowering:
+    """A supported operation is delegated whole, and computes what PyTorch computes."""
+
+    @pytest.mark.parametrize("name", OPERATIONS)
+    def test_the_payload_gives_the_answer_of_pytorch(self, et: Any, make_harness: Any, name: str) -> None:
+        et.torch.manual_seed(1)
+        module, shape = make_module(et, name)
+        x = et.torch.randn(shape)
+        program = et.lower(module, x)
+        assert portable_operators(program) == []
+        ((backend_id, payload),) = et.delegates(program)
+        assert backend_id == "ReferenceCpuBackend"
+
+        expected = module(x).detach().numpy()
+        harness = make_harness(ReferenceCpuBackend(), ReferenceCpuOptions())
+        out = np.zeros(expected.shape, np.float32)
+        harness.execute(harness.init(payload), x.numpy(), out)
+        np.testing.assert_allclose(out, expected, atol=1e-5)
+
+    def test_equal_models_give_equal_payloads(self, et: Any) -> None:
+        module, x = et.nn.Sequential(et.nn.Linear(6, 5), et.nn.ReLU()), et.torch.randn(1, 6)
+        assert et.delegates(et.lower(module, x)) == et.delegates(et.lower(module, x))
+
+    @pytest.mark.parametrize(
+        ("operator", "make"),
+        [
+            ("aten::max_pool2d_with_indices", lambda t: t.nn.MaxPool2d(2, ceil_mode=True)),
+            ("aten::avg_pool2d", lambda t: t.nn.AvgPool2d(2, padding=1, count_include_pad=False)),
+            ("aten::gelu", lambda t: t.nn.GELU()),
+            ("aten::add", lambda t: function_module(t, lambda x: t.add(x, x, alpha=2))),
+            ("aten::neg", lambda t: function_module(t, lambda x: -x.double())),
+        ],
+    )
+    def test_what_is_not_supported_stays_with_the_runtime(self, et: Any, operator: str, make: Any) -> None:
+        program = et.lower(et.nn.Sequential(et.nn.ReLU(), make(et.torch)), et.torch.randn(1, 4, 7, 7))
+        assert operator in portable_operators(program)
+        assert len(et.delegates(program)) == 1
+
+    def test_a_dynamic_shape_stays_with_the_runtime(self, et: Any) -> None:
+        from executorch.exir import to_edge_transform_and_lower
+
+        exported = et.torch.export.export(
+            et.nn.ReLU(), (et.torch.randn(4, 3),), dynamic_shapes=({0: et.torch.export.Dim("n", max=8)},)
+        )
+        partitioner = et.aot.ReferencePartitioner({"": "ReferenceCpuBackend"})
+        program = to_edge_transform_and_lower(exported, partitioner=[partitioner]).exported_program()
+        assert portable_operators(program) == ["aten::relu"]
+
+
+class TestPlacement:
+    """A module path says which backend gets the operations of a module."""
+
+    @pytest.fixture
+    def two_parts(self, et: Any) -> Any:
+        nn = et.nn
+
+        class TwoParts(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.body = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+                self.head = nn.Linear(4, 2)
+
+            def forward(self, x: Any) -> Any:
+                return self.head(self.body(x)) + 1.0
+
+        return TwoParts()
+
+    def test_each_part_goes_to_its_backend(self, et: Any, two_parts: Any) -> None:
+        placement = {"body": "ReferenceNpuBackend", "head": "ReferenceCpuBackend"}
+        program = et.lower(two_parts, et.torch.randn(1, 4), placement=placement)
+        assert {name for name, _ in et.delegates(program)} == set(placement.values())
+        assert portable_operators(program) == ["aten::add"]
+
+    def test_the_longest_path_decides(self, et: Any, two_parts: Any) -> None:
+        placement = {"": "ReferenceCpuBackend", "body": "ReferenceNpuBackend"}
+        program = et.lower(two_parts, et.torch.randn(1, 4), placement=placement)
+        assert len(et.delegates(program)) == 2
+        assert portable_operators(program) == []
+
+    def test_a_path_that_matches_nothing_is_an_error(self, et: Any, two_parts: Any) -> None:
+        with pytest.raises(ValueError, match=r"^no operation of the program lies in module 'bodi'$"):
+            et.lower(two_parts, et.torch.randn(1, 4), placement={"bodi": "ReferenceCpuBackend"})
+
+    def test_an_unknown_backend_is_an_error(self, et: Any) -> None:
+        with pytest.raises(ValueError, match=r"^unknown backend 'Npu'; there are ReferenceCpuBackend, "):
+            et.aot.ReferencePartitioner({"body": "Npu"})
+
+
+def test_the_example_of_the_readme_delegates_both_parts(et: Any) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(example, str(README), "exec"), names)
+    (plan,) = names["program"].executorch_program.execution_plan
+    assert {delegate.id for delegate in plan.delegates} == set(et.aot.BACKEND_IDS)
+
+
+def test_the_ids_are_those_of_the_running_half(et: Any) -> None:
+    assert set(et.aot.BACKEND_IDS) == SPECS.keys()
+
+
+@pytest.mark.parametrize("backend_id", ["ReferenceCpuBackend", "ReferenceNpuBackend"])
+def test_a_compile_spec_is_refused(et: Any, backend_id: str) -> None:
+    spec = SimpleNamespace(key="device", value=b"x")
+    with pytest.raises(ValueError, match=r"^the reference backends take no compile spec, given 'device'$"):
+        getattr(et.aot, backend_id).preprocess(None, [spec])

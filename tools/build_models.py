@@ -1,0 +1,71 @@
+"""Exports the test programs under tests/data with real ExecuTorch.
+
+Needs torch, executorch and scikit-learn, and the reference plugin on the path; the tests
+need none of these, since what this tool writes is checked in:
+
+    PYTHONPATH=plugins/etconfig-reference python tools/build_models.py --out tests/data
+    PYTHONPATH=plugins/etconfig-reference python tools/build_models.py --only digits
+
+Every model has a module here with one function `build(folder)`, which writes its files
+into `folder`, checks them against PyTorch and returns what `<model>.json` records. The
+same versions on the same kind of CPU write the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import digits_model
+
+BUILDERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "digits": digits_model.build,
+}
+"""By the name of the model, which is also the name of its folder."""
+
+_RECORDED_PACKAGES = ("executorch", "torch", "scikit-learn", "numpy")
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Build the chosen models and write a record next to each."""
+    arguments = _parser().parse_args(argv)
+    for name in arguments.only or BUILDERS:
+        folder = arguments.out / name
+        folder.mkdir(parents=True, exist_ok=True)
+        record = {"made_by": f"tools/build_models.py --only {name}", "versions": _versions()}
+        record |= BUILDERS[name](folder)
+        record_path = folder / f"{name}.json"
+        files = sorted(path for path in folder.iterdir() if path != record_path)
+        record["files"] = {path.name: _describe(path) for path in files}
+        record_path.write_text(json.dumps(record, indent=2) + "\n")
+        for path in files:
+            print(f"{path} {path.stat().st_size} bytes")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--out", type=Path, default=Path("tests/data"), help="holds a folder per model (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--only", action="append", choices=sorted(BUILDERS), help="build this model; may be given repeatedly"
+    )
+    return parser
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version()} | {name: version(name) for name in _RECORDED_PACKAGES}
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    return {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+if __name__ == "__main__":
+    main()
