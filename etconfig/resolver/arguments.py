@@ -1,0 +1,113 @@
+"""`Arguments`: the typed options of every backend of one method instance, and their stories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar, overload
+
+from etconfig.facts import FactSheet
+from etconfig.provenance import Origin, Sourced
+from etconfig.resolver.chain import OptionChain, Story
+from etconfig.schema import BackendOptions
+
+OptionsT = TypeVar("OptionsT", bound=BackendOptions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendArguments:
+    """One backend's options in one method instance. Two are equal when their options are.
+
+    Attributes:
+        options: The typed, frozen options.
+        chains: What might have decided each option, by name.
+        facts: The facts they were resolved on.
+        advice: What the vendor recommended on these facts.
+    """
+
+    options: BackendOptions
+    chains: Mapping[str, OptionChain] = field(compare=False, repr=False)
+    facts: FactSheet = field(compare=False, repr=False)
+    advice: Mapping[str, Sourced[object]] = field(compare=False, repr=False)
+
+    @property
+    def facts_asked(self) -> frozenset[str]:
+        """The facts that have a say in any of the options, known or not."""
+        return frozenset[str]().union(*(chain.facts for chain in self.chains.values()))
+
+    def story(self, option: str) -> Story:
+        """Where an option's value came from; told when asked, since few are asked.
+
+        Raises:
+            KeyError: the backend has no such option.
+        """
+        return self.chains[option].story(self.facts, self.advice.get(option))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments:
+    """The options of every backend of one method instance: what an executor receives.
+
+    `arguments[XnnpackOptions]` and `arguments["XnnpackBackend"]` give a backend's options.
+    Two are equal when methods, instances and options are; origins do not count.
+
+    Attributes:
+        method: The method's name; `*` stands for any method.
+        instance: The named instance, or None for the default one.
+        backends: What was resolved for each backend, by id.
+    """
+
+    method: str
+    instance: str | None
+    backends: Mapping[str, BackendArguments]
+
+    @property
+    def label(self) -> str:
+        """`forward` or `forward@left`, as option paths spell it."""
+        return self.method if self.instance is None else f"{self.method}@{self.instance}"
+
+    @overload
+    def __getitem__(self, key: type[OptionsT]) -> OptionsT: ...
+    @overload
+    def __getitem__(self, key: str) -> BackendOptions: ...
+    def __getitem__(self, key: type[OptionsT] | str) -> OptionsT | BackendOptions:
+        """The options of a backend, by its options class or its id.
+
+        Raises:
+            KeyError: the method instance has no such backend.
+            LookupError: two backends share the options class; use the id.
+        """
+        if isinstance(key, str):
+            return self.backends[key].options
+        found = [b.options for b in self.backends.values() if isinstance(b.options, key)]
+        if not found:
+            raise KeyError(key.__name__)
+        if len(found) > 1:
+            raise LookupError(f"{len(found)} backends have {key.__name__}; use a backend id")
+        return found[0]
+
+    def __iter__(self) -> Iterator[str]:
+        """The backend ids."""
+        return iter(self.backends)
+
+    def __contains__(self, backend: object) -> bool:
+        return backend in self.backends
+
+    def __len__(self) -> int:
+        return len(self.backends)
+
+    def origin(self, backend: str, option: str) -> Origin:
+        """Where an option's value came from.
+
+        Raises:
+            KeyError: no such backend or option here.
+        """
+        return self.story(backend, option).winner.origin
+
+    def story(self, backend: str, option: str) -> Story:
+        """Where an option's value came from, what it beat, and the facts it depends on.
+
+        Raises:
+            KeyError: no such backend or option here.
+        """
+        return self.backends[backend].story(option)

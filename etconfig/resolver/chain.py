@@ -1,0 +1,203 @@
+"""`OptionChain`: all that may decide one option of one method instance, in merge order.
+
+The merge rule, written once: the last candidate whose condition holds wins; scalars and
+arrays replace, tables merge key by key; `unset` forgets what configuration said, so that the
+recommendation or the schema's default holds again. The alternative, merging whole documents
+first, was rejected: it loses where a value came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.facts import FactSheet
+from etconfig.profile import UNSET, Expression, Fault, Unknown
+from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionProblem, check_value, jsonable
+
+_BASELINE = (OriginKind.DEFAULT, OriginKind.RECOMMENDATION)
+"""What `unset` leaves standing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One assignment as one option sees it.
+
+    Attributes:
+        value: A value of the option's type, an expression that gives one, or `UNSET`.
+        origin: Where it was written.
+        span: The same, for diagnostics.
+        condition: The condition it depends on, or None.
+    """
+
+    value: object
+    origin: Origin
+    span: Span
+    condition: Expression | None = None
+
+    @property
+    def facts(self) -> frozenset[str]:
+        """The facts that decide whether it holds and what it gives."""
+        facts = self.condition.facts if self.condition else frozenset()
+        return facts | self.value.facts if isinstance(self.value, Expression) else facts
+
+    def holds(self, facts: FactSheet) -> bool:
+        """Whether its condition is true; an unknown condition does not hold."""
+        return self.condition is None or self.condition.evaluate(facts.values) is True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """Where one value came from.
+
+    Attributes:
+        winner: The value and its origin.
+        beaten: What it beat, the strongest first; `UNSET` stands among them where it was written.
+        facts: The facts that this depends on, those of conditions that do not hold included.
+    """
+
+    winner: Sourced[object]
+    beaten: tuple[Sourced[object], ...] = ()
+    facts: tuple[str, ...] = ()
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The story as plain data."""
+        return {
+            **_sourced_data(self.winner),
+            "beat": [_sourced_data(beaten) for beaten in self.beaten],
+            "facts": list(self.facts),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionChain:
+    """All that may decide one option of one method instance.
+
+    Attributes:
+        spec: The backend.
+        info: The option.
+        candidates: In merge order, lowest first; recommendation and default lie below them.
+    """
+
+    spec: BackendSpec
+    info: OptionInfo
+    candidates: tuple[Candidate, ...] = ()
+
+    @property
+    def facts(self) -> frozenset[str]:
+        """Every fact that may have a say, those of conditions that do not hold included."""
+        named = frozenset([self.info.from_fact]) if self.info.from_fact else frozenset()
+        return named.union(*(candidate.facts for candidate in self.candidates))
+
+    def decide(
+        self, facts: FactSheet, recommended: Sourced[object] | None
+    ) -> Sourced[object] | Diagnostic | None:
+        """The value on these facts, why there can be none, or None when nothing sets the option.
+
+        Args:
+            facts: The device.
+            recommended: The vendor's advice for this option, if there is any.
+        """
+        return _winner(self._contenders(facts, recommended))
+
+    def story(self, facts: FactSheet, recommended: Sourced[object] | None) -> Story:
+        """Where the value that `decide` gives comes from.
+
+        Raises:
+            LookupError: `decide` gives no value.
+        """
+        contenders = tuple(self._contenders(facts, recommended))
+        winner = _winner(contenders)
+        if winner is None or isinstance(winner, Diagnostic):
+            raise LookupError(f"{self.spec.id}.{self.info.name} has no value")
+        beaten = (c for c in contenders if isinstance(c, Sourced) and c.origin is not winner.origin)
+        return Story(winner=winner, beaten=tuple(beaten), facts=tuple(sorted(self.facts)))
+
+    def winning_span(self, facts: FactSheet, recommended: Sourced[object] | None) -> Span | None:
+        """Where the value that `decide` gives was written, if it was written in a text."""
+        winner = self.decide(facts, recommended)
+        spans = (c.span for c in self.candidates if isinstance(winner, Sourced) and c.origin is winner.origin)
+        return next(spans, None)
+
+    def _contenders(
+        self, facts: FactSheet, recommended: Sourced[object] | None
+    ) -> Iterator[Sourced[object] | Diagnostic]:
+        """What may win, the strongest first; each is computed only when it is reached."""
+        for candidate in reversed(self.candidates):
+            if candidate.holds(facts):
+                yield self._evaluate(candidate, facts)
+        if recommended is not None:
+            yield recommended
+        default = self._default(facts)
+        if default is not None:
+            yield default
+
+    def _evaluate(self, candidate: Candidate, facts: FactSheet) -> Sourced[object] | Diagnostic:
+        if not isinstance(candidate.value, Expression):
+            return Sourced(candidate.value, candidate.origin)
+        result = candidate.value.evaluate(facts.values)
+        if isinstance(result, (Unknown, Fault)):
+            return candidate.value.failure(result)
+        value = check_value(self.spec, self.info, result)
+        if isinstance(value, OptionProblem):
+            return value.to_diagnostic(candidate.span)
+        return Sourced(value, candidate.origin)
+
+    def _default(self, facts: FactSheet) -> Sourced[object] | Diagnostic | None:
+        source, fact = self.spec.options.__name__, self.info.from_fact
+        if fact is not None and fact in facts.values:
+            value = check_value(self.spec, self.info, facts.values[fact])
+            if isinstance(value, OptionProblem):
+                return value.to_diagnostic()
+            return Sourced(value, Origin(OriginKind.DEFAULT, source, detail=f"fact {fact}"))
+        if self.info.default is MISSING:
+            return None
+        return Sourced(self.info.default, Origin(OriginKind.DEFAULT, source))
+
+
+def _sourced_data(sourced: Sourced[object]) -> dict[str, Any]:
+    value = {"unset": True} if sourced.value is UNSET else jsonable(sourced.value)
+    return {"value": value, "origin": _origin_data(sourced.origin)}
+
+
+def _origin_data(origin: Origin) -> dict[str, Any]:
+    fields = {
+        "kind": origin.kind.value,
+        "source": origin.source,
+        "line": origin.line,
+        "column": origin.column,
+        "detail": origin.detail,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _winner(contenders: Iterable[Sourced[object] | Diagnostic]) -> Sourced[object] | Diagnostic | None:
+    """The merge rule, over contenders from the strongest to the weakest."""
+    tables: list[Sourced[object]] = []
+    is_unset = False
+    for contender in contenders:
+        if isinstance(contender, Diagnostic):
+            if not is_unset:
+                return contender
+        elif contender.value is UNSET:
+            is_unset = True
+        elif is_unset and contender.origin.kind not in _BASELINE:
+            continue
+        elif not isinstance(contender.value, dict):
+            return _merged(tables) or contender
+        else:
+            tables.append(contender)
+    return _merged(tables)
+
+
+def _merged(tables: list[Sourced[object]]) -> Sourced[object] | None:
+    """The tables, strongest first, as one; its origin is that of the strongest."""
+    if not tables:
+        return None
+    merged: dict[object, object] = {}
+    for table in reversed(tables):
+        merged |= table.value  # type: ignore[call-overload]  # only tables are collected
+    return Sourced(merged, tables[0].origin)

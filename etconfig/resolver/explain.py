@@ -1,0 +1,91 @@
+"""Where values come from, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.errors import OptionError
+from etconfig.facts import FactSheet
+from etconfig.option_path import OptionPath
+from etconfig.profile import UNSET
+from etconfig.provenance import Sourced
+from etconfig.resolver.arguments import Arguments
+from etconfig.resolver.chain import Story
+from etconfig.resolver.resolution import Resolution
+from etconfig.schema import show_value
+
+
+def find_stories(resolution: Resolution, path: OptionPath) -> list[tuple[OptionPath, Story]]:
+    """The story of the option in every method instance that `path` means, with its full path.
+
+    Raises:
+        OptionError: `path` means no method, instance, backend or option of the resolution.
+    """
+    if path.method is not None:
+        meant = [resolution.arguments(path.method, path.instance)]
+    else:
+        meant = [arguments for arguments in resolution if path.backend in arguments]
+    found = [
+        (OptionPath(path.backend, path.option, a.method, a.instance), a.story(path.backend, path.option))
+        for a in meant
+        if path.backend in a and path.option in a.backends[path.backend].chains
+    ]
+    if not found:
+        raise OptionError(diagnostics=(_nothing_meant(resolution, path),))
+    return found
+
+
+def explain_option(resolution: Resolution, path: OptionPath) -> str:
+    """The winning value, its origin, what it beat and the facts it depends on; one block an instance.
+
+    Raises:
+        OptionError: `path` means nothing in the resolution.
+    """
+    blocks = (
+        "\n".join([f"{full} = {shown(story.winner.value)}", *_lines(story, resolution.facts)])
+        for full, story in find_stories(resolution, path)
+    )
+    return "\n\n".join(blocks) + "\n"
+
+
+def shown(value: object) -> str:
+    """A value as text; `unset` for `UNSET`."""
+    return "unset" if value is UNSET else show_value(value)
+
+
+def _lines(story: Story, facts: FactSheet) -> Iterator[str]:
+    yield f"  from {story.winner.origin}"
+    yield from (_beaten_line(beaten) for beaten in story.beaten)
+    for name in story.facts:
+        fact = facts.get(name)
+        if fact is not None and fact.is_known:
+            yield f"  depends on {name} = {show_value(fact.value)}, from {fact.origin}"
+        else:
+            reason = fact.reason if fact is not None else "no such fact on this device"
+            yield f"  depends on {name}, which is unknown: {reason}"
+
+
+def _beaten_line(beaten: Sourced[object]) -> str:
+    return f"  beat {shown(beaten.value)} from {beaten.origin}"
+
+
+def _nothing_meant(resolution: Resolution, path: OptionPath) -> Diagnostic:
+    backends = {backend: arguments for arguments in resolution for backend in arguments}
+    if path.backend not in backends:
+        known = sorted(backends)
+        return Diagnostic(
+            code="unknown-backend",
+            message=f"no arguments were resolved for a backend {path.backend!r}",
+            help=did_you_mean(path.backend, known) or f"backends: {', '.join(known) or 'none'}",
+        )
+    options = _options_of(backends[path.backend], path.backend)
+    return Diagnostic(
+        code="unknown-option",
+        message=f"{path.backend} has no option {path.option!r}",
+        help=did_you_mean(path.option, options) or f"it has {', '.join(options)}",
+    )
+
+
+def _options_of(arguments: Arguments, backend: str) -> list[str]:
+    return list(arguments.backends[backend].chains)

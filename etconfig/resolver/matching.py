@@ -1,0 +1,177 @@
+"""Assignments against schemas: which are meant for which option, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, nearest
+from etconfig.option_path import OptionPath
+from etconfig.profile import UNSET, Assignment, Expression, ExpressionType, Layer, TextValue
+from etconfig.provenance import OriginKind
+from etconfig.resolver.chain import Candidate
+from etconfig.schema import (
+    BackendSpec,
+    Kind,
+    OptionInfo,
+    OptionProblem,
+    check_value,
+    find_option,
+    read_text,
+)
+
+_GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
+"""Layers that speak about this run, where a name that matches nothing is a mistake."""
+
+_FITTING = {
+    ExpressionType.BOOL: (Kind.BOOLEAN,),
+    ExpressionType.INT: (Kind.INTEGER, Kind.CHOICE),
+    ExpressionType.FLOAT: (Kind.FLOAT,),
+    # A quantity such as "64 KiB" is a string that stands for an integer.
+    ExpressionType.STRING: (Kind.STRING, Kind.CHOICE, Kind.INTEGER),
+}
+"""Which kinds of option an expression's type can serve; lists serve arrays."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The names that assignments may use.
+
+    Attributes:
+        specs: The schemas at hand, by backend id.
+        known_backends: Every backend id that is installed or that the program delegates to.
+        methods: The program's methods; None when there is no program, and any name will do.
+        instances: The declared instances, and the method of each.
+    """
+
+    specs: Mapping[str, BackendSpec]
+    known_backends: Collection[str]
+    methods: Collection[str] | None
+    instances: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchedAssignment:
+    """An assignment that found its option."""
+
+    path: OptionPath
+    info: OptionInfo
+    candidate: Candidate
+
+    def applies_to(self, method: str, instance: str | None) -> bool:
+        """Whether it speaks about this method instance."""
+        path = self.path
+        if path.instance is not None and path.instance != instance:
+            return False
+        return path.method is None or fnmatchcase(method, path.method)
+
+
+@dataclass(kw_only=True)
+class Matcher:
+    """Matches the assignments of all layers; collects what is wrong with them."""
+
+    names: Names
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def match(self, layers: Iterable[Layer]) -> dict[str, list[MatchedAssignment]]:
+        """What the layers say about each backend, in merge order."""
+        found: dict[str, list[MatchedAssignment]] = {}
+        for layer in layers:
+            for assignment in layer.assignments:
+                for matched in self._match_one(layer, assignment):
+                    found.setdefault(assignment.path.backend, []).append(matched)
+        return found
+
+    def _match_one(self, layer: Layer, assignment: Assignment) -> Iterator[MatchedAssignment]:
+        path = assignment.path
+        if layer.kind in _GIVEN_BY_HAND:
+            self.diagnostics += _unmatched_scope(assignment, self.names)
+        spec = self.names.specs.get(path.backend)
+        if spec is None:
+            self.diagnostics += _unmatched_backend(layer, assignment, self.names)
+            return
+        info, problem = find_option(spec, path.option)
+        if problem is not None:
+            self.diagnostics.append(problem.to_diagnostic(assignment.key_span))
+        if info is None:
+            return
+        value = _typed(spec, info, assignment)
+        if isinstance(value, Diagnostic):
+            self.diagnostics.append(value)
+            return
+        candidate = Candidate(
+            value=value, origin=assignment.origin, span=assignment.span, condition=assignment.condition
+        )
+        yield MatchedAssignment(path=path, info=info, candidate=candidate)
+
+
+def _typed(spec: BackendSpec, info: OptionInfo, assignment: Assignment) -> object | Diagnostic:
+    raw: Any = assignment.value
+    if raw is UNSET:
+        return raw
+    if isinstance(raw, Expression):
+        return _checked_expression(spec, info, raw)
+    if isinstance(raw, TextValue):
+        raw = read_text(info.type, raw.text)
+    value = check_value(spec, info, raw)
+    return value.to_diagnostic(assignment.span) if isinstance(value, OptionProblem) else value
+
+
+def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Expression) -> object | Diagnostic:
+    kinds = (Kind.ARRAY,) if expression.type.is_list else _FITTING[expression.type]
+    if info.type.kind in kinds:
+        return expression
+    given = f"an expression of type {expression.type}"
+    return Diagnostic(
+        code="invalid-value",
+        message=f"{spec.id}.{info.name}: expected {info.expected}, given {given}",
+        spans=(expression.span,),
+    )
+
+
+def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
+    backend = assignment.path.backend
+    if backend in names.known_backends:
+        return  # installed, but nothing here delegates to it
+    guess = _nearest_backend(backend, names.known_backends)
+    is_error = guess is not None or layer.kind in _GIVEN_BY_HAND
+    known = ", ".join(sorted(names.known_backends)) or "none"
+    yield Diagnostic(
+        code="unknown-backend" if is_error else "backend-not-installed",
+        message=f"no installed plugin declares the backend {backend!r}",
+        spans=(assignment.key_span,),
+        notes=(f"installed: {known}",),
+        help=guess or f"install the plugin that declares {backend}, or remove these options",
+        severity=Severity.ERROR if is_error else Severity.WARNING,
+    )
+
+
+def _nearest_backend(backend: str, known: Iterable[str]) -> str | None:
+    """As `did_you_mean`; that two ids both end in `Backend` does not make them alike."""
+    suffix = "Backend" if backend.endswith("Backend") else ""
+    stems = {candidate.removesuffix(suffix): candidate for candidate in known}
+    guess = nearest(backend.removesuffix(suffix), stems)
+    return None if guess is None else f"did you mean {stems[guess]!r}?"
+
+
+def _unmatched_scope(assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
+    path = assignment.path
+    if path.method is None:
+        return
+    if names.methods is not None and not any(fnmatchcase(m, path.method) for m in names.methods):
+        yield Diagnostic(
+            code="unknown-method",
+            message=f"the program has no method {path.method!r}",
+            spans=(assignment.key_span,),
+            help=did_you_mean(path.method, names.methods) or f"it has {', '.join(sorted(names.methods))}",
+        )
+    if path.instance is not None and path.instance not in names.instances:
+        declared = ", ".join(sorted(names.instances)) or "none"
+        yield Diagnostic(
+            code="unknown-instance",
+            message=f"no profile declares an instance {path.instance!r} of {path.method!r}",
+            spans=(assignment.key_span,),
+            help=did_you_mean(path.instance, names.instances) or f"declared instances: {declared}",
+        )

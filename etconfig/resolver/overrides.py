@@ -1,0 +1,126 @@
+"""Layers from text: `ETCONFIG_SET`, `--set`, and the overrides of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import OptionError
+from etconfig.option_path import OptionPath, parse_assignment, parse_option_path
+from etconfig.profile import Assignment, Layer, RawValue, TextValue
+from etconfig.provenance import Origin, OriginKind
+
+ENVIRONMENT_VARIABLE = "ETCONFIG_SET"
+"""Assignments `PATH=VALUE`, separated by `;` or a line break."""
+
+Overrides: TypeAlias = "Sequence[str] | Mapping[str, RawValue]"
+"""`["forward:XnnpackBackend.num_threads=2"]`, or `{"XnnpackBackend.num_threads": 2}`."""
+
+
+def layer_from_environment(text: str) -> Layer:
+    """The layer of `ETCONFIG_SET`.
+
+    Raises:
+        OptionError: an assignment does not follow the grammar; all such are reported.
+    """
+    return _text_layer(OriginKind.ENVIRONMENT, ENVIRONMENT_VARIABLE, _split(text))
+
+
+def layer_from_overrides(overrides: Overrides, name: str = "--set") -> Layer:
+    """The layer of overrides; a mapping gives typed values, strings are read by the option's type.
+
+    Raises:
+        OptionError: an override does not follow the grammar; all such are reported.
+    """
+    if isinstance(overrides, Mapping):
+        return _typed_layer(overrides, name)
+    texts = [overrides] if isinstance(overrides, str) else overrides
+    spans = (Span(file=name, length=max(1, len(text)), text=text) for text in texts)
+    return _text_layer(OriginKind.OVERRIDE, name, spans)
+
+
+def _split(text: str) -> Iterator[Span]:
+    """Where each assignment stands; a `;` inside quotes does not separate."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for start, end in _pieces(line):
+            piece = line[start:end]
+            column = start + len(piece) - len(piece.lstrip()) + 1
+            length = len(piece.strip())
+            if length:
+                yield Span(file=ENVIRONMENT_VARIABLE, line=number, column=column, length=length, text=line)
+
+
+def _pieces(line: str) -> Iterator[tuple[int, int]]:
+    start, quote = 0, ""
+    for index, char in enumerate(line):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "\"'":
+            quote = char
+        elif char == ";":
+            yield start, index
+            start = index + 1
+    yield start, len(line)
+
+
+def _text_layer(kind: OriginKind, name: str, spans: Iterable[Span]) -> Layer:
+    items: list[Assignment | Diagnostic] = []
+    for span in spans:
+        text = (span.text or "")[span.column - 1 :][: span.length]
+        try:
+            path, value = parse_assignment(text)
+        except ValueError as error:
+            items.append(_grammar_problem(error, span))
+            continue
+        value_span = replace(span, column=span.column + len(text) - len(value), length=max(1, len(value)))
+        key_span = replace(span, length=text.index("="))
+        items.append(_assignment(kind, name, path, TextValue(value), value_span, key_span))
+    return _layer(kind, name, items)
+
+
+def _typed_layer(overrides: Mapping[str, RawValue], name: str) -> Layer:
+    items: list[Assignment | Diagnostic] = []
+    for text, value in overrides.items():
+        span = Span(file=name, length=max(1, len(text)), text=text)
+        try:
+            path = parse_option_path(text)
+        except ValueError as error:
+            items.append(_grammar_problem(error, span))
+            continue
+        items.append(_assignment(OriginKind.OVERRIDE, name, path, value, span, span))
+    return _layer(OriginKind.OVERRIDE, name, items)
+
+
+def _assignment(
+    kind: OriginKind, name: str, path: OptionPath, value: RawValue | TextValue, span: Span, key_span: Span
+) -> Assignment:
+    # In ETCONFIG_SET a column tells which of several assignments it was; `--set` is one text each.
+    column = key_span.column if kind is OriginKind.ENVIRONMENT else None
+    origin = Origin(kind, name, None if column is None else span.line, column, detail=str(path))
+    return Assignment(path=path, value=value, origin=origin, span=span, key_span=key_span)
+
+
+def _layer(kind: OriginKind, name: str, items: Iterable[Assignment | Diagnostic]) -> Layer:
+    items = list(items)
+    problems = tuple(item for item in items if isinstance(item, Diagnostic))
+    if problems:
+        raise OptionError(diagnostics=problems)
+    assignments = [item for item in items if isinstance(item, Assignment)]
+    assignments.sort(key=lambda assignment: _specificity(assignment.path))
+    return Layer(kind=kind, name=name, assignments=tuple(assignments))
+
+
+def _specificity(path: OptionPath) -> int:
+    """The merge order inside a layer: every method, then a method, then an instance."""
+    return (path.method is not None) + (path.instance is not None)
+
+
+def _grammar_problem(error: ValueError, span: Span) -> Diagnostic:
+    return Diagnostic(
+        code="invalid-option-path",
+        message=str(error),
+        spans=(span,),
+        help="write [METHOD[@INSTANCE]:]BACKEND.OPTION=VALUE",
+    )

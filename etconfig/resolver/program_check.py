@@ -1,0 +1,57 @@
+"""Configuration against a program: names that mean nothing in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.profile import Assignment, Layer
+
+
+def verify_against_program(
+    layers: Iterable[Layer], backends_of: Mapping[str, Sequence[str]]
+) -> Iterator[Diagnostic]:
+    """What the layers say about methods and backends that the program does not have.
+
+    Args:
+        layers: The layers to check.
+        backends_of: The program's methods, and the backends that each delegates to.
+    """
+    for layer in layers:
+        for declared in layer.instances:
+            if declared.method not in backends_of:
+                yield _unknown_method(declared.method, backends_of, declared.span)
+        for assignment in layer.assignments:
+            yield from _verify_assignment(assignment, backends_of)
+
+
+def _verify_assignment(
+    assignment: Assignment, backends_of: Mapping[str, Sequence[str]]
+) -> Iterator[Diagnostic]:
+    path = assignment.path
+    methods = [m for m in backends_of if path.method is None or fnmatchcase(m, path.method)]
+    if path.method is not None and not methods:
+        if path.instance is None:  # for an instance, its declaration was reported
+            yield _unknown_method(path.method, backends_of, assignment.key_span)
+        return
+    if any(path.backend in backends_of[method] for method in methods):
+        return
+    delegated = sorted({backend for backends in backends_of.values() for backend in backends})
+    where = f"method {path.method!r}" if path.method else "the program"
+    yield Diagnostic(
+        code="not-delegated",
+        message=f"{where} delegates nothing to {path.backend!r}",
+        spans=(assignment.key_span,),
+        help=did_you_mean(path.backend, delegated)
+        or f"it delegates to {', '.join(delegated) or 'no backend'}",
+    )
+
+
+def _unknown_method(method: str, known: Iterable[str], span: Span) -> Diagnostic:
+    return Diagnostic(
+        code="unknown-method",
+        message=f"the program has no method {method!r}",
+        spans=(span,),
+        help=did_you_mean(method, known) or f"it has {', '.join(known)}",
+    )

@@ -1,0 +1,115 @@
+"""`Resolution`: the arguments of every method instance on one device."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.errors import OptionError
+from etconfig.facts import FactSheet
+from etconfig.resolver.arguments import Arguments
+
+if TYPE_CHECKING:
+    from etconfig.profile import Selection
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolution:
+    """The resolver's result. Two are equal when their arguments are; origins do not count.
+
+    Attributes:
+        slots: The arguments, by method and instance; None is the default instance.
+        incomplete: Default instances that lack options which only named instances set, and why.
+        facts: The facts, hand-set ones included.
+        profile: The name of the profile, or None.
+        selection: Why that profile was selected, or None when it was named.
+        warnings: What is wrong without stopping the work.
+    """
+
+    slots: Mapping[tuple[str, str | None], Arguments]
+    incomplete: Mapping[tuple[str, str | None], Sequence[Diagnostic]] = field(
+        default_factory=dict, compare=False
+    )
+    facts: FactSheet = field(compare=False, repr=False)
+    profile: str | None = field(default=None, compare=False)
+    selection: Selection | None = field(default=None, compare=False, repr=False)
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+
+    def __iter__(self) -> Iterator[Arguments]:
+        return iter(self.slots.values())
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def arguments(self, method: str, instance: str | None = None) -> Arguments:
+        """The arguments of one method instance.
+
+        Raises:
+            OptionError: there is no such method or instance, or it lacks required options.
+        """
+        slot = (method, instance)
+        if slot in self.incomplete:
+            raise OptionError(diagnostics=tuple(self.incomplete[slot]))
+        try:
+            return self.slots[slot]
+        except KeyError:
+            raise OptionError(diagnostics=(self._no_such(method, instance),)) from None
+
+    def fingerprint(self) -> str:
+        """SHA-256 over methods, instances, backends and option values: equal resolutions, equal text."""
+        plain = [[a.method, a.instance, _values_of(a)] for a in self]
+        plain.sort(key=lambda row: (row[0], row[1] is not None, row[1] or ""))
+        canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The resolution as plain data; the command line's `--json`."""
+        return {
+            "arguments": [row for arguments in self for row in _rows(arguments)],
+            "profile": self.profile,
+            "facts": {name: self.facts.values[name] for name in sorted(self._facts_used())},
+            "fingerprint": self.fingerprint(),
+        }
+
+    def _facts_used(self) -> set[str]:
+        asked = (name for a in self for b in a.backends.values() for name in b.facts_asked)
+        return {name for name in asked if name in self.facts.values}
+
+    def _no_such(self, method: str, instance: str | None) -> Diagnostic:
+        methods = sorted({m for m, _ in [*self.slots, *self.incomplete]})
+        if method not in methods:
+            return Diagnostic(
+                code="unknown-method",
+                message=f"no arguments were resolved for a method {method!r}",
+                help=did_you_mean(method, methods) or f"methods: {', '.join(methods)}",
+            )
+        instances = sorted(i for m, i in self.slots if m == method and i is not None)
+        return Diagnostic(
+            code="unknown-instance",
+            message=f"method {method!r} has no instance {instance!r}",
+            help=did_you_mean(str(instance), instances)
+            or f"declare [instances.{instance}] with method = {method!r} in a profile"
+            + (f"; declared: {', '.join(instances)}" if instances else ""),
+        )
+
+
+def _values_of(arguments: Arguments) -> dict[str, dict[str, Any]]:
+    return {backend: b.options.to_jsonable() for backend, b in arguments.backends.items()}
+
+
+def _rows(arguments: Arguments) -> Iterator[dict[str, Any]]:
+    for backend, resolved in arguments.backends.items():
+        options = {
+            name: {key: told[key] for key in ("value", "origin", "beat")}
+            for name, told in ((name, resolved.story(name).to_jsonable()) for name in resolved.chains)
+        }
+        yield {
+            "method": arguments.method,
+            "instance": arguments.instance,
+            "backend": backend,
+            "options": options,
+        }

@@ -1,0 +1,30 @@
+"""The fixture distributions under tests/data/plugins, and distributions written on the spot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PLUGIN_DATA = Path(__file__).parents[1] / "data" / "plugins"
+
+
+def search_path(*distributions: str) -> list[str]:
+    """The directories that make these fixture distributions installed."""
+    paths = [PLUGIN_DATA / name for name in distributions]
+    assert all(path.is_dir() for path in paths)
+    return [str(path) for path in paths]
+
+
+def write_distribution(
+    root: Path,
+    directory: str,
+    entry_points: str | bytes | None = "[etconfig.backends]\nA = a\n",
+    headers: str | bytes | None = None,
+) -> Path:
+    """Write metadata as an installer would; `directory` is such as `acme_npu-2.1.dist-info`."""
+    metadata = root / directory
+    metadata.mkdir(parents=True)
+    header_file = "METADATA" if directory.endswith(".dist-info") else "PKG-INFO"
+    for name, contents in (("entry_points.txt", entry_points), (header_file, headers)):
+        if contents is not None:
+            (metadata / name).write_bytes(contents.encode() if isinstance(contents, str) else contents)
+    return metadata

@@ -1,0 +1,75 @@
+"""A small registry of facts, and short ways to read texts and to see what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import ConfigError
+from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
+from etconfig.profile import (
+    Expression,
+    ExpressionType,
+    Profile,
+    ProjectFile,
+    parse_document,
+    parse_expression,
+    parse_profile,
+    parse_project,
+)
+
+
+def fact(name: str, fact_type: FactType, choices: tuple[str, ...] = ()) -> FactInfo:
+    return FactInfo(name=name, type=fact_type, doc="A fact.", volatility=Volatility.STATIC, choices=choices)
+
+
+REGISTRY = FactRegistry(
+    (
+        fact("os.name", FactType.STRING),
+        fact("cpu.cores", FactType.INT),
+        fact("cpu.quota", FactType.FLOAT),
+        fact("cpu.features", FactType.STRING_LIST),
+        fact("net.is_up", FactType.BOOL),
+        fact("power.source", FactType.STRING, choices=("battery", "mains")),
+        fact("gpu.<n>.name", FactType.STRING),
+    )
+)
+
+
+def expression(text: str, expect: ExpressionType | None = None) -> Expression:
+    return parse_expression(text, REGISTRY, expect=expect)
+
+
+def profile(text: str, name: str = "p.toml") -> Profile:
+    return parse_profile(parse_document(text, name), REGISTRY)
+
+
+def project(text: str, name: str = "etconfig.toml") -> ProjectFile:
+    return parse_project(parse_document(text, name), REGISTRY)
+
+
+def problems_of(read: Callable[[], object]) -> tuple[Diagnostic, ...]:
+    """The diagnostics of the `ConfigError` that `read` raises."""
+    with pytest.raises(ConfigError) as caught:
+        read()
+    return caught.value.diagnostics
+
+
+def said(diagnostic: Diagnostic) -> str:
+    """`line:column-end code: message; help`, where `end` is the last column underlined."""
+    span = diagnostic.spans[0]
+    place = f"{span.line}:{span.column}-{span.column + span.length - 1}"
+    return f"{place} {diagnostic.code}: {diagnostic.message}; {diagnostic.help}"
+
+
+def write_profiles(directory: Path, **texts: str) -> Path:
+    """Write `vendor__device="..."` to `vendor/device.toml`; the text follows `name = "vendor/device"`."""
+    for key, text in texts.items():
+        name = key.replace("__", "/")
+        path = directory / f"{name}.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'[profile]\nname = "{name}"\n{text}', encoding="utf-8")
+    return directory
