@@ -11,8 +11,10 @@ Who must act decides the branch:
     ├── PluginError              the author of a plugin
     │   ├── PluginLoadError        a plugin that was asked for failed
     │   ├── UnknownPluginError     no installed plugin declares this name
-    │   └── DuplicatePluginError   two distributions claim one name
+    │   ├── DuplicatePluginError   two distributions claim one name
+    │   └── PluginCallError        a plugin answered a call with an exception or nonsense
     ├── ProgramError             the .pte or .ptd file
+    │   ├── UnreadableProgramError  it cannot be opened or read, or was closed
     │   ├── NotAProgramError       it is something else
     │   ├── TruncatedProgramError  it ends too early
     │   ├── MalformedProgramError  its contents contradict themselves
@@ -161,6 +163,18 @@ class DuplicatePluginError(PluginError):
         return f"{self.name!r} in {self.group} is claimed by {' and '.join(self.distributions)}"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class PluginCallError(PluginError):
+    """A plugin answered a call with an exception, or with what it must not return."""
+
+    call: str
+    cause: str
+
+    @property
+    def message(self) -> str:
+        return f"{self.call} of plugin {self.name!r} ({self.group}) failed: {self.cause}"
+
+
 # --- the file ----------------------------------------------------------------------------
 
 
@@ -190,6 +204,17 @@ class ProgramError(EtconfigError):
         place = "" if self.path is None else f"{self.path}: "
         at = "" if self.offset is None else f" at byte {self.offset}"
         return f"{place}{self.region}{at}: {self.problem} [{self.code}]"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class UnreadableProgramError(ProgramError):
+    """The file cannot be opened or read, or was closed. ExecuTorch: AccessFailed (0x22)."""
+
+    reason: str
+
+    @property
+    def problem(self) -> str:
+        return self.reason
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -1,0 +1,106 @@
+"""Renderers: the same diagnostics as text for people, one line each, or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+
+from etconfig.diagnostics.model import Diagnostic, Severity, Span
+
+FORMATS = ("text", "concise", "json")
+"""Names that `render` knows."""
+
+Style = Callable[[str, str], str]
+"""Given a role (`error`, `warning`, `note`, `path`, `gutter`) and a text, the text styled for it."""
+
+
+def plain(_role: str, text: str) -> str:
+    """The style of a pipe: none."""
+    return text
+
+
+_SGR = {"error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32", "path": "1", "gutter": "34"}
+
+
+def ansi(role: str, text: str) -> str:
+    """The style of a colour terminal."""
+    return f"\x1b[{_SGR[role]}m{text}\x1b[0m"
+
+
+def render(diagnostics: Iterable[Diagnostic], form: str, style: Style = plain) -> str:
+    """Render in the form named `form`; ends with a newline unless there is nothing to say.
+
+    Args:
+        diagnostics: In the order in which they are shown.
+        form: One of `FORMATS`.
+        style: Colours for `text`; the other forms have none.
+
+    Raises:
+        ValueError: no such form.
+    """
+    if form == "text":
+        return "".join(render_text(d, style) for d in diagnostics)
+    if form == "concise":
+        return "".join(f"{render_concise(d)}\n" for d in diagnostics)
+    if form == "json":
+        return json.dumps([to_jsonable(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
+    raise ValueError(f"no diagnostic format {form!r}; expected one of {', '.join(FORMATS)}")
+
+
+def render_concise(diagnostic: Diagnostic) -> str:
+    """`file:line:column: code message; help`, as editors and grep like it."""
+    place = _place(diagnostic.spans[0]) + ": " if diagnostic.spans else ""
+    help_text = f"; {diagnostic.help}" if diagnostic.help else ""
+    return f"{place}{diagnostic.code} {diagnostic.message}{help_text}"
+
+
+def to_jsonable(diagnostic: Diagnostic) -> Mapping[str, object]:
+    """The diagnostic as plain data."""
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        "spans": [
+            {"file": s.file, "line": s.line, "column": s.column, "length": s.length} for s in diagnostic.spans
+        ],
+        "notes": list(diagnostic.notes),
+        "help": diagnostic.help,
+    }
+
+
+def render_text(diagnostic: Diagnostic, style: Style = plain) -> str:
+    """Several lines: message and code, the place, the line with the text underlined, notes, help."""
+    severity = diagnostic.severity
+    lines = [f"{style(severity.value, severity.value)}[{diagnostic.code}]: {diagnostic.message}"]
+    width = max((len(str(span.line)) for span in diagnostic.spans), default=1)
+    for span in diagnostic.spans:
+        lines += _excerpt(span, width, severity, style)
+    indent = " " * width
+    lines += [f"{indent} = {style('note', 'note')}: {note}" for note in diagnostic.notes]
+    if diagnostic.help:
+        lines.append(f"{indent} = {style('help', 'help')}: {diagnostic.help}")
+    return "\n".join(lines) + "\n"
+
+
+def _place(span: Span) -> str:
+    return f"{span.file}:{span.line}:{span.column}"
+
+
+def _harmless(text: str) -> str:
+    """`text` with what could steer a terminal or reorder the line made visible, width kept."""
+    return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _excerpt(span: Span, width: int, severity: Severity, style: Style) -> list[str]:
+    lines = [f"{' ' * width}{style('gutter', '-->')} {style('path', _place(span))}"]
+    if span.text is None:
+        return lines
+    bar = style("gutter", "|")
+    # Tabs stay tabs under the line, so that the underline meets the text at any tab width.
+    before = "".join("\t" if c == "\t" else " " for c in span.text[: span.column - 1])
+    marks = style(severity.value, "^" * max(1, min(span.length, len(span.text) - span.column + 1)))
+    number = style("gutter", str(span.line).rjust(width))
+    lines.append(f"{' ' * width} {bar}")
+    lines.append(f"{number} {bar} {_harmless(span.text)}")
+    lines.append(f"{' ' * width} {bar} {before}{marks}")
+    return lines
