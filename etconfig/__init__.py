@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOME = {
-    "Arguments": "etconfig.resolve",
-    "Config": "etconfig.api",
+    "Arguments": "etconfig.resolver",
     "ConfigError": "etconfig.errors",
     "Diagnostic": "etconfig.diagnostics",
     "EtconfigError": "etconfig.errors",
     "ExecutionError": "etconfig.errors",
     "FactSheet": "etconfig.facts",
+    "Installation": "etconfig.installation",
     "InternalError": "etconfig.errors",
     "LoadedProgram": "etconfig.api",
     "Method": "etconfig.executor",
     "Origin": "etconfig.provenance",
     "PluginError": "etconfig.errors",
     "ProgramError": "etconfig.errors",
+    "Resolution": "etconfig.resolver",
     "Verification": "etconfig.program",
     "detect_facts": "etconfig.api",
     "load_program": "etconfig.api",
@@ -32,7 +33,7 @@ _HOME = {
 """Where each public name lives; a test holds it against the imports below."""
 
 if TYPE_CHECKING:
-    from etconfig.api import Config, LoadedProgram, detect_facts, load_program, resolve
+    from etconfig.api import LoadedProgram, detect_facts, load_program, resolve
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
         ConfigError,
@@ -44,24 +45,26 @@ if TYPE_CHECKING:
     )
     from etconfig.executor import Method
     from etconfig.facts import FactSheet
+    from etconfig.installation import Installation
     from etconfig.program import Verification
     from etconfig.provenance import Origin
-    from etconfig.resolve import Arguments
+    from etconfig.resolver import Arguments, Resolution
 
 __all__ = [
     "Arguments",
-    "Config",
     "ConfigError",
     "Diagnostic",
     "EtconfigError",
     "ExecutionError",
     "FactSheet",
+    "Installation",
     "InternalError",
     "LoadedProgram",
     "Method",
     "Origin",
     "PluginError",
     "ProgramError",
+    "Resolution",
     "Verification",
     "__version__",
     "detect_facts",

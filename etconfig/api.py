@@ -1,0 +1,332 @@
+"""The composition root: the one place where plugins, resolver, kernels and executor meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from etconfig.backend import BoundBackend
+from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
+from etconfig.executor import Method, MethodMeta, RecordingTracer, load_method
+from etconfig.facts import FactSheet
+from etconfig.installation import Installation
+from etconfig.profile import Layer, Profile, Selection, layers_of, load_chain, select_profile
+from etconfig.program import Program, Verification, open_program
+from etconfig.provenance import OriginKind, Sourced
+from etconfig.resolver import (
+    ANY_METHOD,
+    ENVIRONMENT_VARIABLE,
+    Arguments,
+    Overrides,
+    Resolution,
+    Resolver,
+    Target,
+    layer_from_environment,
+    layer_from_overrides,
+)
+from etconfig.schema import BackendSpec, change_options
+
+if TYPE_CHECKING:
+    from etconfig.program.source import ProgramSource
+
+AUTO = "auto"
+"""The profile that matches this device best."""
+
+NUMPY = "numpy"
+"""The built-in executor."""
+
+
+class LoadedProgram:
+    """A program and what is installed to run it. `load_program` makes it; threads may share it.
+
+    Attributes:
+        program: The verified file.
+        installation: What is installed here.
+    """
+
+    def __init__(self, program: Program, installation: Installation) -> None:
+        self.program = program
+        self.installation = installation
+
+    @property
+    def method_names(self) -> tuple[str, ...]:
+        """The methods, in the order of the file."""
+        return self.program.method_names
+
+    def metadata(self, method: str) -> MethodMeta:
+        """What a method takes and gives.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+        """
+        return MethodMeta(self.program.plan(method))
+
+    def backends(self, method: str) -> tuple[str, ...]:
+        """The ids of the backends that a method delegates to, each once, in the order of the file.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+        """
+        return tuple(dict.fromkeys(delegate.id for delegate in self.program.plan(method).delegates))
+
+    def load_method(
+        self,
+        name: str,
+        arguments: Arguments | None = None,
+        *,
+        tracer: RecordingTracer | None = None,
+    ) -> Method:
+        """Load a method with its arguments, so that it can run.
+
+        Args:
+            name: The method.
+            arguments: Its arguments, as `resolve` gives them. Without them every option has its
+                schema's default, or what the backend recommends on this device.
+            tracer: Where to record events.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+            BackendUnavailableError: a backend is not installed, or cannot run here.
+            MissingOperatorError: no kernel implements some operators of the method.
+            PluginError: a plugin is broken.
+            DelegateError: a backend failed at initialisation.
+            OptionError: an option that is required is not set.
+        """
+        needed = self.backends(name)
+        if arguments is None:
+            arguments = _resolve_defaults(self, name)
+        bound = {backend: self._bind(backend, arguments) for backend in needed}
+        return load_method(
+            self.program,
+            name,
+            self.installation.kernels,
+            bound,
+            instance=arguments.instance,
+            tracer=tracer,
+        )
+
+    def close(self) -> None:
+        """Let go of the file. Methods that are loaded stay usable."""
+        self.program.close()
+
+    def __enter__(self) -> LoadedProgram:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<LoadedProgram {self.program.path or 'in memory'}: {', '.join(self.method_names)}>"
+
+    def _bind(self, backend_id: str, arguments: Arguments) -> BoundBackend:
+        if backend_id not in arguments:
+            raise BackendUnavailableError(
+                backend=backend_id,
+                reason=f"the arguments of {arguments.label} have no options for it",
+                help="resolve the arguments for this program: etconfig.resolve(program)",
+            )
+        spec = find_spec(self.installation, backend_id)
+        return BoundBackend(
+            backend_id=backend_id,
+            backend=self.installation.plugins.create_backend(backend_id),
+            options=arguments[backend_id],
+            changed=partial(change_options, spec),
+        )
+
+
+def load_program(
+    source: ProgramSource,
+    *,
+    verification: Verification = Verification.InternalConsistency,
+    executor: str = NUMPY,
+    installation: Installation | None = None,
+) -> LoadedProgram:
+    """Open and verify a program.
+
+    Args:
+        source: The path of a .pte, or its bytes.
+        verification: When the methods are verified; everything is verified before it is used.
+        executor: What will run it: `numpy`, or an installed executor plugin.
+        installation: What is installed; by default what is found from the current directory.
+
+    Raises:
+        ProgramError: the file cannot be read, is no program, or is malformed.
+        UnknownPluginError: no such executor is installed.
+    """
+    installation = _or_current(installation)
+    if executor != NUMPY:
+        plugin: Any = installation.plugins.executor(executor).executor
+        loaded: LoadedProgram = plugin.load_program(
+            source, verification=verification, installation=installation
+        )
+        return loaded
+    return LoadedProgram(open_program(source, verification=verification), installation)
+
+
+def detect_facts(*, installation: Installation | None = None) -> FactSheet:
+    """What is known about this device, detected now; also by the detectors of plugins."""
+    return _or_current(installation).detect_facts()
+
+
+def resolve(
+    program: LoadedProgram | None = None,
+    *,
+    profile: str | Path | None = None,
+    facts: FactSheet | None = None,
+    fact_overrides: Mapping[str, Sourced[object]] | None = None,
+    overrides: Overrides = (),
+    instances: Mapping[str, Sequence[str]] | None = None,
+    installation: Installation | None = None,
+) -> Resolution:
+    """Resolve the arguments of every method, instance and backend.
+
+    Args:
+        program: The program; without one, options are resolved for the methods and backends that
+            the configuration mentions, and for any other method under the name `*`.
+        profile: `auto`, a profile's name, or the path of a file. By default what the project file
+            says, else `auto`.
+        facts: The device; by default this one, detected now.
+        fact_overrides: Facts set by hand, by name.
+        overrides: `["forward:XnnpackBackend.num_threads=2"]`, or a mapping of paths to values.
+        instances: Names of instances by method, besides those that profiles declare.
+        installation: What is installed; by default the program's.
+
+    Raises:
+        ConfigError: with every problem that was found.
+        BackendUnavailableError: the program delegates to a backend that is not installed.
+        PluginError: a plugin that is needed is broken.
+    """
+    if installation is None:
+        installation = program.installation if program else _or_current(None)
+    facts = installation.detect_facts() if facts is None else facts
+    project = installation.project
+    by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=fact_overrides or {})
+    known = facts.with_overrides({**(project.settings.facts if project else {}), **by_hand.facts})
+    chain, selection = choose_profile(installation, profile, known)
+    environment = layer_from_environment(installation.environ.get(ENVIRONMENT_VARIABLE, ""))
+    layers = (*layers_of(chain, project), environment, layer_from_overrides(overrides), by_hand)
+    if program is None:
+        targets, specs, warnings = _targets_of_layers(installation, layers, instances or {})
+    else:
+        targets = targets_of_program(program, instances or {})
+        specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
+        warnings = ()
+    resolution = Resolver.compile(specs, layers, targets, installation.backend_ids).resolve(facts)
+    return replace(
+        resolution,
+        profile=chain[-1].name,
+        selection=selection,
+        warnings=(*resolution.warnings, *warnings),
+    )
+
+
+def choose_profile(
+    installation: Installation, profile: str | Path | None, facts: FactSheet
+) -> tuple[tuple[Profile, ...], Selection | None]:
+    """The chain of a profile, base first, and why it was selected if it was not named.
+
+    Args:
+        installation: Where profiles are, and the project file that may name one.
+        profile: `auto`, a name, a path, or None for what the project file says.
+        facts: The device, for `auto`.
+
+    Raises:
+        ConfigError: there is no such profile, none or several match, or one is malformed.
+    """
+    target = _profile_of_project(installation) if profile is None else profile
+    if target == AUTO:
+        selection = select_profile(installation.profiles, facts.values)
+        return selection.chain, selection
+    return load_chain(installation.profiles, target), None
+
+
+def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
+    """What a backend that a program needs declares.
+
+    Raises:
+        BackendUnavailableError: no installed plugin declares it.
+        PluginError: its plugin is broken, or claimed twice.
+    """
+    try:
+        return installation.plugins.backend_spec(backend_id)
+    except UnknownPluginError as error:
+        installed = ", ".join(error.known) or "none"
+        raise BackendUnavailableError(
+            backend=backend_id,
+            reason=f"no installed plugin declares it (installed: {installed})",
+            help=error.help or f"install the package that provides {backend_id}; see `etconfig backends`",
+        ) from error
+
+
+def _or_current(installation: Installation | None) -> Installation:
+    return Installation(Path.cwd()) if installation is None else installation
+
+
+def _profile_of_project(installation: Installation) -> str | Path:
+    project = installation.project
+    if project is None or project.profile is None:
+        return AUTO
+    target = project.profile.target
+    return Path(project.name).parent / target if target.endswith(".toml") else target
+
+
+def _resolve_defaults(program: LoadedProgram, method: str) -> Arguments:
+    """Arguments from schemas and recommendations alone: no file, variable or override counts.
+
+    The device is looked at only if a schema asks for its facts.
+    """
+    installation = program.installation
+    specs = {backend: find_spec(installation, backend) for backend in program.backends(method)}
+    asks = any(
+        spec.recommend or any(info.from_fact for info in spec.options.option_infos().values())
+        for spec in specs.values()
+    )
+    facts = installation.detect_facts() if asks else FactSheet.empty()
+    target = Target(method=method, backends=tuple(specs))
+    return Resolver.compile(specs, (), (target,)).resolve(facts).arguments(method)
+
+
+def targets_of_program(program: LoadedProgram, instances: Mapping[str, Sequence[str]]) -> tuple[Target, ...]:
+    for method in instances:
+        program.metadata(method)
+    return tuple(
+        Target(method=method, backends=program.backends(method), instances=tuple(instances.get(method, ())))
+        for method in program.method_names
+    )
+
+
+def _targets_of_layers(
+    installation: Installation, layers: Iterable[Layer], instances: Mapping[str, Sequence[str]]
+) -> tuple[tuple[Target, ...], Mapping[str, BackendSpec], tuple[Diagnostic, ...]]:
+    """What the configuration speaks about: its methods and backends, or else every installed backend."""
+    layers = tuple(layers)
+    paths = [assignment.path for layer in layers for assignment in layer.assignments]
+    methods = {path.method for path in paths if path.method and not set(path.method) & set("*?[")}
+    methods |= {declared.method for layer in layers for declared in layer.instances} | set(instances)
+    mentioned = {path.backend for path in paths} & set(installation.backend_ids)
+    specs: dict[str, BackendSpec] = {}
+    warnings: list[Diagnostic] = []
+    for backend in sorted(mentioned) or installation.backend_ids:
+        try:
+            specs[backend] = installation.plugins.backend_spec(backend)
+        except PluginError as error:
+            if backend in mentioned:
+                raise
+            warnings.append(plugin_warning(error))
+    targets = tuple(
+        Target(method=method, backends=tuple(specs), instances=tuple(instances.get(method, ())))
+        for method in (ANY_METHOD, *sorted(methods))
+    )
+    return targets, specs, tuple(warnings)
+
+
+def plugin_warning(error: PluginError) -> Diagnostic:
+    """The warning about a broken plugin that nothing depends on."""
+    return Diagnostic(code="broken-plugin", message=error.message, help=error.help, severity=Severity.WARNING)

@@ -1,0 +1,86 @@
+"""Arrays in and out of .npy and .npz files, and how outputs are shown."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from etconfig.cli.output import write_file
+
+_MAX_SHOWN = 8
+
+
+def read_inputs(paths: Sequence[Path]) -> list[Any]:
+    """The inputs in the files, in order: a .npy is one, an .npz holds in0, in1, ...
+
+    Raises:
+        click.ClickException: a file cannot be read, or is neither.
+    """
+    return [array for path in paths for array in _read(path)]
+
+
+def write_outputs(path: Path, outputs: Sequence[Any]) -> None:
+    """Write the outputs as out0, out1, ... into an .npz, whole or not at all.
+
+    A bfloat16 output is written as float32, which holds the same numbers: .npz has no bfloat16.
+
+    Raises:
+        click.ClickException: an output is None, or the file cannot be written.
+    """
+    arrays: dict[str, Any] = {}
+    for index, value in enumerate(outputs):
+        if value is None or isinstance(value, (list, str)):
+            raise click.ClickException(f"out{index} is {format_output(value)}, which an .npz cannot hold")
+        array = np.asarray(value)
+        arrays[f"out{index}"] = array.astype(np.float32) if array.dtype.name == "bfloat16" else array
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    write_file(path, buffer.getvalue())
+
+
+def format_output(value: object) -> str:
+    """One output in a line: dtype, shape and the first values of an array."""
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    flat = value.reshape(-1)
+    shown = ", ".join(f"{item:.6g}" for item in flat[:_MAX_SHOWN].tolist())
+    more = ", ..." if flat.size > _MAX_SHOWN else ""
+    return f"{value.dtype.name} {list(value.shape)}: {shown}{more}"
+
+
+def describe_output(value: object) -> dict[str, Any]:
+    """One output as plain data: dtype and shape of an array, the value of anything else."""
+    if isinstance(value, np.ndarray):
+        return {"dtype": value.dtype.name, "shape": list(value.shape)}
+    return {"value": value}
+
+
+def _read(path: Path) -> list[Any]:
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except OSError as error:
+        raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise click.ClickException(f"{path} is no .npy or .npz file: {error}") from error
+    if isinstance(loaded, np.ndarray):
+        return [loaded]
+    with loaded:
+        return list(_members(path, loaded))
+
+
+def _members(path: Path, loaded: Any) -> Iterator[Any]:
+    names = [f"in{index}" for index in range(len(loaded.files))]
+    if sorted(loaded.files) != sorted(names):
+        found = ", ".join(loaded.files) or "nothing"
+        raise click.ClickException(f"{path}: expected the arrays {', '.join(names)}, found {found}")
+    for name in names:
+        try:
+            yield loaded[name]
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise click.ClickException(f"{path}: {name} cannot be read: {error}") from error

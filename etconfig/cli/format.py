@@ -1,0 +1,36 @@
+"""Values as people read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from etconfig.facts import Fact
+
+_BINARY_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def format_bytes(count: int) -> str:
+    """A byte count in the largest unit that keeps it at 1 or more: `1.5 MiB`."""
+    size, unit = float(count), 0
+    while size >= 1024 and unit < len(_BINARY_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{size:.4g} {_BINARY_UNITS[unit]}"
+
+
+def format_fact(fact: Fact, limit: int = 60) -> str:
+    """A known fact's value with its unit, shortened to `limit` characters."""
+    value = fact.value
+    if fact.unit == "bytes" and isinstance(value, int):
+        return format_bytes(value)
+    text = ", ".join(value) if isinstance(value, (list, tuple)) else str(value)
+    if fact.unit:
+        text = f"{text} {fact.unit}"
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration in the unit that suits it: `1.25 ms`."""
+    if seconds >= 1:
+        return f"{seconds:.3g} s"
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"

@@ -1,0 +1,135 @@
+"""`etconfig inspect`: what a program holds, and what it needs to run here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from etconfig.cli.format import format_bytes
+from etconfig.cli.options import json_option, make_installation, program_argument
+from etconfig.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from etconfig.api import LoadedProgram
+    from etconfig.program.model import EValue, ExecutionPlan
+
+
+@click.command("inspect")
+@program_argument
+@json_option
+def command(program: Path, as_json: bool) -> None:
+    """Show what a program holds and what it needs to run here.
+
+    \b
+    Example:
+      etconfig inspect model.pte
+    """
+    from etconfig.api import load_program
+
+    with load_program(program, installation=make_installation()) as loaded:
+        data = describe_program(loaded)
+    if as_json:
+        print_json(data)
+    else:
+        _print(data)
+
+
+def describe_program(loaded: LoadedProgram) -> dict[str, Any]:
+    """The program as plain data."""
+    program = loaded.program
+    return {
+        "path": program.path,
+        "size_bytes": program.size_bytes,
+        "version": program.version,
+        "constant_bytes": program.constant_bytes,
+        "segments": [segment.size_bytes for segment in program.segments],
+        "methods": [_describe_method(loaded, name) for name in loaded.method_names],
+    }
+
+
+def _describe_method(loaded: LoadedProgram, name: str) -> dict[str, Any]:
+    from etconfig.program.model import DelegateCall, KernelCall
+
+    plan = loaded.program.plan(name)
+    steps = [step for chain in plan.chains for step in chain.instructions]
+    operators = Counter(
+        plan.operators[step.op_index].full_name for step in steps if isinstance(step, KernelCall)
+    )
+    calls = Counter(step.delegate_index for step in steps if isinstance(step, DelegateCall))
+    return {
+        "name": name,
+        "inputs": [_describe_value(plan.values[index]) for index in plan.inputs],
+        "outputs": [_describe_value(plan.values[index]) for index in plan.outputs],
+        "instructions": len(steps),
+        "operators": dict(sorted(operators.items())),
+        "missing_operators": sorted(set(operators) - set(loaded.installation.kernels)),
+        "delegates": list(_describe_delegates(loaded, plan, calls)),
+        "planned_memory_bytes": list(plan.non_const_buffer_sizes[1:]),
+    }
+
+
+def _describe_delegates(
+    loaded: LoadedProgram, plan: ExecutionPlan, calls: Counter[int]
+) -> Iterator[dict[str, Any]]:
+    installed = set(loaded.installation.backend_ids)
+    for index, delegate in enumerate(plan.delegates):
+        yield {
+            "backend": delegate.id,
+            "installed": delegate.id in installed,
+            "calls": calls[index],
+            "payload_bytes": len(loaded.program.delegate_data(delegate)),
+            "stored": delegate.processed.location.name.lower(),
+            "compile_specs": [spec.key for spec in delegate.compile_specs],
+        }
+
+
+def _describe_value(value: EValue) -> str:
+    from etconfig.program.model import Tensor, TensorShapeDynamism
+
+    if not isinstance(value, Tensor):
+        return "None" if value is None else type(value).__name__
+    sizes = ", ".join(map(str, value.sizes))
+    if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_BOUND:
+        sizes = f"at most {sizes}"
+    order = "" if list(value.dim_order) == sorted(value.dim_order) else f", dim order {list(value.dim_order)}"
+    return f"{value.scalar_type.dtype_name} [{sizes}]{order}"
+
+
+def _print(data: dict[str, Any]) -> None:
+    click.echo(
+        f"{data['path']}: {format_bytes(data['size_bytes'])}, "
+        f"constants {format_bytes(data['constant_bytes'])}, {len(data['segments'])} segments"
+    )
+    for method in data["methods"]:
+        _print_method(method)
+
+
+def _print_method(method: dict[str, Any]) -> None:
+    memory = sum(method["planned_memory_bytes"])
+    click.echo(
+        f"\nmethod {method['name']}: {method['instructions']} instructions, {format_bytes(memory)} planned"
+    )
+    for role in ("inputs", "outputs"):
+        click.echo(f"  {role}: {'; '.join(method[role]) or 'none'}")
+    missing = set(method["missing_operators"])
+    if method["operators"]:
+        rows = [(n, str(c), "no" if n in missing else "yes") for n, c in method["operators"].items()]
+        print_table(("  OPERATOR", "CALLS", "RUNS HERE"), [("  " + n, c, h) for n, c, h in rows])
+    if method["delegates"]:
+        print_table(
+            ("  DELEGATE", "CALLS", "PAYLOAD", "STORED", "INSTALLED"),
+            [
+                (
+                    f"  {d['backend']}",
+                    str(d["calls"]),
+                    format_bytes(d["payload_bytes"]),
+                    d["stored"],
+                    "yes" if d["installed"] else "no",
+                )
+                for d in method["delegates"]
+            ],
+        )

@@ -1,0 +1,128 @@
+"""`etconfig run`: run a method of a program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from etconfig.cli.format import format_seconds
+from etconfig.cli.options import (
+    configuration_options,
+    json_option,
+    make_installation,
+    program_argument,
+    read_device,
+)
+from etconfig.cli.output import print_json, show_diagnostics
+
+if TYPE_CHECKING:
+    from etconfig.executor import Method
+
+
+@click.command("run")
+@program_argument
+@click.option("--method", default="forward", show_default=True, help="The method.")
+@click.option("--instance", help="The named instance; without it, the default one.")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="An input as .npy, or several as .npz with in0, in1, ... Repeatable, in order.",
+)
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="Write the outputs to this .npz as out0, out1, ..."
+)
+@click.option("--executor", default="numpy", show_default=True, help="What runs it: numpy, or a plugin.")
+@click.option("--repeat", default=1, show_default=True, type=click.IntRange(min=1), help="Run so many times.")
+@configuration_options
+@json_option
+def command(
+    program: Path,
+    method: str,
+    instance: str | None,
+    inputs: Sequence[Path],
+    output: Path | None,
+    executor: str,
+    repeat: int,
+    profile: str | None,
+    overrides: Sequence[str],
+    sheet: Path | None,
+    fact_texts: Sequence[str],
+    profile_paths: Sequence[Path],
+    as_json: bool,
+) -> None:
+    """Run a method of a program.
+
+    \b
+    Examples:
+      etconfig run model.pte --input x.npy --output y.npz
+      etconfig run model.pte --method embed --profile auto --set NpuBackend.core=1 --repeat 100
+    """
+    from etconfig import api
+    from etconfig.cli.arrays import read_inputs, write_outputs
+
+    installation = make_installation(profile_paths)
+    loaded = api.load_program(program, executor=executor, installation=installation)
+    loaded.metadata(method)  # a mistyped method, before anything costs time
+    arrays = read_inputs(inputs)
+    device = read_device(installation, sheet, fact_texts)
+    resolution = api.resolve(
+        loaded,
+        profile=profile,
+        facts=device.facts,
+        fact_overrides=device.by_hand,
+        overrides=overrides,
+        installation=installation,
+    )
+    show_diagnostics(resolution.warnings)
+    with loaded.load_method(method, resolution.arguments(method, instance)) as loaded_method:
+        outputs, latencies_s = _execute(loaded_method, arrays, repeat)
+    if output is not None:
+        write_outputs(output, outputs)
+    _report(outputs, latencies_s, output, resolution.profile, as_json)
+
+
+def _execute(method: Method, inputs: Sequence[Any], repeat: int) -> tuple[list[Any], list[float]]:
+    latencies_s = []
+    for _ in range(repeat):
+        start_s = time.perf_counter()
+        outputs = method.execute(inputs)
+        latencies_s.append(time.perf_counter() - start_s)
+    return outputs, latencies_s
+
+
+def _report(
+    outputs: Sequence[Any],
+    latencies_s: Sequence[float],
+    path: Path | None,
+    profile: str | None,
+    as_json: bool,
+) -> None:
+    import statistics
+
+    from etconfig.cli.arrays import describe_output, format_output
+
+    median_s = statistics.median(latencies_s)
+    if as_json:
+        described = [describe_output(value) for value in outputs]
+        print_json(
+            {
+                "outputs": described,
+                "output_file": None if path is None else str(path),
+                "profile": profile,
+                "runs": len(latencies_s),
+                "latency_s": {"min": min(latencies_s), "median": median_s, "max": max(latencies_s)},
+            }
+        )
+        return
+    for index, value in enumerate(outputs):
+        click.echo(f"out{index}: {format_output(value)}")
+    runs = "1 run" if len(latencies_s) == 1 else f"{len(latencies_s)} runs"
+    click.echo(f"{runs}, median {format_seconds(median_s)}, profile {profile}")
+    if path is not None:
+        click.echo(f"written to {path}")

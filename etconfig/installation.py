@@ -1,0 +1,184 @@
+"""`Installation`: what is installed and configured here, looked at when it is needed.
+
+One object holds what every command shares: the project file, the plugins, the facts that can
+be known, and the profiles. It is created where a program starts and handed on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etconfig.plugin import (
+    BACKENDS,
+    FACTS,
+    KERNELS,
+    PluginIndex,
+    PluginPolicy,
+    discover_plugins,
+    profile_directories,
+)
+
+if TYPE_CHECKING:
+    from etconfig.executor import KernelRegistry
+    from etconfig.facts import Detector, FactRegistry, FactSheet
+    from etconfig.plugin.registry import PluginRegistry
+    from etconfig.profile import Document, ProfileLibrary, ProjectFile
+
+PROFILE_PATH_VARIABLE = "ETCONFIG_PROFILE_PATH"
+"""Further directories of profiles, separated as in PATH."""
+
+PROJECT_FILES = ("etconfig.toml", "pyproject.toml")
+"""Project files, the first one found counts; of pyproject.toml only `[tool.etconfig]`."""
+
+
+class Installation:
+    """What is installed and configured here. Nothing is read before it is asked for.
+
+    Args:
+        directory: Where to look for a project file, upwards; None reads no project file.
+        environ: The environment variables.
+        profile_directories: Further directories of profiles.
+        search_path: Where distributions are installed; by default `sys.path`.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        environ: Mapping[str, str] | None = None,
+        profile_directories: Iterable[Path] = (),
+        search_path: Sequence[str] | None = None,
+    ) -> None:
+        self.environ = dict(os.environ if environ is None else environ)
+        self._directory = directory
+        self._profile_directories = tuple(profile_directories)
+        self._search_path = search_path
+
+    # --- the project file ----------------------------------------------------------------
+
+    @cached_property
+    def _project_document(self) -> Document | None:
+        path = None if self._directory is None else find_project_file(self._directory)
+        if path is None:
+            return None
+        from etconfig.profile import load_document
+
+        return load_document(path)
+
+    @cached_property
+    def project(self) -> ProjectFile | None:
+        """The project file, or None if there is none.
+
+        Raises:
+            DocumentError: it cannot be read.
+            ProfileError: it is malformed.
+        """
+        if self._project_document is None:
+            return None
+        from etconfig.profile import parse_project
+
+        return parse_project(self._project_document, self.fact_registry)
+
+    # --- plugins -------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> PluginIndex:
+        """The installed plugins, listed without importing them."""
+        return discover_plugins(self._search_path, policy=self._policy())
+
+    @cached_property
+    def plugins(self) -> PluginRegistry:
+        """The plugins, each imported when it is needed."""
+        from etconfig.plugin.registry import PluginRegistry
+
+        return PluginRegistry(self.index)
+
+    @property
+    def backend_ids(self) -> tuple[str, ...]:
+        """The ids of all installed backends."""
+        return tuple(sorted({entry.name for entry in self.index.entries(BACKENDS)}))
+
+    def _policy(self) -> PluginPolicy:
+        if self._project_document is None:
+            return PluginPolicy().with_environment(self.environ)
+        # Before the facts of plugins are known, and so apart from the rest of the file.
+        from etconfig.profile import parse_plugin_choices
+
+        choices = parse_plugin_choices(self._project_document)
+        policy = PluginPolicy(allow=choices.allow, deny=choices.deny, prefer=choices.prefer)
+        return policy.with_environment(self.environ)
+
+    # --- facts ---------------------------------------------------------------------------
+
+    @cached_property
+    def fact_registry(self) -> FactRegistry:
+        """The facts that can be known: the built-in ones and those of plugins."""
+        from etconfig.facts import BUILTIN_FACTS
+
+        if not self.index.entries(FACTS):
+            return BUILTIN_FACTS
+        registry = BUILTIN_FACTS
+        for contribution in self.plugins.facts():
+            registry = registry.extended(contribution.facts)
+        return registry
+
+    def detect_facts(self) -> FactSheet:
+        """The facts of this device, detected now."""
+        from etconfig.facts import BUILTIN_DETECTORS, detect
+
+        found: list[Detector] = list(BUILTIN_DETECTORS)
+        if self.index.entries(FACTS):
+            found += [
+                detector for contribution in self.plugins.facts() for detector in contribution.detectors
+            ]
+        return detect(registry=self.fact_registry, detectors=found)
+
+    # --- profiles and kernels ------------------------------------------------------------
+
+    @cached_property
+    def profiles(self) -> ProfileLibrary:
+        """The profiles of plugins, of etconfig itself, and of the directories that were named."""
+        from etconfig.profile import ProfileLibrary, ProfileSource, bundled_profiles
+
+        shipped, _ = profile_directories(self.index)
+        listed = self.environ.get(PROFILE_PATH_VARIABLE, "").split(os.pathsep)
+        named = (*(Path(text) for text in listed if text), *self._profile_directories)
+        sources = (
+            bundled_profiles(),
+            *(ProfileSource(entry.distribution, directory) for entry, directory in shipped.items()),
+            *(ProfileSource(str(directory), directory) for directory in named),
+        )
+        return ProfileLibrary(sources, self.fact_registry)
+
+    @cached_property
+    def kernels(self) -> KernelRegistry:
+        """The built-in kernels and those of plugins."""
+        from etconfig.executor import KernelRegistry
+        from etconfig.kernels import builtin_tables
+
+        tables: list[Any] = list(builtin_tables())
+        if self.index.entries(KERNELS):
+            tables += [contribution.table for contribution in self.plugins.kernels()]
+        return KernelRegistry(tables)
+
+
+def find_project_file(directory: Path) -> Path | None:
+    """The project file in `directory` or the nearest directory above it."""
+    for place in (directory, *directory.resolve().parents):
+        for name in PROJECT_FILES:
+            path = place / name
+            if path.is_file() and (name != "pyproject.toml" or _speaks_of_etconfig(path)):
+                return path
+    return None
+
+
+def _speaks_of_etconfig(path: Path) -> bool:
+    """Whether a pyproject.toml may hold `[tool.etconfig]`; most do not, and need no parsing."""
+    try:
+        return b"etconfig" in path.read_bytes()
+    except OSError:
+        return False
