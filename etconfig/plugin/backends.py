@@ -1,0 +1,80 @@
+"""Backends out of plugins: check what a plugin declares, and make the backend it declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from etconfig.backend import Availability, Backend, Capabilities
+from etconfig.errors import BackendUnavailableError
+from etconfig.plugin.binding import call_problem
+from etconfig.plugin.entry_points import EntryPoint
+from etconfig.plugin.failure import load_error
+from etconfig.plugin.loader import guarded
+from etconfig.schema import BackendSpec
+
+_CALLS: Mapping[str, tuple[str, ...]] = {
+    "availability": (),
+    "init": ("context", "processed", "compile_specs"),
+    "execute": ("context", "handle", "args"),
+    "update": ("context", "handle", "changed"),
+    "effective_options": ("handle",),
+    "destroy": ("handle",),
+}
+"""The calls that the executor makes, by position."""
+
+
+def check_spec(entry: EntryPoint, spec: BackendSpec) -> BackendSpec:
+    """Return `spec` if it is what `entry` promised and the core can call what it holds.
+
+    Raises:
+        PluginLoadError: it is not.
+    """
+    if spec.id != entry.name:
+        cause = f"its entry point is named {entry.name!r}, but its spec has the id {spec.id!r}"
+        raise load_error(entry, cause, "name both after the id that programs use")
+    if not isinstance(spec.capabilities, (Capabilities, type(None))):
+        cause = f"its spec's capabilities are a {type(spec.capabilities).__name__}"
+        raise load_error(entry, cause, "give an etconfig.plugin.v1.Capabilities")
+    _check_callable(entry, spec.factory, "factory", ())
+    _check_callable(entry, spec.recommend, "recommend", ("facts",))
+    return spec
+
+
+def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
+    """A new backend, which can run here.
+
+    Raises:
+        PluginLoadError: the factory fails, or what it makes does not keep the contract.
+        BackendUnavailableError: the backend cannot run here, or is schema-only.
+    """
+    if spec.factory is None:
+        reason = f"{entry.source} only declares its options, it holds no implementation"
+        help_text = "resolve or pack for the device that has it, or install a plugin that implements it"
+        raise BackendUnavailableError(backend=spec.id, reason=reason, help=help_text)
+    backend = guarded(entry, "its factory", spec.factory)
+    if not isinstance(backend, Backend):
+        cause = f"its factory made a {type(backend).__name__}"
+        raise load_error(entry, cause, "make an etconfig.plugin.v1.Backend")
+    for method, arguments in _CALLS.items():
+        _check_callable(entry, getattr(backend, method), method, arguments)
+    _check_availability(entry, spec, backend)
+    return backend
+
+
+def _check_availability(entry: EntryPoint, spec: BackendSpec, backend: Backend[Any, Any]) -> None:
+    availability: object = guarded(entry, "its availability()", backend.availability)
+    if not isinstance(availability, Availability):
+        cause = f"its availability() returned a {type(availability).__name__}"
+        raise load_error(entry, cause, "return Availability.yes() or Availability.no(reason, fix)")
+    if not availability.is_available:
+        reason = availability.reason or "it gives no reason"
+        raise BackendUnavailableError(backend=spec.id, reason=reason, help=availability.fix)
+
+
+def _check_callable(
+    entry: EntryPoint, function: Callable[..., object] | None, symbol: str, arguments: tuple[str, ...]
+) -> None:
+    problem = None if function is None else call_problem(function, symbol, arguments)
+    if problem is not None:
+        raise load_error(entry, problem, f"let {symbol} take the arguments ({', '.join(arguments)})")

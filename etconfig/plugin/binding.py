@@ -1,0 +1,40 @@
+"""Check that an implementation can take the exact call that the core will make.
+
+pluggy checks the names of a hook's arguments, but not that a hook is there at all, that its
+argument is passed on (one with a default is not), or that it is no coroutine.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+
+def call_problem(function: Callable[..., Any], symbol: str, arguments: Sequence[str]) -> str | None:
+    """Why `function` cannot be called with `arguments` by position and give its result, or None.
+
+    Args:
+        function: The implementation; bound, if it is a method.
+        symbol: What it is called, such as `NpuBackend.execute`.
+        arguments: The names of the arguments.
+    """
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return f"{place_of(function)}{symbol} is async, but the core calls it and uses its result at once"
+    if inspect.isgeneratorfunction(function):
+        return f"{place_of(function)}{symbol} is a generator, but must return its result"
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        call = f"{symbol}({', '.join(arguments)})"
+        return f"{place_of(function)}{symbol} cannot take the call {call}: {error}"
+    except ValueError:
+        return None  # built-in code without a signature: only the call itself can tell
+    return None
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """`plugin.py:12: `, or nothing for code without a file."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return "" if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}: "

@@ -1,0 +1,154 @@
+"""Find installed plugins: read the metadata of distributions, import nothing.
+
+`importlib.metadata` takes several times as long, most of it for distributions that declare
+no plugin; here those cost one attempt to open a file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+from etconfig.plugin.entry_points import EntryPoint, parse_entry_points
+from etconfig.plugin.failure import PluginFailure, reinstall_help
+from etconfig.plugin.index import PluginIndex
+from etconfig.plugin.policy import PluginPolicy
+
+_SUFFIXES = (".dist-info", ".egg-info")
+_EVERYTHING = PluginPolicy()
+_UNKNOWN_VERSION = "(unknown version)"
+
+
+def discover_plugins(
+    search_path: Iterable[str] | None = None, *, policy: PluginPolicy = _EVERYTHING
+) -> PluginIndex:
+    """List the plugins that distributions on `search_path` declare. Never raises.
+
+    Of several distributions with one name, the first on the path counts, as it does for imports.
+
+    Args:
+        search_path: Directories to look in; by default `sys.path`.
+        policy: Which plugins may be used; by default all.
+    """
+    scan = _Scan()
+    for directories in _distributions(sys.path if search_path is None else search_path):
+        scan.add(directories)
+    return PluginIndex(tuple(scan.entries), tuple(scan.failures), policy)
+
+
+def _distributions(search_path: Iterable[str]) -> Iterator[list[str]]:
+    """The metadata directories of each distribution; more than one is a broken installation."""
+    seen: set[str] = set()
+    for root in search_path:
+        here: dict[str, list[str]] = {}
+        for name in _metadata_names(root or "."):
+            project = _name_and_version(name)[0].lower().replace("_", "-").replace(".", "-")
+            if project not in seen:
+                here.setdefault(project, []).append(f"{root or '.'}/{name}")
+        seen.update(here)
+        yield from here.values()
+
+
+def _metadata_names(root: str) -> list[str]:
+    try:
+        return sorted(name for name in os.listdir(root) if name.endswith(_SUFFIXES))  # noqa: PTH208
+    except OSError:
+        return []  # sys.path may name archives, and directories that do not exist
+
+
+def _name_and_version(directory_name: str) -> tuple[str, str]:
+    """What the name of a metadata directory tells, such as `acme_npu-2.1.dist-info`."""
+    name, _, rest = directory_name.rpartition(".")[0].partition("-")
+    return name, rest.partition("-")[0] or _UNKNOWN_VERSION
+
+
+class _Scan:
+    """What was found so far."""
+
+    def __init__(self) -> None:
+        self.entries: list[EntryPoint] = []
+        self.failures: list[PluginFailure] = []
+
+    def add(self, directories: list[str]) -> None:
+        """Take in one distribution."""
+        declaring = []
+        for directory in directories:
+            try:
+                data = _read_bytes(f"{directory}/entry_points.txt")
+            except OSError as error:
+                self._fail(directory, f"its entry_points.txt cannot be read: {error.strerror}")
+            else:
+                if b"etconfig." in data:
+                    declaring.append((directory, data))
+        if len(declaring) > 1:
+            places = " and ".join(directory for directory, _ in declaring)
+            self._fail(declaring[-1][0], f"it is installed more than once: {places}")
+        # They are sorted: of several versions the last is most likely the one installed last.
+        for directory, data in declaring[-1:]:
+            self._add_entries(directory, data)
+
+    def _add_entries(self, directory: str, data: bytes) -> None:
+        try:
+            values, problems = parse_entry_points(data.decode())
+        except UnicodeDecodeError:
+            values, problems = {}, ["it is not UTF-8"]
+        distribution, version = _identity(directory)
+        for (group, name), value in values.items():
+            entry = EntryPoint(
+                group=group,
+                name=name,
+                value=value,
+                distribution=distribution,
+                version=version,
+                location=directory,
+            )
+            self.entries.append(entry)
+        for problem in problems:
+            self._fail(directory, f"its entry_points.txt is malformed: {problem}")
+
+    def _fail(self, directory: str, cause: str) -> None:
+        distribution, version = _identity(directory)
+        failure = PluginFailure(
+            distribution=distribution, version=version, cause=cause, help=reinstall_help(distribution)
+        )
+        self.failures.append(failure)
+
+
+def _identity(directory: str) -> tuple[str, str]:
+    """Name and version from the metadata's headers, else from the directory's name."""
+    name, version = _name_and_version(directory.rpartition("/")[2])
+    headers = _headers(directory)
+    return headers.get("name", name), headers.get("version", version)
+
+
+def _headers(directory: str) -> Mapping[str, str]:
+    file_name = "METADATA" if directory.endswith(_SUFFIXES[0]) else "PKG-INFO"
+    try:
+        text = _read_bytes(f"{directory}/{file_name}").decode(errors="replace")
+    except OSError:
+        return {}
+    headers: dict[str, str] = {}
+    for line in text.splitlines():
+        key, colon, value = line.partition(":")
+        if not colon:
+            break  # a blank line ends the headers
+        if value.strip():
+            headers.setdefault(key.lower(), value.strip())
+    return headers
+
+
+def _read_bytes(path: str) -> bytes:
+    """A file's contents; empty when there is no such file.
+
+    Raises:
+        OSError: it is there, but cannot be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    try:
+        return os.read(descriptor, os.fstat(descriptor).st_size)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,75 @@
+"""`EntryPoint`: what a distribution declares about a plugin; read without importing anything."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+BACKENDS = "etconfig.backends"
+FACTS = "etconfig.facts"
+PROFILES = "etconfig.profiles"
+KERNELS = "etconfig.kernels"
+EXECUTORS = "etconfig.executors"
+
+GROUPS = (BACKENDS, FACTS, PROFILES, KERNELS, EXECUTORS)
+"""The entry-point groups that etconfig looks at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryPoint:
+    """One declared plugin.
+
+    Attributes:
+        group: One of `GROUPS`.
+        name: The name in that group: for `etconfig.backends`, the backend id.
+        value: What it stands for: `module`, `module:object` or, for profiles, `package:directory`.
+        distribution: The distribution that declares it.
+        version: The distribution's version.
+        location: The directory of the distribution's metadata.
+    """
+
+    group: str
+    name: str
+    value: str
+    distribution: str
+    version: str
+    location: str
+
+    @property
+    def source(self) -> str:
+        """The distribution and its version, such as `acme-npu 2.1`."""
+        return f"{self.distribution} {self.version}"
+
+
+def parse_entry_points(text: str) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """Read an entry_points.txt.
+
+    Returns:
+        The values in etconfig's groups, by group and name, and a sentence about each line that
+        cannot be read. Other groups are skipped unread.
+    """
+    values: dict[tuple[str, str], str] = {}
+    problems: list[str] = []
+    group: str | None = None
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if not line or line[0] in "#;":
+            continue
+        if line[0] == "[":
+            group = line[1:-1].strip() if line.endswith("]") else None
+            if group is None:
+                problems.append(f"line {number}: expected [GROUP], found {line!r}")
+        elif group in GROUPS:
+            name, _, value = (part.strip() for part in line.partition("="))
+            if not (name and value):
+                problems.append(f"line {number}: expected NAME = VALUE, found {line!r}")
+            elif values.setdefault((group, name), value) != value:
+                problems.append(f"line {number}: {name} is declared twice in {group}")
+    return values, problems
+
+
+def normalized_name(distribution: str) -> str:
+    """A distribution's name as it is compared: `Acme.NPU` and `acme-npu` are the same.
+
+    Source: Python packaging specifications, name normalization.
+    """
+    return re.sub(r"[-_.]+", "-", distribution).lower()

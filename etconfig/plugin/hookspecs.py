@@ -1,0 +1,113 @@
+"""The hooks that a plugin implements: what each is asked and what it answers.
+
+Requests and answers are frozen and grow by fields with defaults, so that a plugin built for
+an older version keeps working.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pluggy
+
+from etconfig.facts.detector import Detector
+from etconfig.facts.registry import FactInfo
+from etconfig.schema import ApiRange, BackendSpec
+
+PROJECT = "etconfig"
+"""The name under which pluggy marks hooks."""
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginRequest:
+    """What every hook is told.
+
+    Attributes:
+        name: The name of the entry point that is needed; for a backend, its id.
+        core_api: The plugin API version of this etconfig.
+    """
+
+    name: str
+    core_api: int
+
+
+class BackendRequest(PluginRequest):
+    """Asks for the spec of the backend whose id is `name`."""
+
+
+class FactsRequest(PluginRequest):
+    """Asks for facts and detectors."""
+
+
+class KernelsRequest(PluginRequest):
+    """Asks for kernels."""
+
+
+class ExecutorRequest(PluginRequest):
+    """Asks for the executor called `name`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactsContribution:
+    """Facts of a plugin's own, and detectors that find them.
+
+    Attributes:
+        api: The plugin API versions that the plugin can work with.
+        facts: The facts, in a namespace of the plugin's own.
+        detectors: Who looks for them.
+    """
+
+    api: ApiRange
+    facts: tuple[FactInfo, ...] = ()
+    detectors: tuple[Detector, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelsContribution:
+    """Kernels of a plugin.
+
+    Attributes:
+        api: The plugin API versions that the plugin can work with.
+        table: An `etconfig.executor.registry.KernelTable`; not named as a type here, since the
+            plugin API loads no numpy.
+    """
+
+    api: ApiRange
+    table: object
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorContribution:
+    """Another executor than the built-in one.
+
+    Attributes:
+        api: The plugin API versions that the plugin can work with.
+        executor: An object whose `load_program(source, *, verification, installation)` returns what
+            `etconfig.load_program` does.
+    """
+
+    api: ApiRange
+    executor: object
+
+
+@hookspec
+def etconfig_backend(request: BackendRequest) -> BackendSpec:  # type: ignore[empty-body]  # a declaration
+    """The spec of one backend. Entry-point group: `etconfig.backends`."""
+
+
+@hookspec
+def etconfig_facts(request: FactsRequest) -> FactsContribution:  # type: ignore[empty-body]  # a declaration
+    """Facts and detectors. Entry-point group: `etconfig.facts`."""
+
+
+@hookspec
+def etconfig_kernels(request: KernelsRequest) -> KernelsContribution:  # type: ignore[empty-body]  # a declaration
+    """Kernels. Entry-point group: `etconfig.kernels`."""
+
+
+@hookspec
+def etconfig_executor(request: ExecutorRequest) -> ExecutorContribution:  # type: ignore[empty-body]  # a declaration
+    """An executor. Entry-point group: `etconfig.executors`."""

@@ -1,0 +1,69 @@
+"""`PluginIndex`: an unchanging list of the installed plugins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from etconfig.diagnostics import did_you_mean
+from etconfig.errors import DuplicatePluginError, UnknownPluginError
+from etconfig.plugin.entry_points import EntryPoint, normalized_name
+from etconfig.plugin.failure import PluginFailure
+from etconfig.plugin.policy import PluginPolicy
+
+
+@dataclass(frozen=True)
+class PluginIndex:
+    """The installed plugins, as they were when the index was made.
+
+    Attributes:
+        installed: Every declared entry point, also those that the policy refuses.
+        failures: Distributions whose metadata are broken.
+        policy: Which entry points may be used.
+    """
+
+    installed: tuple[EntryPoint, ...]
+    failures: tuple[PluginFailure, ...] = ()
+    policy: PluginPolicy = field(default_factory=PluginPolicy)
+
+    def entries(self, group: str) -> tuple[EntryPoint, ...]:
+        """The entry points of `group` that may be used, in the order of the search path."""
+        return tuple(
+            entry for entry in self.installed if entry.group == group and self.policy.refusal(entry) is None
+        )
+
+    def find(self, group: str, name: str) -> EntryPoint:
+        """The entry point called `name`.
+
+        Raises:
+            UnknownPluginError: no distribution declares it, or the policy refuses it.
+            DuplicatePluginError: several do, and `policy.prefer` names none of them.
+        """
+        usable = self.entries(group)
+        matches = [entry for entry in usable if entry.name == name]
+        if not matches:
+            raise self._unknown(group, name, usable)
+        if len(matches) == 1:
+            return matches[0]
+        preferred = normalized_name(self.policy.prefer.get(name, ""))
+        for entry in matches:
+            if normalized_name(entry.distribution) == preferred:
+                return entry
+        raise _duplicate(group, name, matches)
+
+    def _unknown(self, group: str, name: str, usable: tuple[EntryPoint, ...]) -> UnknownPluginError:
+        known = tuple(sorted({entry.name for entry in usable}))
+        refused = [entry for entry in self.installed if entry.group == group and entry.name == name]
+        help_text = did_you_mean(name, known)
+        if refused:
+            entry = refused[0]
+            help_text = f"{entry.source} declares it, but {self.policy.refusal(entry)}"
+        return UnknownPluginError(group=group, name=name, known=known, help=help_text)
+
+
+def _duplicate(group: str, name: str, matches: list[EntryPoint]) -> DuplicatePluginError:
+    return DuplicatePluginError(
+        group=group,
+        name=name,
+        distributions=tuple(entry.source for entry in matches),
+        help=f'uninstall one, or choose: [plugins] prefer = {{ {name} = "{matches[0].distribution}" }}',
+    )

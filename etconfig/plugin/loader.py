@@ -1,0 +1,182 @@
+"""Load one plugin: import it, register it with pluggy, check its hook, call it, check the answer.
+
+Each plugin gets a `PluginManager` of its own. So plugins cannot disturb each other, loading
+needs no lock across plugins, and a plugin that fails is unregistered by dropping its manager.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import pluggy
+
+from etconfig.diagnostics import did_you_mean
+from etconfig.errors import PluginLoadError
+from etconfig.plugin import hookspecs
+from etconfig.plugin.api_version import CURRENT, negotiate
+from etconfig.plugin.binding import call_problem, place_of
+from etconfig.plugin.entry_points import BACKENDS, EXECUTORS, FACTS, KERNELS, EntryPoint
+from etconfig.plugin.failure import load_error, reinstall_help
+from etconfig.plugin.hookspecs import (
+    PROJECT,
+    BackendRequest,
+    ExecutorContribution,
+    ExecutorRequest,
+    FactsContribution,
+    FactsRequest,
+    KernelsContribution,
+    KernelsRequest,
+    PluginRequest,
+)
+from etconfig.schema import ApiRange, BackendSpec
+
+
+class Answer(Protocol):
+    """What every hook answers: at least, which plugin API versions the plugin can work with."""
+
+    @property
+    def api(self) -> ApiRange:
+        """The versions."""
+
+
+AnswerT = TypeVar("AnswerT", bound=Answer)
+ResultT = TypeVar("ResultT")
+
+_VALUE = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<object>\w+(?:\.\w+)*))?\s*(?:\[.*\])?")
+
+
+@dataclass(frozen=True)
+class Hook(Generic[AnswerT]):
+    """A hook that the core calls.
+
+    Attributes:
+        group: The entry-point group whose plugins implement it.
+        name: The hook's name.
+        request: The type of its request.
+        answer: The type of its answer.
+    """
+
+    group: str
+    name: str
+    request: type[PluginRequest]
+    answer: type[AnswerT]
+
+
+BACKEND_HOOK = Hook(BACKENDS, "etconfig_backend", BackendRequest, BackendSpec)
+FACTS_HOOK = Hook(FACTS, "etconfig_facts", FactsRequest, FactsContribution)
+KERNELS_HOOK = Hook(KERNELS, "etconfig_kernels", KernelsRequest, KernelsContribution)
+EXECUTOR_HOOK = Hook(EXECUTORS, "etconfig_executor", ExecutorRequest, ExecutorContribution)
+
+
+def load_plugin(entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
+    """What the plugin behind `entry` answers to `hook`.
+
+    Raises:
+        PluginLoadError: it cannot be imported, does not implement the hook, or answers wrongly.
+    """
+    plugin = guarded(entry, "its import", lambda: _import(entry))
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(hookspecs)
+    guarded(entry, "its registration", lambda: _register(entry, manager, plugin))
+    guarded(entry, "its registration", lambda: _check_implementation(entry, manager, hook.name, plugin))
+    caller = getattr(manager.hook, hook.name)
+    request = hook.request(name=entry.name, core_api=CURRENT)
+    answers = guarded(entry, hook.name, lambda: caller(request=request))
+    answer = _checked(entry, hook, answers[0] if answers else None)
+    _check_unknown_hooks(entry, _unknown_hooks(manager, plugin), answer.api)
+    return answer
+
+
+def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> ResultT:
+    """Run a plugin's code: whatever it raises becomes a PluginLoadError; Ctrl-C passes.
+
+    SystemExit is caught too: a plugin must not end the host.
+    """
+    try:
+        return work()
+    except (KeyboardInterrupt, PluginLoadError):
+        raise
+    except BaseException as error:
+        first_line = (str(error).splitlines() or ["no message"])[0]
+        cause = f"{symbol} raised {type(error).__name__}: {first_line}"
+        raise load_error(entry, cause, _exception_help(entry, error)) from error
+
+
+def _exception_help(entry: EntryPoint, error: BaseException) -> str:
+    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == PROJECT:
+        return f"upgrade etconfig, or install a version of {entry.distribution} that fits this one"
+    if isinstance(error, ModuleNotFoundError):
+        return f"install {error.name}, or else {reinstall_help(entry.distribution)}"
+    return f"upgrade or uninstall {entry.distribution}, or report it to its author"
+
+
+def _import(entry: EntryPoint) -> Any:
+    match = _VALUE.fullmatch(entry.value)
+    if match is None:
+        cause = f"its entry point has the value {entry.value!r}"
+        raise load_error(entry, cause, "write MODULE or MODULE:OBJECT in the plugin's pyproject.toml")
+    module = importlib.import_module(match["module"])
+    return module if match["object"] is None else operator.attrgetter(match["object"])(module)
+
+
+def _register(entry: EntryPoint, manager: pluggy.PluginManager, plugin: Any) -> None:
+    if isinstance(plugin, type):
+        cause = f"{entry.value} is a class"
+        raise load_error(entry, cause, "name a module or an instance in the entry point")
+    try:
+        manager.register(plugin)
+    except pluggy.PluginValidationError as error:
+        raise load_error(entry, " ".join(str(error).split()), "follow etconfig.plugin.hookspecs") from error
+
+
+def _unknown_hooks(manager: pluggy.PluginManager, plugin: Any) -> list[str]:
+    return [caller.name for caller in manager.get_hookcallers(plugin) or () if not caller.has_spec()]
+
+
+def _check_unknown_hooks(entry: EntryPoint, unknown: list[str], api: ApiRange) -> None:
+    # A plugin that was built for a newer API may implement hooks that this core never calls.
+    if unknown and api.built <= CURRENT:
+        known = [name for name in vars(hookspecs) if name.startswith(f"{PROJECT}_")]
+        help_text = did_you_mean(unknown[0], known) or f"the hooks are {', '.join(known)}"
+        raise load_error(entry, f"{entry.value} implements an unknown hook {unknown[0]}", help_text)
+
+
+def _check_implementation(
+    entry: EntryPoint, manager: pluggy.PluginManager, hook_name: str, plugin: Any
+) -> None:
+    implementations = getattr(manager.hook, hook_name).get_hookimpls()
+    signature = f"def {hook_name}(request)"
+    if not implementations:
+        is_unmarked = callable(getattr(plugin, hook_name, None))
+        others = "".join(f", but {name}" for name in _unknown_hooks(manager, plugin))
+        cause = f"{entry.value} has {'an unmarked' if is_unmarked else 'no'} {hook_name}{others}"
+        raise load_error(entry, cause, f"write: @hookimpl {signature}: ...")
+    function, passed = implementations[0].function, implementations[0].argnames
+    problem = call_problem(function, hook_name, passed)
+    # pluggy passes no argument that has a default or is keyword-only.
+    if problem is None and "request" in set(inspect.signature(function).parameters).difference(passed):
+        problem = f"{place_of(function)}{hook_name} would not be given its request"
+    if problem is not None:
+        raise load_error(entry, problem, f"write: {signature}")
+
+
+def _checked(entry: EntryPoint, hook: Hook[AnswerT], answer: object) -> AnswerT:
+    if not isinstance(answer, hook.answer):
+        given = "None" if answer is None else f"a {type(answer).__name__}"
+        expected = hook.answer.__name__
+        raise load_error(entry, f"{hook.name} returned {given}, not a {expected}", f"return a {expected}")
+    api: object = answer.api
+    if not isinstance(api, ApiRange):
+        cause = f"{hook.name} returned a {hook.answer.__name__} whose api is no ApiRange"
+        raise load_error(entry, cause, "say api=ApiRange(min=..., built=...)")
+    try:
+        negotiate(api)
+    except ValueError as error:
+        raise load_error(entry, str(error), "see the plugin's notes on versions") from None
+    return answer

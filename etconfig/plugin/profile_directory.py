@@ -1,0 +1,56 @@
+"""The directory of profiles that an entry point of `etconfig.profiles` names; imports nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+from etconfig.errors import PluginLoadError
+from etconfig.plugin.entry_points import PROFILES, EntryPoint
+from etconfig.plugin.failure import PluginFailure, load_error, reinstall_help
+from etconfig.plugin.index import PluginIndex
+
+_VALUE = re.compile(r"(?P<package>\w+):(?P<directory>\w[\w.-]*(?:/\w[\w.-]*)*)")
+
+
+def profile_directories(index: PluginIndex) -> tuple[dict[EntryPoint, Path], tuple[PluginFailure, ...]]:
+    """The directories of all usable entry points, and why others have none."""
+    directories: dict[EntryPoint, Path] = {}
+    failures: list[PluginFailure] = []
+    for entry in index.entries(PROFILES):
+        try:
+            directories[entry] = resolve_profile_directory(entry)
+        except PluginLoadError as error:
+            failures.append(PluginFailure.of(error))
+    return directories, tuple(failures)
+
+
+def resolve_profile_directory(entry: EntryPoint) -> Path:
+    """The directory behind a value such as `acme_profiles:profiles`.
+
+    Raises:
+        PluginLoadError: the value is malformed, there is no such package, or the package has
+            no such directory.
+    """
+    match = _VALUE.fullmatch(entry.value)
+    if match is None:
+        raise load_error(entry, f"its entry point has the value {entry.value!r}", "write PACKAGE:DIRECTORY")
+    for root in _package_directories(entry, match["package"]):
+        directory = root / match["directory"]
+        if directory.is_dir():
+            return directory
+    cause = f"package {match['package']} has no directory {match['directory']}"
+    raise load_error(entry, cause, reinstall_help(entry.distribution))
+
+
+def _package_directories(entry: EntryPoint, package: str) -> list[Path]:
+    try:
+        # The package is of the top level, so nothing is imported to find it.
+        spec = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or spec.submodule_search_locations is None:
+        cause = f"there is no package {package}"
+        raise load_error(entry, cause, reinstall_help(entry.distribution))
+    return [Path(location) for location in spec.submodule_search_locations]

@@ -1,0 +1,130 @@
+"""`PluginRegistry`: plugins are loaded when they are needed, once, and a broken one fails alone."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from etconfig.backend import Backend
+from etconfig.errors import PluginLoadError
+from etconfig.plugin.backends import check_spec, make_backend
+from etconfig.plugin.entry_points import EntryPoint
+from etconfig.plugin.failure import PluginFailure
+from etconfig.plugin.hookspecs import ExecutorContribution, FactsContribution, KernelsContribution
+from etconfig.plugin.index import PluginIndex
+from etconfig.plugin.loader import (
+    BACKEND_HOOK,
+    EXECUTOR_HOOK,
+    FACTS_HOOK,
+    KERNELS_HOOK,
+    AnswerT,
+    Hook,
+    load_plugin,
+)
+from etconfig.schema import BackendSpec
+
+T = TypeVar("T")
+
+
+class _Once(Generic[T]):
+    """Remembers the result of a call that is made once, or the error it ended with."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._result: T | None = None
+        self.error: PluginLoadError | None = None
+
+    def get(self, make: Callable[[], T]) -> T:
+        with self._lock:
+            if self._result is None and self.error is None:
+                try:
+                    self._result = make()
+                except PluginLoadError as error:
+                    self.error = error
+        if self._result is not None:
+            return self._result
+        assert self.error is not None
+        # A new exception each time: threads must not share a traceback.
+        raise copy.copy(self.error) from self.error.__cause__
+
+
+class PluginRegistry:
+    """The plugins of an index, loaded on demand. Threads may share it.
+
+    Args:
+        index: What is installed; it decides which plugins may be used.
+    """
+
+    def __init__(self, index: PluginIndex) -> None:
+        self.index = index
+        self._answers: dict[EntryPoint, _Once[Any]] = {entry: _Once() for entry in index.installed}
+        self._backend_failures: dict[EntryPoint, PluginFailure] = {}
+
+    @property
+    def failures(self) -> tuple[PluginFailure, ...]:
+        """Everything that is broken, as far as it was looked at, each with its cause and fix."""
+        errors = (once.error for once in self._answers.values())
+        loading = tuple(PluginFailure.of(error) for error in errors if error is not None)
+        return (*self.index.failures, *loading, *self._backend_failures.values())
+
+    def backend_spec(self, backend_id: str) -> BackendSpec:
+        """What the backend declares; imports its plugin when it is asked for the first time.
+
+        Raises:
+            UnknownPluginError: no usable plugin declares the id.
+            DuplicatePluginError: several do.
+            PluginLoadError: the plugin is broken; asking again raises the same.
+        """
+        return self._spec(self.index.find(BACKEND_HOOK.group, backend_id))
+
+    def create_backend(self, backend_id: str) -> Backend[Any, Any]:
+        """A new backend that can run here.
+
+        Raises:
+            UnknownPluginError, DuplicatePluginError, PluginLoadError: as for `backend_spec`; also
+                when the factory fails or makes something else than a backend.
+            BackendUnavailableError: the backend cannot run here, or is schema-only.
+        """
+        entry = self.index.find(BACKEND_HOOK.group, backend_id)
+        spec = self._spec(entry)
+        self._backend_failures.pop(entry, None)
+        try:
+            return make_backend(entry, spec)
+        except PluginLoadError as error:
+            self._backend_failures[entry] = PluginFailure.of(error)
+            raise
+
+    def executor(self, name: str) -> ExecutorContribution:
+        """The executor called `name`.
+
+        Raises:
+            UnknownPluginError, DuplicatePluginError, PluginLoadError: as for `backend_spec`.
+        """
+        return self._answer(self.index.find(EXECUTOR_HOOK.group, name), EXECUTOR_HOOK)
+
+    def facts(self) -> tuple[FactsContribution, ...]:
+        """The facts of all usable plugins; broken ones are left out and listed in `failures`."""
+        return self._all_answers(FACTS_HOOK)
+
+    def kernels(self) -> tuple[KernelsContribution, ...]:
+        """The kernels of all usable plugins; broken ones are left out and listed in `failures`."""
+        return self._all_answers(KERNELS_HOOK)
+
+    def _spec(self, entry: EntryPoint) -> BackendSpec:
+        once: _Once[BackendSpec] = self._answers[entry]
+        return once.get(lambda: check_spec(entry, load_plugin(entry, BACKEND_HOOK)))
+
+    def _answer(self, entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
+        once: _Once[AnswerT] = self._answers[entry]
+        return once.get(lambda: load_plugin(entry, hook))
+
+    def _all_answers(self, hook: Hook[AnswerT]) -> tuple[AnswerT, ...]:
+        answers: list[AnswerT] = []
+        for entry in self.index.entries(hook.group):
+            try:
+                answers.append(self._answer(entry, hook))
+            except PluginLoadError:
+                continue  # `failures` lists it
+        return tuple(answers)

@@ -1,0 +1,227 @@
+"""The one rule by which a value from TOML becomes an option's value.
+
+Accepted: the option's own type; text with a unit for byte sizes and times; an enum member by
+value or name; an array for a tuple. Nothing else: `1` is no float and `true` is no integer.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import reprlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from etconfig.diagnostics import did_you_mean
+from etconfig.errors import OptionError
+from etconfig.schema.option import OptionInfo
+from etconfig.schema.option_type import Kind, OptionType
+from etconfig.schema.problem import OptionProblem, ProblemKind
+from etconfig.schema.text import parse_scalar, read_text
+from etconfig.schema.units import Unit, parse_quantity
+
+_MAX_SHOWN = 60
+
+_KIND_NAMES: Mapping[type, str] = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a float",
+    str: "a string",
+    list: "an array",
+    tuple: "an array",
+    dict: "a table",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mismatch:
+    """Why a value is none of its option.
+
+    Attributes:
+        expected: What it should be, such as `an integer >= 1`.
+        given: What it is, such as `'two' (a string)`.
+        place: Where inside an array or table it lies, such as `[2]`; empty for the value itself.
+        help: How to write it, if that can be guessed.
+    """
+
+    expected: str
+    given: str
+    place: str = ""
+    help: str | None = None
+
+    @property
+    def message(self) -> str:
+        """Both in one sentence."""
+        return f"expected {self.expected}, given {self.given}"
+
+
+def coerce_value(info: OptionInfo, raw: object) -> object:
+    """The value of option `info` that `raw` stands for, within its bounds.
+
+    A value that already has the option's type stays as it is.
+
+    Args:
+        info: The option.
+        raw: A value as TOML, JSON or Python gives it.
+
+    Raises:
+        OptionError: `raw` means no value of this option; the one diagnostic says what does.
+    """
+    result = coerce(info.type, raw)
+    if not isinstance(result, Mismatch):
+        return result
+    problem = OptionProblem(
+        kind=ProblemKind.INVALID,
+        option=info.name,
+        message=f"{info.name}{result.place}: {result.message}",
+        help=result.help,
+    )
+    raise OptionError(diagnostics=(problem.to_diagnostic(),))
+
+
+def coerce_text(info: OptionInfo, text: str) -> object:
+    """The value of option `info` that a text from `--set` or `ETCONFIG_SET` stands for.
+
+    Strings, choices and quantities need no quotes. Numbers and booleans are written as in TOML,
+    arrays and tables as in JSON.
+
+    Raises:
+        OptionError: the text means no value of this option.
+    """
+    return coerce_value(info, read_text(info.type, text))
+
+
+def coerce(wanted: OptionType, raw: object) -> object | Mismatch:
+    """As `coerce_value`, but a problem is returned."""
+    if raw is None and wanted.is_optional:
+        return None
+    value = _COERCIONS[wanted.kind](wanted, raw)
+    if isinstance(value, Mismatch):
+        return value
+    if all(constraint.is_satisfied(value) for constraint in wanted.constraints):
+        return value
+    return Mismatch(expected=wanted.expected, given=show_value(raw))
+
+
+def show_value(raw: object) -> str:
+    """A value as TOML would write it, shortened; None, which TOML cannot write, as none."""
+    if raw is None:
+        return "none"
+    if isinstance(raw, enum.Enum):
+        raw = raw.value
+    if isinstance(raw, bool):
+        return "true" if raw else "false"
+    if isinstance(raw, int) and raw.bit_length() > 4 * _MAX_SHOWN:
+        return "a very large integer"  # Python refuses to write out more than 4300 digits
+    text = reprlib.repr(raw) if isinstance(raw, (list, tuple, dict)) else repr(raw)
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
+
+
+def _mismatch(wanted: OptionType, raw: object, help_text: str | None = None) -> Mismatch:
+    given = show_value(raw)
+    if raw is not None:
+        given += f" ({_KIND_NAMES.get(type(raw), f'a Python {type(raw).__name__}')})"
+    return Mismatch(expected=wanted.expected, given=given, help=help_text)
+
+
+def _boolean(wanted: OptionType, raw: object) -> object | Mismatch:
+    return raw if isinstance(raw, bool) else _mismatch(wanted, raw, _without_quotes(raw, bool))
+
+
+def _number(wanted: OptionType, raw: object) -> object | Mismatch:
+    if isinstance(raw, str) and wanted.unit is not None:
+        return _quantity(wanted, wanted.unit, raw)
+    python_type = int if wanted.kind is Kind.INTEGER else float
+    # bool is a subclass of int, but TOML distinguishes the two.
+    if isinstance(raw, python_type) and not isinstance(raw, bool):
+        return raw if math.isfinite(raw) else _mismatch(wanted, raw, "write a finite number")
+    return _mismatch(wanted, raw, _number_help(raw, python_type))
+
+
+def _quantity(wanted: OptionType, unit: Unit, text: str) -> object | Mismatch:
+    try:
+        exact = parse_quantity(text, unit)
+    except ValueError as error:
+        return _mismatch(wanted, text, str(error))
+    if wanted.kind is Kind.FLOAT:
+        return float(exact)
+    if exact.denominator == 1:
+        return exact.numerator
+    return _mismatch(wanted, text, f"give a whole number of {unit.value}")
+
+
+def _string(wanted: OptionType, raw: object) -> object | Mismatch:
+    if isinstance(raw, str):
+        return raw
+    is_number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
+    return _mismatch(wanted, raw, f'write "{show_value(raw)}"' if is_number else None)
+
+
+def _choice(wanted: OptionType, raw: object) -> object | Mismatch:
+    enum_class = wanted.enum_class
+    if enum_class is None:
+        # 1 equals True and 1.0, so the types must be equal too.
+        is_choice = any(type(raw) is type(choice) and raw == choice for choice in wanted.choices)
+        return raw if is_choice else _no_choice(wanted, raw)
+    if isinstance(raw, enum_class):
+        return raw
+    by_name = enum_class.__members__.get(raw) if isinstance(raw, str) else None
+    by_value = next((member for member in enum_class if member.value == raw), by_name)
+    return _no_choice(wanted, raw) if by_value is None else by_value
+
+
+def _no_choice(wanted: OptionType, raw: object) -> Mismatch:
+    words = [choice for choice in wanted.choices if isinstance(choice, str)]
+    guess = did_you_mean(raw, words) if isinstance(raw, str) else None
+    return _mismatch(wanted, raw, guess)
+
+
+def _array(wanted: OptionType, raw: object) -> object | Mismatch:
+    assert wanted.item is not None
+    if not isinstance(raw, (list, tuple)):
+        return _mismatch(wanted, raw)
+    items = []
+    for index, raw_item in enumerate(raw):
+        item = coerce(wanted.item, raw_item)
+        if isinstance(item, Mismatch):
+            return replace(item, place=f"[{index}]{item.place}")
+        items.append(item)
+    return tuple(items) if wanted.is_tuple else items
+
+
+def _table(wanted: OptionType, raw: object) -> object | Mismatch:
+    assert wanted.item is not None
+    if not isinstance(raw, Mapping):
+        return _mismatch(wanted, raw)
+    values = {}
+    for key, raw_value in raw.items():
+        value = coerce(wanted.item, raw_value)
+        if isinstance(value, Mismatch):
+            return replace(value, place=f".{key}{value.place}")
+        values[key] = value
+    return values
+
+
+_COERCIONS: Mapping[Kind, Callable[[OptionType, object], object | Mismatch]] = {
+    Kind.BOOLEAN: _boolean,
+    Kind.INTEGER: _number,
+    Kind.FLOAT: _number,
+    Kind.STRING: _string,
+    Kind.CHOICE: _choice,
+    Kind.ARRAY: _array,
+    Kind.TABLE: _table,
+}
+
+
+def _number_help(raw: object, python_type: type) -> str | None:
+    if python_type is float and type(raw) is int and abs(raw) < 10**15:
+        return f"write {raw}.0"
+    if python_type is int and type(raw) is float and raw.is_integer() and abs(raw) < 10**15:
+        return f"write {raw:.0f}"
+    return _without_quotes(raw, python_type)
+
+
+def _without_quotes(raw: object, python_type: type) -> str | None:
+    if isinstance(raw, str) and type(parse_scalar(raw)) is python_type:
+        return f"write {raw} without quotes"
+    return None

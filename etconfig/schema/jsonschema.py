@@ -1,0 +1,94 @@
+"""JSON Schema (draft 2020-12) of a backend's options: what editors and other tools check against.
+
+What JSON Schema has no word for stands under `x-etconfig-*`. Two differences remain: it cannot
+tell `1` from `1.0`, and an enum's members are listed by value only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from etconfig.schema.option import MISSING, OptionInfo, Wire
+from etconfig.schema.option_type import Kind, OptionType
+from etconfig.schema.options import jsonable
+from etconfig.schema.spec import BackendSpec
+from etconfig.schema.units import NUMBER_PATTERN, Unit
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+_TYPES = {
+    Kind.BOOLEAN: "boolean",
+    Kind.INTEGER: "integer",
+    Kind.FLOAT: "number",
+    Kind.STRING: "string",
+    Kind.ARRAY: "array",
+    Kind.TABLE: "object",
+}
+
+_LENGTH_KEYWORDS = {Kind.ARRAY: "Items", Kind.TABLE: "Properties"}
+
+
+def json_schema(spec: BackendSpec) -> dict[str, Any]:
+    """The schema of one table of options, such as `[options.XnnpackBackend]`.
+
+    No option is in `required`, since a table may hold a part of them; those that somebody must
+    set have `x-etconfig-required`.
+    """
+    properties = {name: _property(info) for name, info in spec.options.option_infos().items()}
+    for former, current in spec.options.former_names().items():
+        renamed = {"description": f"Renamed to {current}.", "deprecated": True}
+        properties[former] = {**properties[current], **renamed}
+    return {
+        "$schema": DRAFT,
+        "title": spec.id,
+        "description": spec.doc,
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def _property(info: OptionInfo) -> dict[str, Any]:
+    schema = {**_type_schema(info.type), "description": info.doc}
+    if info.default is not MISSING:
+        schema["default"] = jsonable(info.default)
+    if info.deprecated is not None:
+        schema["deprecated"] = True
+    extras = {
+        "applies": info.applies.value,
+        "scope": info.scope.value,
+        "unit": None if info.unit is None else info.unit.value,
+        "fromFact": info.from_fact,
+        "since": info.since,
+        "deprecated": info.deprecated,
+        "required": info.is_required or None,
+        "wire": _wire(info.wire),
+    }
+    return schema | {f"x-etconfig-{key}": value for key, value in extras.items() if value is not None}
+
+
+def _wire(wire: Wire) -> dict[str, Any] | None:
+    if wire.key is None:
+        return None
+    parts = {"key": wire.key, "values": wire.values and dict(wire.values), "separator": wire.separator}
+    return {key: value for key, value in parts.items() if value is not None}
+
+
+def _type_schema(wanted: OptionType) -> dict[str, Any]:
+    schema: dict[str, Any] = {"enum": list(wanted.choices)}
+    if wanted.kind is not Kind.CHOICE:
+        schema = {"type": _TYPES[wanted.kind]}
+    if wanted.item is not None:
+        schema["items" if wanted.kind is Kind.ARRAY else "additionalProperties"] = _type_schema(wanted.item)
+    length = _LENGTH_KEYWORDS.get(wanted.kind, "Length")
+    schema |= {constraint.keyword(length): constraint.bound for constraint in wanted.constraints}
+    alternatives = [schema]
+    if wanted.unit is not None:
+        alternatives.append({"type": "string", "pattern": _quantity_pattern(wanted.unit)})
+    if wanted.is_optional:
+        alternatives.append({"type": "null"})
+    return schema if len(alternatives) == 1 else {"anyOf": alternatives}
+
+
+def _quantity_pattern(unit: Unit) -> str:
+    return f"^{NUMBER_PATTERN} ?({'|'.join(unit.suffixes)})$"

@@ -1,0 +1,63 @@
+"""Markdown reference of a backend's options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from etconfig.schema.option import MISSING, OptionInfo
+from etconfig.schema.options import jsonable
+from etconfig.schema.spec import BackendSpec
+
+_HEADERS = ("Option", "Type", "Default", "Applies", "Scope", "Description")
+
+
+def markdown_reference(spec: BackendSpec) -> str:
+    """A section with the backend's doc, a table of its options and one of its compile specs."""
+    infos = spec.options.option_infos().values()
+    parts = [f"## {spec.id}", spec.doc.strip()]
+    parts.append(_table(_HEADERS, map(_option_row, infos)) if infos else "It has no options.")
+    if spec.compile_specs:
+        rows = [(f"`{key}`", info.encoding.value, info.doc) for key, info in spec.compile_specs.items()]
+        parts.append(_table(("Compile spec", "Encoding", "Description"), rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _option_row(info: OptionInfo) -> tuple[str, ...]:
+    words = (f"`{info.name}`", _type(info), _default(info), info.applies.value, info.scope.value)
+    return (*words, " ".join(_sentences(info)))
+
+
+def _type(info: OptionInfo) -> str:
+    details = [f"`{json.dumps(choice)}`" for choice in info.choices]
+    details += [f"`{text}`" for text in info.constraints]
+    if info.unit is not None:
+        details.append(f"in {info.unit.value}")
+    return f"{info.type}: {', '.join(details)}" if details else str(info.type)
+
+
+def _default(info: OptionInfo) -> str:
+    default = "" if info.default is MISSING else f"`{json.dumps(jsonable(info.default))}`"
+    if info.from_fact is None:
+        return default or "required"
+    return f"fact `{info.from_fact}`" + (f", else {default}" if default else "")
+
+
+def _sentences(info: OptionInfo) -> Iterator[str]:
+    yield info.doc.strip()
+    if info.deprecated is not None:
+        yield f"Deprecated: {info.deprecated}"
+    if info.renamed_from:
+        yield f"Formerly {', '.join(f'`{name}`' for name in info.renamed_from)}."
+    if info.since is not None:
+        yield f"Since {info.since}."
+
+
+def _table(headers: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    headers = tuple(headers)
+    lines = [headers, ("---",) * len(headers), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())

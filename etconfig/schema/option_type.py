@@ -1,0 +1,172 @@
+"""`OptionType`: what an option's annotation means, in words that TOML's users know."""
+
+from __future__ import annotations
+
+import enum
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+
+from etconfig.schema.constraints import Constraint, constraints_in
+from etconfig.schema.units import Unit
+
+Choice: TypeAlias = "str | int"
+"""A value that a configuration may name."""
+
+
+class Kind(enum.Enum):
+    """The shape of a value; the member's value is the word that messages use."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    FLOAT = "float"
+    STRING = "string"
+    CHOICE = "choice"
+    ARRAY = "array"
+    TABLE = "table"
+
+
+_COUNTED = {Kind.ARRAY: "item", Kind.TABLE: "key"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionType:
+    """The type of an option, or of an array's items or a table's values.
+
+    Attributes:
+        kind: The shape.
+        constraints: Bounds on the value or its length.
+        is_optional: None is allowed too; only a default or Python code can say it.
+        choices: The allowed values, for `CHOICE`.
+        enum_class: The enum whose members the choices stand for, if it is one.
+        unit: What a number counts, if text such as "512 MiB" is accepted for it.
+        item: The type of the items or values, for `ARRAY` and `TABLE`.
+        is_tuple: The array is a tuple in Python, else a list.
+    """
+
+    kind: Kind
+    constraints: tuple[Constraint, ...] = ()
+    is_optional: bool = False
+    choices: tuple[Choice, ...] = ()
+    enum_class: type[enum.Enum] | None = None
+    unit: Unit | None = None
+    item: OptionType | None = None
+    is_tuple: bool = False
+
+    @property
+    def constraint_texts(self) -> tuple[str, ...]:
+        """Each bound in words, such as `>= 1`."""
+        counted = _COUNTED.get(self.kind, "character")
+        return tuple(constraint.words(counted) for constraint in self.constraints)
+
+    @property
+    def expected(self) -> str:
+        """The whole demand in words, such as `an integer >= 1 and <= 16`."""
+        words = self._noun
+        if self.constraints:
+            bounds = " and ".join(self.constraint_texts)
+            words += f" {bounds}" if bounds[0] in "<>" else f", {bounds}"
+        if self.unit is not None:
+            words += f', in {self.unit.value} or as text like "{self.unit.example}"'
+        if self.item is not None:
+            words += f", each {'item' if self.kind is Kind.ARRAY else 'value'} {self.item.expected}"
+        return words
+
+    @property
+    def _noun(self) -> str:
+        if self.kind is Kind.BOOLEAN:
+            return "true or false"
+        if self.kind is Kind.CHOICE:
+            listed = ", ".join(map(repr, self.choices))
+            return f"one of {listed}" if len(self.choices) > 1 else listed
+        article = "an" if self.kind.value[0] in "aeiou" else "a"
+        return f"{article} {self.kind.value}"
+
+    def __str__(self) -> str:
+        """The name of the type, such as `array of strings`; bounds are not part of it."""
+        return self.kind.value if self.item is None else f"{self.kind.value} of {self.item}s"
+
+
+def read_option_type(
+    annotation: Any, metadata: Iterable[object] = (), unit: Unit | None = None
+) -> OptionType:
+    """What an annotation means.
+
+    Args:
+        annotation: The type.
+        metadata: Extras of its `Annotated` that pydantic took off already.
+        unit: What its numbers count.
+
+    Raises:
+        TypeError: it is none of bool, int, float, str, an enum of strings, a Literal of strings
+            or integers, list[T], tuple[T, ...], dict[str, T], or `T | None` of these; or it
+            counts something and has no number.
+    """
+    constraints = tuple(constraints_in(metadata))
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _with(read_option_type(arguments[0], arguments[1:], unit), constraints)
+    if origin in (Union, types.UnionType):
+        inner = _with(read_option_type(_only_member(annotation), (), unit), constraints)
+        return replace(inner, is_optional=True)
+    if origin in (list, tuple, dict):
+        item = read_option_type(_item_annotation(annotation), (), unit)
+        kind = Kind.TABLE if origin is dict else Kind.ARRAY
+        return OptionType(kind=kind, constraints=constraints, item=item, is_tuple=origin is tuple)
+    if annotation in (int, float):
+        accepts_text = unit is not None and unit.example is not None
+        kind = Kind.INTEGER if annotation is int else Kind.FLOAT
+        return OptionType(kind=kind, constraints=constraints, unit=unit if accepts_text else None)
+    if unit is not None:
+        raise TypeError(f"has the unit {unit.value}, but {_name(annotation)} is no number")
+    return _unitless(annotation, constraints)
+
+
+def _with(inner: OptionType, constraints: tuple[Constraint, ...]) -> OptionType:
+    return replace(inner, constraints=inner.constraints + constraints)
+
+
+def _only_member(annotation: Any) -> Any:
+    members = [member for member in get_args(annotation) if member is not types.NoneType]
+    if len(members) != 1:
+        raise TypeError(f"has the type {annotation}; of unions, only `T | None` is supported")
+    return members[0]
+
+
+def _item_annotation(annotation: Any) -> Any:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is tuple and (len(arguments) != 2 or arguments[1] is not Ellipsis):
+        raise TypeError(f"has the type {annotation}; of tuples, only `tuple[T, ...]` is supported")
+    if origin is dict and arguments[0] is not str:
+        raise TypeError(f"has the type {annotation}; keys of a table must be str")
+    return arguments[1] if origin is dict else arguments[0]
+
+
+def _unitless(annotation: Any, constraints: tuple[Constraint, ...]) -> OptionType:
+    if annotation is bool:
+        return OptionType(kind=Kind.BOOLEAN, constraints=constraints)
+    if annotation is str:
+        return OptionType(kind=Kind.STRING, constraints=constraints)
+    if get_origin(annotation) is Literal:
+        # bool is a subclass of int, but TOML distinguishes the two.
+        return _choice(get_args(annotation), annotation, allowed=(str, int))
+    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+        choice = _choice([member.value for member in annotation], annotation, allowed=(str,))
+        return replace(choice, enum_class=annotation)
+    raise TypeError(
+        f"has the type {_name(annotation)}; supported are bool, int, float, str, enums of strings, "
+        "Literal, list[T], tuple[T, ...], dict[str, T] and T | None"
+    )
+
+
+def _choice(values: Iterable[Any], annotation: Any, allowed: tuple[type, ...]) -> OptionType:
+    choices = tuple(values)
+    if not choices or any(type(value) not in allowed for value in choices):
+        names = " or ".join(kind.__name__ for kind in allowed)
+        raise TypeError(f"has the type {_name(annotation)}; its values must be {names}")
+    return OptionType(kind=Kind.CHOICE, choices=choices)
+
+
+def _name(annotation: Any) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)

@@ -1,0 +1,118 @@
+"""`BackendOptions`: the base of every backend's options class."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic.fields import FieldInfo
+
+from etconfig.schema.coerce import Mismatch, coerce
+from etconfig.schema.option import MISSING, Declaration, OptionInfo, Wire
+from etconfig.schema.option_type import Kind, OptionType, read_option_type
+
+__all__ = ["BackendOptions", "model_validator"]
+
+
+class BackendOptions(BaseModel):
+    """The options of one backend: a frozen, strict record whose fields are made with `option()`.
+
+    Raises:
+        TypeError: a subclass breaks a rule; the message names the class and the option.
+    """
+
+    # The validator is built once, when the defaults have been brought into their types.
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        protected_namespaces=(),
+        defer_build=True,
+    )
+
+    _option_infos: ClassVar[Mapping[str, OptionInfo]] = MappingProxyType({})
+    _former_names: ClassVar[Mapping[str, str]] = MappingProxyType({})
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if cls.model_config != BackendOptions.model_config:
+            raise TypeError(f"{cls.__name__} must not change model_config: options are strict and frozen")
+        infos = {name: _option_info(cls, name, field) for name, field in cls.model_fields.items()}
+        for name, info in infos.items():
+            if info.default is not MISSING:
+                cls.model_fields[name].default = info.default
+        cls._option_infos = MappingProxyType(infos)
+        cls._former_names = _former_names(cls, infos)
+        cls.model_rebuild(force=True)
+
+    @classmethod
+    def option_infos(cls) -> Mapping[str, OptionInfo]:
+        """What is known about each option, by name, in the order of declaration."""
+        return cls._option_infos
+
+    @classmethod
+    def former_names(cls) -> Mapping[str, str]:
+        """The current name of each option that was renamed, by its former name."""
+        return cls._former_names
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The options as JSON can hold them: enum members by value, tuples as lists."""
+        return {name: jsonable(getattr(self, name)) for name in self._option_infos}
+
+
+def _option_info(cls: type[BackendOptions], name: str, field: FieldInfo) -> OptionInfo:
+    try:
+        return _read_field(name, field)
+    except TypeError as error:
+        raise TypeError(f"{cls.__name__}.{name} {error}") from None
+
+
+def _read_field(name: str, field: FieldInfo) -> OptionInfo:
+    declaration = field.json_schema_extra
+    if not isinstance(declaration, Declaration):
+        raise TypeError("must be declared with option(...)")
+    if name in BackendOptions.__dict__ or hasattr(BaseModel, name):
+        raise TypeError("hides an attribute of BackendOptions; choose another name")
+    if not declaration.doc.strip():
+        raise TypeError("needs a doc: say what the option does")
+    option_type = read_option_type(field.annotation, field.metadata, declaration.unit)
+    default = MISSING if field.is_required() else coerce(option_type, field.default)
+    if isinstance(default, Mismatch):
+        raise TypeError(f"has a wrong default{default.place}: {default.message}")
+    wire = Wire(key=name) if declaration.wire is None else _checked_wire(declaration.wire, option_type)
+    fields = {**vars(declaration), "wire": wire}
+    return OptionInfo(name=name, type=option_type, default=default, **fields)
+
+
+def _checked_wire(wire: Wire, option_type: OptionType) -> Wire:
+    if wire.values is not None and set(wire.values) != set(option_type.choices):
+        raise TypeError("needs a wire value for each of its choices, and for nothing else")
+    if wire.separator is not None and option_type.kind is not Kind.ARRAY:
+        raise TypeError("has a wire separator, but is no array")
+    return wire
+
+
+def _former_names(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> Mapping[str, str]:
+    current: dict[str, str] = {}
+    for info in infos.values():
+        for former in info.renamed_from:
+            if former in infos or former in current:
+                raise TypeError(f"{cls.__name__}.{info.name}: its former name {former!r} is already taken")
+            current[former] = info.name
+    return MappingProxyType(current)
+
+
+def jsonable(value: object) -> object:
+    """An option's value as JSON can hold it: enum members by value, tuples as lists."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, (list, tuple)):
+        return [jsonable(item) for item in value]
+    if isinstance(value, dict):
+        return {key: jsonable(item) for key, item in value.items()}
+    return value

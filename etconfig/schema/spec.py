@@ -1,0 +1,127 @@
+"""`BackendSpec`: everything a backend declares about itself."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from etconfig.schema.option import MAX_KEY_LENGTH
+from etconfig.schema.options import BackendOptions
+
+_BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+
+@dataclass(frozen=True)
+class ApiRange:
+    """The versions of the plugin API that a plugin can work with.
+
+    Attributes:
+        min: The oldest it can work with.
+        built: The one it was built and tested against; newer cores stay compatible with it.
+    """
+
+    min: int
+    built: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.min <= self.built:
+            raise ValueError(f"{self} is no range: expected 1 <= min <= built")
+
+
+class CompileSpecEncoding(enum.Enum):
+    """How the bytes of a compile spec are to be read; integers are little-endian."""
+
+    BYTES = "bytes"
+    UTF8 = "utf-8"
+    BOOL = "bool"
+    INT32 = "int32"
+    UINT32 = "uint32"
+    INT64 = "int64"
+    UINT64 = "uint64"
+
+
+_SIZES_BYTES = {
+    CompileSpecEncoding.BOOL: 1,
+    CompileSpecEncoding.INT32: 4,
+    CompileSpecEncoding.UINT32: 4,
+    CompileSpecEncoding.INT64: 8,
+    CompileSpecEncoding.UINT64: 8,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileSpecInfo:
+    """One compile spec that a backend reads: a key and bytes, fixed ahead of time.
+
+    Attributes:
+        doc: What it says.
+        encoding: How its bytes are to be read.
+    """
+
+    doc: str
+    encoding: CompileSpecEncoding = CompileSpecEncoding.BYTES
+
+    def decode(self, value: bytes) -> bytes | str | bool | int:
+        """The value that the bytes stand for.
+
+        Raises:
+            ValueError: they do not follow the encoding; the message says how.
+        """
+        if self.encoding is CompileSpecEncoding.BYTES:
+            return value
+        if self.encoding is CompileSpecEncoding.UTF8:
+            return value.decode()
+        size_bytes = _SIZES_BYTES[self.encoding]
+        if len(value) != size_bytes:
+            raise ValueError(f"expected {size_bytes} bytes ({self.encoding.value}), given {len(value)}")
+        if self.encoding is CompileSpecEncoding.BOOL:
+            return _decode_bool(value)
+        return int.from_bytes(value, "little", signed=not self.encoding.value.startswith("u"))
+
+
+def _decode_bool(value: bytes) -> bool:
+    if value not in (b"\0", b"\1"):
+        raise ValueError(f"expected 0 or 1 (bool), given {value[0]}")
+    return value == b"\1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendSpec:
+    """What a backend declares about itself.
+
+    Attributes:
+        id: The backend's id, exactly as programs spell it.
+        doc: What the backend is, for users.
+        options: The class of its options.
+        api: The plugin API versions it can work with.
+        compile_specs: The compile specs that its delegates read, by key.
+        factory: Makes the `etconfig.backend.Backend`. None makes a schema-only backend: its
+            options can be validated, resolved and packed for another device, but not run here.
+        capabilities: An `etconfig.backend.Capabilities`, or None when nothing is claimed.
+        recommend: The vendor's advice: from the known facts, by name, to option values, by name.
+
+    Raises:
+        TypeError, ValueError: a field breaks its rule; the message names the backend.
+    """
+
+    id: str
+    doc: str
+    options: type[BackendOptions]
+    api: ApiRange
+    compile_specs: Mapping[str, CompileSpecInfo] = field(default_factory=dict)
+    factory: Callable[[], object] | None = None
+    capabilities: object | None = None
+    recommend: Callable[[Mapping[str, object]], Mapping[str, object]] | None = None
+
+    def __post_init__(self) -> None:
+        if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:
+            raise ValueError(
+                f"{self.id!r} is no backend id; expected at most {MAX_KEY_LENGTH} letters, digits, "
+                "_ and -, not beginning with a digit or -"
+            )
+        if not self.doc.strip():
+            raise ValueError(f"backend {self.id} needs a doc: say what the backend is")
+        if not (isinstance(self.options, type) and issubclass(self.options, BackendOptions)):
+            raise TypeError(f"backend {self.id}: options must be a subclass of BackendOptions")

@@ -1,0 +1,49 @@
+"""Values given as text, by `--set` or `ETCONFIG_SET`: what the same text would be in TOML."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from etconfig.schema.option_type import Kind, OptionType
+
+_INTEGER = re.compile(
+    r"[+-]?(0|[1-9](_?[0-9])*)|0x[0-9A-Fa-f](_?[0-9A-Fa-f])*|0o[0-7](_?[0-7])*|0b[01](_?[01])*"
+)
+_FLOAT = re.compile(r"[+-]?(0|[1-9](_?[0-9])*)(\.[0-9](_?[0-9])*)?([eE][+-]?[0-9](_?[0-9])*)?")
+_MAX_NUMBER_LENGTH = 64
+
+
+def read_text(wanted: OptionType, text: str) -> object:
+    """The raw value that `text` means for an option of type `wanted`, not yet checked.
+
+    Strings and choices need no quotes. Numbers and booleans are written as in TOML, arrays and
+    tables as in JSON. Text that cannot be read so is returned as it is.
+    """
+    if wanted.kind in (Kind.ARRAY, Kind.TABLE):
+        return _read_json(text)
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
+        return text[1:-1] if text[0] == "'" else _read_json(text)
+    if wanted.kind is Kind.STRING or text in wanted.choices:
+        return text
+    return parse_scalar(text)
+
+
+def parse_scalar(text: str) -> bool | int | float | str:
+    """A boolean, integer or float written as in TOML; any other text as it is."""
+    if text in ("true", "false"):
+        return text == "true"
+    if len(text) > _MAX_NUMBER_LENGTH:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text, 0)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
+
+
+def _read_json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

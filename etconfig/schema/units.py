@@ -1,0 +1,90 @@
+"""Units of options, and quantities such as "512 MiB" or "20 ms"."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+
+class Unit(enum.Enum):
+    """What a number counts. Options of bytes and of time also accept text with a unit."""
+
+    BYTES = "bytes"
+    NANOSECONDS = "ns"
+    MICROSECONDS = "us"
+    MILLISECONDS = "ms"
+    SECONDS = "s"
+    HERTZ = "hz"
+    FRAMES_PER_SECOND = "fps"
+    THREADS = "threads"
+    CORES = "cores"
+    COUNT = "count"
+    FRACTION = "fraction"
+    PERCENT = "percent"
+    CELSIUS = "celsius"
+
+    @property
+    def suffixes(self) -> Mapping[str, Fraction]:
+        """How many of this unit each accepted suffix stands for; empty when text is not accepted."""
+        return _SUFFIXES.get(self, {})
+
+    @property
+    def example(self) -> str | None:
+        """A text that is accepted as a quantity of this unit, or None."""
+        if self is Unit.BYTES:
+            return "512 MiB"
+        return "20 ms" if self in _SUFFIXES else None
+
+
+_BYTE_SIZES: Mapping[str, Fraction] = {
+    "B": Fraction(1),
+    "kB": Fraction(10**3),
+    "KB": Fraction(10**3),
+    "MB": Fraction(10**6),
+    "GB": Fraction(10**9),
+    "TB": Fraction(10**12),
+    "KiB": Fraction(2**10),
+    "MiB": Fraction(2**20),
+    "GiB": Fraction(2**30),
+    "TiB": Fraction(2**40),
+}
+
+_DURATIONS: Mapping[str, Fraction] = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "ms": Fraction(1, 10**3),
+    "s": Fraction(1),
+    "min": Fraction(60),
+    "h": Fraction(3600),
+}
+
+_TIMES = (Unit.NANOSECONDS, Unit.MICROSECONDS, Unit.MILLISECONDS, Unit.SECONDS)
+
+_SUFFIXES: Mapping[Unit, Mapping[str, Fraction]] = {
+    Unit.BYTES: _BYTE_SIZES,
+    **{
+        unit: {suffix: size / _DURATIONS[unit.value] for suffix, size in _DURATIONS.items()}
+        for unit in _TIMES
+    },
+}
+
+NUMBER_PATTERN = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
+"""The number of a quantity, for Python and JSON Schema; a hostile file gets no long arithmetic."""
+
+_QUANTITY = re.compile(rf"({NUMBER_PATTERN}) ?([A-Za-z]+)")
+
+
+def parse_quantity(text: str, unit: Unit) -> Fraction:
+    """How many of `unit` a text such as "512 MiB" or "0.5 ms" means, exactly.
+
+    Raises:
+        ValueError: `text` is no quantity, or its suffix does not measure what `unit` does;
+            the message says how to write one.
+    """
+    suffixes = unit.suffixes
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2] not in suffixes:
+        raise ValueError(f"write a number and one of {', '.join(suffixes)}")
+    return Fraction(match[1]) * suffixes[match[2]]

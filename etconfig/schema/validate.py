@@ -1,0 +1,205 @@
+"""Options from values: every problem is found, named and returned, none is raised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+
+from etconfig.diagnostics import did_you_mean
+from etconfig.errors import OptionError
+from etconfig.schema.coerce import Mismatch, coerce, show_value
+from etconfig.schema.option import MISSING, Applies, OptionInfo
+from etconfig.schema.options import BackendOptions
+from etconfig.schema.problem import OptionProblem, ProblemKind
+from etconfig.schema.spec import BackendSpec
+
+OptionsSchema: TypeAlias = "BackendSpec | type[BackendOptions]"
+"""Whose options are meant; messages name the backend's id, or the class."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidatedOptions:
+    """The result of checking a backend's options.
+
+    Attributes:
+        options: The typed options, or None when a problem is an error.
+        problems: Everything that is wrong, warnings included.
+    """
+
+    options: BackendOptions | None
+    problems: tuple[OptionProblem, ...] = ()
+
+
+def find_option(schema: OptionsSchema, name: str) -> tuple[OptionInfo | None, OptionProblem | None]:
+    """The option called `name`, also by a former name, and what is wrong with calling it so.
+
+    An unknown name gives (None, error); a former name or a deprecated option (info, warning).
+    """
+    owner, options_class = _owner_and_class(schema)
+    infos = options_class.option_infos()
+    current = options_class.former_names().get(name)
+    if current is not None:
+        message = f"{owner}.{name} was renamed to {current}"
+        help_text = f"write {current} in place of {name}"
+        return infos[current], _problem(ProblemKind.DEPRECATED, name, message, help_text)
+    info = infos.get(name)
+    if info is None:
+        message = f"{owner} has no option {name!r}"
+        return None, _problem(ProblemKind.UNKNOWN, name, message, _name_help(name, infos))
+    if info.deprecated is not None:
+        message = f"{owner}.{name} is deprecated"
+        return info, _problem(ProblemKind.DEPRECATED, name, message, info.deprecated)
+    return info, None
+
+
+def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object | OptionProblem:
+    """The value of option `info` that `raw` stands for, within its bounds, or what is wrong with it.
+
+    Args:
+        schema: Whose option it is.
+        info: The option.
+        raw: A value as TOML, JSON or Python gives it; see `coerce_value`.
+    """
+    value = coerce(info.type, raw)
+    if not isinstance(value, Mismatch):
+        return value
+    message = f"{_owner_and_class(schema)[0]}.{info.name}{value.place}: {value.message}"
+    return _problem(ProblemKind.INVALID, info.name, message, value.help)
+
+
+def validate_options(schema: OptionsSchema, values: Mapping[str, object]) -> ValidatedOptions:
+    """Check raw values and make options of them; options that are not given take their defaults."""
+    typed, problems = _check_values(schema, values)
+    if any(problem.is_error for problem in problems):
+        return ValidatedOptions(options=None, problems=(*problems, *_missing(schema, typed, problems)))
+    built = build_options(schema, typed)
+    return ValidatedOptions(options=built.options, problems=(*problems, *built.problems))
+
+
+def build_options(schema: OptionsSchema, values: Mapping[str, object]) -> ValidatedOptions:
+    """Make options of values that `check_value` returned, under the options' current names.
+
+    What remains to be found: missing options, and whatever the backend's own validators refuse.
+    """
+    owner, options_class = _owner_and_class(schema)
+    try:
+        return ValidatedOptions(options=options_class(**values))
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        problems = (_from_pydantic(owner, options_class, one) for one in details if one["type"] != "missing")
+        return ValidatedOptions(options=None, problems=(*_missing(schema, values), *problems))
+    except Exception as error:
+        problem = OptionProblem(
+            kind=ProblemKind.FAILING_CHECK,
+            message=f"{owner}: the backend's check of its options failed: {type(error).__name__}: {error}",
+            help="report it to the author of the backend's plugin",
+        )
+        return ValidatedOptions(options=None, problems=(problem,))
+
+
+def change_options(
+    schema: OptionsSchema, current: BackendOptions, changes: Mapping[str, object]
+) -> BackendOptions:
+    """New options for a loaded method: `current` with execute-time options changed.
+
+    Raises:
+        OptionError: a name is unknown, an option applies at load, or a value is invalid; the
+            error holds every problem, and `current` is as before.
+    """
+    typed, problems = _check_values(schema, changes)
+    problems += _not_updatable(schema, changes)
+    if not any(problem.is_error for problem in problems):
+        kept = {name: getattr(current, name) for name in current.option_infos()}
+        built = build_options(schema, {**kept, **typed})
+        if built.options is not None:
+            return built.options
+        problems += built.problems
+    raise OptionError(diagnostics=tuple(problem.to_diagnostic() for problem in problems))
+
+
+def _owner_and_class(schema: OptionsSchema) -> tuple[str, type[BackendOptions]]:
+    if isinstance(schema, BackendSpec):
+        return schema.id, schema.options
+    return schema.__name__, schema
+
+
+def _problem(kind: ProblemKind, option: str, message: str, help_text: str | None) -> OptionProblem:
+    return OptionProblem(kind=kind, option=option, message=message, help=help_text)
+
+
+def _name_help(name: str, infos: Mapping[str, OptionInfo]) -> str:
+    return did_you_mean(name, infos) or (f"it has {', '.join(infos)}" if infos else "it has no options")
+
+
+def _check_values(
+    schema: OptionsSchema, values: Mapping[str, object]
+) -> tuple[dict[str, object], list[OptionProblem]]:
+    typed: dict[str, object] = {}
+    problems: list[OptionProblem] = []
+    given_names: dict[str, str] = {}
+    for name, raw in values.items():
+        info, naming_problem = find_option(schema, name)
+        if naming_problem is not None:
+            problems.append(naming_problem)
+        if info is None:
+            continue
+        other = given_names.setdefault(info.name, name)
+        value = check_value(schema, info, raw) if other == name else _set_twice(schema, info, other, name)
+        if isinstance(value, OptionProblem):
+            problems.append(value)
+        else:
+            typed[info.name] = value
+    return typed, problems
+
+
+def _set_twice(schema: OptionsSchema, info: OptionInfo, first: str, second: str) -> OptionProblem:
+    former = first if second == info.name else second
+    return OptionProblem(
+        kind=ProblemKind.CONFLICT,
+        option=info.name,
+        message=f"{_owner_and_class(schema)[0]}.{info.name} is set twice, as {first} and as {second}",
+        help=f"remove {former}",
+    )
+
+
+def _missing(
+    schema: OptionsSchema, typed: Mapping[str, object], problems: Iterable[OptionProblem] = ()
+) -> Iterator[OptionProblem]:
+    owner, options_class = _owner_and_class(schema)
+    mentioned = {*typed, *(problem.option for problem in problems)}
+    for name, info in options_class.option_infos().items():
+        if info.default is not MISSING or name in mentioned:
+            continue
+        message, help_text = f"{owner}.{name} is required and not set", f"set it to {info.expected}"
+        if info.from_fact is not None:
+            message = f"{owner}.{name} is not set, and the fact {info.from_fact} is not known"
+            help_text += f", or give the fact: --fact {info.from_fact}=VALUE"
+        yield _problem(ProblemKind.MISSING, name, message, help_text)
+
+
+def _not_updatable(schema: OptionsSchema, changes: Mapping[str, object]) -> Iterator[OptionProblem]:
+    owner = _owner_and_class(schema)[0]
+    for name in changes:
+        info, _ = find_option(schema, name)
+        if info is not None and info.applies is Applies.LOAD:
+            message = f"{owner}.{info.name} applies at load and cannot change on a loaded method"
+            yield _problem(
+                ProblemKind.NOT_UPDATABLE, info.name, message, "load the method again to change it"
+            )
+
+
+def _from_pydantic(owner: str, options_class: type[BackendOptions], detail: Any) -> OptionProblem:
+    """A refusal by a validator of the backend's own; types and bounds were checked before."""
+    cause = detail.get("ctx", {}).get("error")
+    text = detail["msg"] if cause is None else str(cause)
+    if detail["loc"]:
+        option = str(detail["loc"][0])
+        message = f"{owner}.{option}: {text}, given {show_value(detail['input'])}"
+        return _problem(ProblemKind.INVALID, option, message, None)
+    words = set(re.findall(r"\w+", text))
+    related = tuple(name for name in options_class.option_infos() if name in words)
+    return OptionProblem(kind=ProblemKind.CONFLICT, message=f"{owner}: {text}", related=related)

@@ -1,0 +1,1 @@
+raise RuntimeError("profiles are data: nothing may import this package")

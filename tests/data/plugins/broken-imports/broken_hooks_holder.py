@@ -1,0 +1,1 @@
+"""It holds no object that could be a plugin."""

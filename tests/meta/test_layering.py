@@ -1,0 +1,120 @@
+"""Who may import whom: the table of docs/architecture.md, held against the code."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "etconfig"
+
+BOTTOM = {"provenance", "diagnostics", "errors", "values", "option_path"}
+ROOMS: dict[str, set[str]] = {
+    "provenance": set(),
+    "values": set(),
+    "option_path": set(),
+    "diagnostics": {"provenance"},
+    "errors": {"diagnostics"},
+    "schema": BOTTOM,
+    "facts": BOTTOM,
+    "backend": BOTTOM,
+    "program": BOTTOM,
+    "profile": BOTTOM | {"facts"},
+    "plugin": BOTTOM | {"schema", "facts", "backend"},
+    "resolver": BOTTOM | {"schema", "facts", "profile"},
+    "executor": BOTTOM | {"program", "backend"},
+    "kernels": BOTTOM | {"executor"},
+    "installation": BOTTOM | {"plugin", "facts", "profile", "schema", "executor", "kernels"},
+    "api": BOTTOM
+    | {"installation", "plugin", "resolver", "schema", "facts", "profile", "backend", "program", "executor"},
+    "validation": BOTTOM | {"api", "installation", "resolver", "schema", "facts", "profile"},
+    "cli": BOTTOM | {"api", "installation", "validation", "resolver", "schema", "facts", "profile", "plugin"}
+    # `run` and `inspect` show what these hold
+    | {"executor", "program"},
+    "__main__": {"cli"},
+}
+"""Every room and the rooms it may import; a room may always import itself and `etconfig`."""
+
+KERNELS_MAY_IMPORT = {"registry", "checks", "tensor", "memory"}
+"""The modules of executor that kernels are written against."""
+
+THIRD_PARTY: dict[str, set[str]] = {
+    "pluggy": {"plugin"},
+    "pydantic": {"schema"},
+    "pydantic_core": {"schema"},
+    "annotated_types": {"schema"},
+    "tomli": {"profile"},
+    "numpy": {"executor", "kernels", "cli"},
+    "ml_dtypes": {"executor", "kernels"},
+    "click": {"cli"},
+    "rich": {"cli"},
+}
+"""Every third party package and the rooms it may be used in. In cli, numpy reads and writes .npz."""
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Every module that a file imports, and whether only a type checker does."""
+    tree = ast.parse(path.read_text())
+    checked_only = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, id(node) in checked_only) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            names = [node.module or ""]
+            if node.module == "etconfig":
+                names = [f"etconfig.{alias.name}" for alias in node.names]
+            yield from ((name, id(node) in checked_only) for name in names)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
+    room = room_of(path)
+    if room == "__init__":
+        return  # the façade names everything, and imports lazily; see test_lazy_import
+    for name, is_checked_only in imports(path):
+        top, _, rest = name.partition(".")
+        if top == "etconfig":
+            target = rest.partition(".")[0]
+            allowed = ROOMS[room] | {room, "", "__version__"}
+            assert target in allowed, f"{path.name} of {room} imports {name}"
+        elif top not in sys.stdlib_module_names and not is_checked_only:
+            assert room in THIRD_PARTY[top], f"{path.name} of {room} imports {name}"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "kernels").glob("*.py")), ids=lambda p: p.stem
+)
+def test_kernels_are_written_against_a_part_of_the_executor(path: Path) -> None:
+    for name, _ in imports(path):
+        if name.startswith("etconfig.executor"):
+            assert name.split(".")[2:3] and name.split(".")[2] in KERNELS_MAY_IMPORT, name
+
+
+def test_every_room_stands_in_the_table() -> None:
+    assert {room_of(path) for path in modules()} - {"__init__"} == set(ROOMS)
+
+
+def test_the_two_wings_never_meet_below_the_composition() -> None:
+    """The configuration wing never sees a tensor, the execution wing never sees a TOML file."""
+    configuration, execution = {"facts", "schema", "profile", "resolver"}, {"program", "executor", "kernels"}
+    for room in configuration:
+        assert not ROOMS[room] & execution
+    for room in execution:
+        assert not ROOMS[room] & configuration

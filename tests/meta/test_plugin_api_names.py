@@ -1,0 +1,33 @@
+"""The public names that plugins and the core rely on: a change of the API is a line in this diff."""
+
+from __future__ import annotations
+
+import etconfig.plugin
+from etconfig.plugin import v1
+
+V1_NAMES = """
+    Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
+    BackendUnavailableError Capabilities CompileSpecEncoding CompileSpecInfo DelegateError Detector
+    ExecuteContext ExecutorContribution ExecutorRequest FactInfo FactType FactsContribution FactsRequest
+    FunctionDetector Ge Gt InitContext KernelsContribution KernelsRequest Le Len Lt MultipleOf Processed
+    Reading Scope System Tracer Unit UpdateContext Value Volatility Wire hookimpl model_validator option
+"""
+
+PLUGIN_NAMES = """
+    BACKENDS EXECUTORS FACTS GROUPS KERNELS PROFILES EntryPoint PluginFailure PluginIndex PluginPolicy
+    discover_plugins profile_directories resolve_profile_directory
+"""
+
+
+class TestPublicNames:
+    """Each public module's __all__ equals a checked-in list."""
+
+    def test_a_plugin_may_import_these_names(self):
+        assert sorted(v1.__all__) == sorted(V1_NAMES.split())
+
+    def test_the_core_may_import_these_names(self):
+        assert sorted(etconfig.plugin.__all__) == sorted(PLUGIN_NAMES.split())
+
+    def test_every_listed_name_is_there(self):
+        for module in (v1, etconfig.plugin):
+            assert [name for name in module.__all__ if not hasattr(module, name)] == []

@@ -1,0 +1,319 @@
+"""`BackendOptions` and `option()`: what a declaration means, and which ones are refused."""
+
+from __future__ import annotations
+
+import enum
+import warnings
+from typing import Annotated, Any, ClassVar, Literal, Optional
+
+import pytest
+from npu import INFOS, NpuOptions, PowerMode
+from pydantic import ValidationError
+
+from etconfig.schema import MISSING, Applies, BackendOptions, Kind, Scope, Unit, Wire, option
+from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
+
+
+class Mode(enum.Enum):
+    OFF = "off"
+    ON = "on"
+
+
+class Numbered(enum.Enum):
+    ONE = 1
+
+
+class Empty(enum.Enum):
+    pass
+
+
+def options_class(annotation: Any, **declaration: Any) -> type[BackendOptions]:
+    declaration = {"applies": "load", "doc": "An option.", **declaration}
+    namespace = {
+        "__annotations__": {"value": annotation},
+        "value": option(**declaration),
+        "__module__": __name__,
+    }
+    return type("Options", (BackendOptions,), namespace)
+
+
+class TestOptionInfo:
+    """Each option states type, constraint, default or fact, applies, scope, unit, doc, history, wire."""
+
+    def test_names_come_in_the_order_of_declaration(self):
+        assert list(INFOS)[:4] == ["core", "threads", "cache_bytes", "timeout"]
+
+    def test_an_option_without_default_and_fact_is_required(self):
+        assert [name for name, info in INFOS.items() if info.is_required] == ["core"]
+        assert INFOS["core"].default is MISSING
+        assert repr(MISSING) == "MISSING"
+
+    def test_what_was_declared_is_told(self):
+        info = INFOS["threads"]
+        assert (info.name, info.doc, info.from_fact) == ("threads", "Worker threads.", "cpu.available_cores")
+        assert (info.applies, info.scope, info.unit) == (Applies.EXECUTE, Scope.PROCESS, Unit.THREADS)
+        assert info.renamed_from == ("num_threads",)
+        assert INFOS["verbose"].deprecated == "use tracing"
+        assert INFOS["timeout"].since == "2.1"
+
+    def test_constraints_and_choices_are_told_in_words(self):
+        assert INFOS["core"].constraints == (">= 0", "<= 3")
+        assert INFOS["label"].constraints == ("at least 1 character", "at most 8 characters")
+        assert INFOS["power_mode"].choices == ("low", "high-power")
+        assert INFOS["tile"].choices == (0, 32, "auto")
+
+    def test_the_wire_key_is_the_name_unless_told_otherwise(self):
+        assert INFOS["core"].wire == Wire(key="core")
+        assert INFOS["power_mode"].wire.key == "power"
+        assert options_class(int, wire="other").option_infos()["value"].wire == Wire(key="other")
+        assert options_class(int, wire=Wire(key=None)).option_infos()["value"].wire.key is None
+
+    def test_the_infos_cannot_be_changed(self):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            INFOS["core"] = INFOS["threads"]  # type: ignore[index]
+
+    def test_an_inherited_option_is_an_option(self):
+        class More(NpuOptions):
+            extra: int = option(1, applies="load", doc="More.")
+
+        assert list(More.option_infos()) == [*INFOS, "extra"]
+        assert More(core=0, threads=1).extra == 1
+        assert More.former_names() == {"num_threads": "threads"}
+
+    def test_class_variables_are_no_options(self):
+        class Versioned(BackendOptions):
+            VERSION: ClassVar[int] = 3
+
+        assert dict(Versioned.option_infos()) == {}
+
+    @pytest.mark.parametrize(
+        ("annotation", "name", "expected"),
+        [
+            (bool, "boolean", "true or false"),
+            (int, "integer", "an integer"),
+            (float, "float", "a float"),
+            (str, "string", "a string"),
+            (Mode, "choice", "one of 'off', 'on'"),
+            (Literal["a"], "choice", "'a'"),
+            (Literal["a", 1], "choice", "one of 'a', 1"),
+            (int | None, "integer", "an integer"),
+            (Optional[str], "string", "a string"),  # noqa: UP045 (both spellings must work)
+            (list[str], "array of strings", "an array, each item a string"),
+            (tuple[int, ...], "array of integers", "an array, each item an integer"),
+            (dict[str, float], "table of floats", "a table, each value a float"),
+            (Annotated[int, Gt(0), Lt(9)], "integer", "an integer > 0 and < 9"),
+            (Annotated[float, Ge(0.5)], "float", "a float >= 0.5"),
+            (Annotated[int, Le(4)] | None, "integer", "an integer <= 4"),
+            (Annotated[int | None, Le(4)], "integer", "an integer <= 4"),
+            (
+                Annotated[list[Annotated[int, Ge(0)]], Len(1)],
+                "array of integers",
+                "an array, at least 1 item, each item an integer >= 0",
+            ),
+            (Annotated[dict[str, str], Len(2, 3)], "table of strings", None),
+        ],
+    )
+    def test_types_are_named_in_words_that_users_of_toml_know(self, annotation, name, expected):
+        info = options_class(annotation).option_infos()["value"]
+        assert str(info.type) == name
+        assert expected is None or info.expected == expected
+
+    @pytest.mark.parametrize(
+        ("value", "is_multiple"), [(0.3, True), (0.0, True), (0.35, False), (-0.2, True)]
+    )
+    def test_a_multiple_of_a_float_allows_for_rounding(self, value, is_multiple):
+        info = options_class(Annotated[float, MultipleOf(0.1)]).option_infos()["value"]
+        (constraint,) = info.type.constraints
+        assert constraint.is_satisfied(value) is is_multiple
+        assert info.constraints == ("a multiple of 0.1",)
+
+    def test_a_quantity_shows_how_to_write_it(self):
+        info = options_class(int, unit="bytes").option_infos()["value"]
+        assert info.expected == 'an integer, in bytes or as text like "512 MiB"'
+        assert info.type.kind is Kind.INTEGER
+
+
+class TestDefaults:
+    """A default may be written as in TOML, and must be valid."""
+
+    def test_defaults_are_brought_into_the_options_type(self):
+        options = NpuOptions(core=0, threads=1)
+        assert options.power_mode is PowerMode.LOW
+        assert options.timeout == 1.5
+        assert options.tile == "auto"
+
+    def test_none_is_a_default(self):
+        assert INFOS["cache_bytes"].default is None
+        assert not INFOS["cache_bytes"].is_required
+
+    def test_a_mutable_default_is_not_shared(self):
+        first, second = NpuOptions(core=0, threads=1), NpuOptions(core=0, threads=1)
+        first.levels.append(1)
+        assert second.levels == []
+
+    @pytest.mark.parametrize(
+        ("annotation", "default", "problem"),
+        [
+            (int, "four", "expected an integer, given 'four' (a string)"),
+            (Annotated[int, Ge(1)], 0, "expected an integer >= 1, given 0"),
+            (Mode, "of", "expected one of 'off', 'on', given 'of' (a string)"),
+            (int, None, "expected an integer, given none"),
+        ],
+    )
+    def test_a_wrong_default_is_refused_when_the_class_is_created(self, annotation, default, problem):
+        with pytest.raises(TypeError) as caught:
+            options_class(annotation, default=default)
+        assert str(caught.value) == f"Options.value has a wrong default: {problem}"
+
+    def test_a_wrong_item_of_a_default_is_pointed_at(self):
+        with pytest.raises(TypeError, match=r"^Options\.value has a wrong default\[1\]: expected a string"):
+            options_class(list[str], default=["a", 2])
+
+
+class TestStrictness:
+    """strict=True, extra="forbid", frozen=True; `True` is no int."""
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            {"core": True},
+            {"core": "1"},
+            {"core": 1.0},
+            {"core": 4},
+            {"power_mode": "low"},
+            {"methods": ["a"]},
+        ],
+    )
+    def test_python_code_must_give_the_very_type(self, values):
+        with pytest.raises(ValidationError):
+            NpuOptions(**{"core": 0, "threads": 1, **values})
+
+    def test_unknown_names_are_refused(self):
+        with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+            NpuOptions(core=0, threads=1, cores=2)
+
+    def test_options_cannot_be_changed(self):
+        options = NpuOptions(core=0, threads=1)
+        with pytest.raises(ValidationError, match="Instance is frozen"):
+            options.core = 1
+
+    def test_a_float_must_be_finite(self):
+        with pytest.raises(ValidationError, match="finite number"):
+            NpuOptions(core=0, threads=1, scale=float("nan"))
+
+    def test_an_option_that_takes_a_fact_must_be_given_by_hand(self):
+        with pytest.raises(ValidationError, match="threads"):
+            NpuOptions(core=0)
+
+
+class TestRefusedDeclarations:
+    """Every field is made with option(); a rule that is broken is told with class and option."""
+
+    @pytest.mark.parametrize("namespace", [{"value": 1}, {}])
+    def test_a_field_without_option_is_refused(self, namespace):
+        with pytest.raises(TypeError, match=r"^Options\.value must be declared with option\(\.\.\.\)$"):
+            type("Options", (BackendOptions,), {"__annotations__": {"value": int}, **namespace})
+
+    @pytest.mark.parametrize("doc", ["", "  "])
+    def test_an_empty_doc_is_refused(self, doc):
+        with pytest.raises(TypeError, match=r"^Options\.value needs a doc: say what the option does$"):
+            options_class(int, doc=doc)
+
+    def test_a_missing_doc_is_refused(self):
+        with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'doc'"):
+            option(applies="load")  # type: ignore[call-arg]
+
+    @pytest.mark.parametrize(
+        ("annotation", "problem"),
+        [
+            (bytes, "has the type bytes; supported are bool, int, float, str, enums of strings, "),
+            (complex, "has the type complex; supported are bool, "),
+            (int | str, "has the type int | str; of unions, only `T | None` is supported"),
+            (tuple[int, str], "has the type tuple[int, str]; of tuples, only `tuple[T, ...]` is supported"),
+            (dict[int, str], "has the type dict[int, str]; keys of a table must be str"),
+            (Numbered, "has the type Numbered; its values must be str"),
+            (Empty, "has the type Empty; its values must be str"),
+            (Literal[True], "has the type typing.Literal[True]; its values must be str or int"),
+        ],
+    )
+    def test_other_types_are_refused(self, annotation, problem):
+        with pytest.raises(TypeError) as caught:
+            options_class(annotation)
+        assert str(caught.value).startswith(f"Options.value {problem}")
+
+    def test_a_unit_needs_a_number(self):
+        with pytest.raises(TypeError, match=r"^Options\.value has the unit bytes, but str is no number$"):
+            options_class(str, unit="bytes")
+
+    def test_a_name_that_pydantic_uses_is_refused(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(TypeError, match=r"^Options\.copy hides an attribute of BackendOptions; "):
+                type(
+                    "Options",
+                    (BackendOptions,),
+                    {"__annotations__": {"copy": int}, "copy": option(applies="load", doc="Copies.")},
+                )
+
+    @pytest.mark.parametrize("former", [["threads"], ["old", "old"]])
+    def test_a_former_name_that_is_taken_is_refused(self, former):
+        with pytest.raises(
+            TypeError, match=r"^More\.more: its former name '(threads|old)' is already taken$"
+        ):
+
+            class More(NpuOptions):
+                more: int = option(applies="load", doc="More.", renamed_from=former)
+
+    def test_the_strictness_cannot_be_relaxed(self):
+        with pytest.raises(
+            TypeError, match=r"^Lax must not change model_config: options are strict and frozen$"
+        ):
+
+            class Lax(BackendOptions):
+                model_config = {"extra": "allow"}  # noqa: RUF012 (it is how pydantic is told)
+
+    def test_wire_values_are_those_of_the_choices(self):
+        with pytest.raises(TypeError, match=r"^Options\.value needs a wire value for each of its choices"):
+            options_class(Mode, wire=Wire(key="mode", values={"off": 0}))
+
+    def test_a_wire_separator_is_for_arrays(self):
+        with pytest.raises(TypeError, match=r"^Options\.value has a wire separator, but is no array$"):
+            options_class(int, wire=Wire(key="value", separator=","))
+
+    @pytest.mark.parametrize("key", ["", "k" * 64])
+    def test_a_wire_key_has_at_most_63_bytes(self, key):
+        with pytest.raises(ValueError, match=r"must have 1 to 63 bytes$"):
+            Wire(key=key)
+
+    @pytest.mark.parametrize(
+        ("field", "problem"),
+        [
+            ({"applies": "late"}, "'late' is not a valid Applies"),
+            ({"scope": "all"}, "'all' is not a valid Scope"),
+            ({"unit": "miles"}, "'miles' is not a valid Unit"),
+        ],
+    )
+    def test_unknown_words_are_refused(self, field, problem):
+        with pytest.raises(ValueError, match=problem):
+            option(**{"applies": "load", "doc": "An option.", **field})
+
+
+class TestToJsonable:
+    """Enums by value; tuples as lists."""
+
+    def test_every_kind_of_value_becomes_json(self):
+        options = NpuOptions(core=1, threads=2, methods=("a", "b"), priorities={"a": 1}, levels=[3])
+        assert options.to_jsonable() == {
+            "core": 1,
+            "threads": 2,
+            "cache_bytes": None,
+            "timeout": 1.5,
+            "power_mode": "low",
+            "tile": "auto",
+            "verbose": False,
+            "scale": 1.0,
+            "label": "npu",
+            "methods": ["a", "b"],
+            "priorities": {"a": 1},
+            "levels": [3],
+        }
