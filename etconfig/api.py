@@ -294,6 +294,11 @@ def _resolve_defaults(program: LoadedProgram, method: str) -> Arguments:
 
 
 def targets_of_program(program: LoadedProgram, instances: Mapping[str, Sequence[str]]) -> tuple[Target, ...]:
+    """Every method of a program, to resolve arguments for.
+
+    Raises:
+        MethodNotFoundError: `instances` names a method that the program lacks.
+    """
     for method in instances:
         program.metadata(method)
     return tuple(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from etconfig.cli.options import configuration_options, json_option
+from etconfig.cli.options import ConfigurationRequest, configuration_options, json_option
 from etconfig.cli.output import print_json
-from etconfig.cli.resolve import resolve_for_command
 
 
 @click.command("explain")
@@ -17,16 +15,7 @@ from etconfig.cli.resolve import resolve_for_command
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @configuration_options
 @json_option
-def command(
-    path: str,
-    program: Path | None,
-    profile: str | None,
-    overrides: Sequence[str],
-    sheet: Path | None,
-    fact_texts: Sequence[str],
-    profile_paths: Sequence[Path],
-    as_json: bool,
-) -> None:
+def command(path: str, program: Path | None, request: ConfigurationRequest, as_json: bool) -> None:
     """Say where an option's value comes from, and what it beat.
 
     PATH is [METHOD[@INSTANCE]:]BACKEND.OPTION; without a method, every method instance is told.
@@ -43,7 +32,7 @@ def command(
         option_path = parse_option_path(path)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    resolution = resolve_for_command(program, profile, overrides, sheet, fact_texts, profile_paths)
+    resolution = request.resolve_file(program)
     if as_json:
         stories = find_stories(resolution, option_path)
         print_json([{"path": str(full), **story.to_jsonable()} for full, story in stories])

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from etconfig.cli.output import show_diagnostics
 from etconfig.installation import Installation
 
 if TYPE_CHECKING:
+    from etconfig.api import LoadedProgram
     from etconfig.facts import FactSheet
     from etconfig.provenance import Sourced
+    from etconfig.resolver import Resolution
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
@@ -43,9 +47,63 @@ def device_options(command: CommandT) -> CommandT:
     )(command)
 
 
-def configuration_options(command: CommandT) -> CommandT:
-    """All that selects and changes a configuration."""
-    command = profile_path_option(device_options(command))
+@dataclass(frozen=True, kw_only=True)
+class ConfigurationRequest:
+    """What the configuration options of a command ask for.
+
+    Attributes:
+        profile: `--profile`.
+        overrides: `--set`.
+        sheet: `--facts`.
+        fact_texts: `--fact`.
+        profile_paths: `--profile-path`.
+    """
+
+    profile: str | None
+    overrides: Sequence[str]
+    sheet: Path | None
+    fact_texts: Sequence[str]
+    profile_paths: Sequence[Path]
+
+    @cached_property
+    def installation(self) -> Installation:
+        """What is installed, with the profiles that the request names."""
+        return make_installation(self.profile_paths)
+
+    def resolve(self, program: LoadedProgram | None) -> Resolution:
+        """The resolution that is asked for; its warnings go to stderr."""
+        from etconfig import api
+
+        device = read_device(self.installation, self.sheet, self.fact_texts)
+        resolution = api.resolve(
+            program,
+            profile=self.profile,
+            facts=device.facts,
+            fact_overrides=device.by_hand,
+            overrides=self.overrides,
+            installation=self.installation,
+        )
+        show_diagnostics(resolution.warnings)
+        return resolution
+
+    def resolve_file(self, program: Path | None) -> Resolution:
+        """As `resolve`, for a program in a file."""
+        from etconfig.api import load_program
+
+        return self.resolve(
+            None if program is None else load_program(program, installation=self.installation)
+        )
+
+
+def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """All that selects and changes a configuration, given to the command as one `request`."""
+
+    @wraps(function)
+    def with_request(**parameters: Any) -> Any:
+        asked = {field.name: parameters.pop(field.name) for field in fields(ConfigurationRequest)}
+        return function(request=ConfigurationRequest(**asked), **parameters)
+
+    command = profile_path_option(device_options(with_request))
     command = click.option(
         "--set",
         "overrides",

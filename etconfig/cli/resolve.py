@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.options import configuration_options, json_option, make_installation, read_device
-from etconfig.cli.output import print_json, print_table, show_diagnostics
+from etconfig.cli.options import ConfigurationRequest, configuration_options, json_option
+from etconfig.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
     from etconfig.resolver import Resolution
@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 @configuration_options
 @click.option("--explain", is_flag=True, help="Say for every value what it beat and which facts decide.")
 @json_option
-def command(
-    program: Path | None,
-    profile: str | None,
-    overrides: Sequence[str],
-    sheet: Path | None,
-    fact_texts: Sequence[str],
-    profile_paths: Sequence[Path],
-    explain: bool,
-    as_json: bool,
-) -> None:
+def command(program: Path | None, request: ConfigurationRequest, explain: bool, as_json: bool) -> None:
     """Resolve the arguments of every method, instance and backend.
 
     Without PROGRAM, for the methods and backends that the configuration mentions.
@@ -39,7 +30,7 @@ def command(
       etconfig resolve model.pte
       etconfig resolve model.pte --profile auto --set forward:NpuBackend.core=1 --json
     """
-    resolution = resolve_for_command(program, profile, overrides, sheet, fact_texts, profile_paths)
+    resolution = request.resolve_file(program)
     if as_json:
         print_json(resolution.to_jsonable())
     elif explain:
@@ -47,32 +38,6 @@ def command(
     else:
         click.echo(f"profile {resolution.profile}\n")
         print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), list(option_rows(resolution)))
-
-
-def resolve_for_command(
-    program: Path | None,
-    profile: str | None,
-    overrides: Sequence[str],
-    sheet: Path | None,
-    fact_texts: Sequence[str],
-    profile_paths: Sequence[Path],
-) -> Resolution:
-    """What `resolve` gives for the options of a command; warnings go to stderr."""
-    from etconfig import api
-
-    installation = make_installation(profile_paths)
-    loaded = None if program is None else api.load_program(program, installation=installation)
-    device = read_device(installation, sheet, fact_texts)
-    resolution = api.resolve(
-        loaded,
-        profile=profile,
-        facts=device.facts,
-        fact_overrides=device.by_hand,
-        overrides=overrides,
-        installation=installation,
-    )
-    show_diagnostics(resolution.warnings)
-    return resolution
 
 
 def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, str]]:

@@ -11,13 +11,12 @@ import click
 
 from etconfig.cli.format import format_seconds
 from etconfig.cli.options import (
+    ConfigurationRequest,
     configuration_options,
     json_option,
-    make_installation,
     program_argument,
-    read_device,
 )
-from etconfig.cli.output import print_json, show_diagnostics
+from etconfig.cli.output import print_json
 
 if TYPE_CHECKING:
     from etconfig.executor import Method
@@ -49,11 +48,7 @@ def command(
     output: Path | None,
     executor: str,
     repeat: int,
-    profile: str | None,
-    overrides: Sequence[str],
-    sheet: Path | None,
-    fact_texts: Sequence[str],
-    profile_paths: Sequence[Path],
+    request: ConfigurationRequest,
     as_json: bool,
 ) -> None:
     """Run a method of a program.
@@ -63,23 +58,13 @@ def command(
       etconfig run model.pte --input x.npy --output y.npz
       etconfig run model.pte --method embed --profile auto --set NpuBackend.core=1 --repeat 100
     """
-    from etconfig import api
+    from etconfig.api import load_program
     from etconfig.cli.arrays import read_inputs, write_outputs
 
-    installation = make_installation(profile_paths)
-    loaded = api.load_program(program, executor=executor, installation=installation)
+    loaded = load_program(program, executor=executor, installation=request.installation)
     loaded.metadata(method)  # a mistyped method, before anything costs time
     arrays = read_inputs(inputs)
-    device = read_device(installation, sheet, fact_texts)
-    resolution = api.resolve(
-        loaded,
-        profile=profile,
-        facts=device.facts,
-        fact_overrides=device.by_hand,
-        overrides=overrides,
-        installation=installation,
-    )
-    show_diagnostics(resolution.warnings)
+    resolution = request.resolve(loaded)
     with loaded.load_method(method, resolution.arguments(method, instance)) as loaded_method:
         outputs, latencies_s = _execute(loaded_method, arrays, repeat)
     if output is not None:

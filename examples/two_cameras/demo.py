@@ -1,6 +1,6 @@
 """One program, two cameras, two backends: four sets of typed arguments, from facts and a profile.
 
-    make demo
+make demo
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def main() -> None:
     for name, method in methods.items():
         outputs, median_ms = run(method, images)
         mode = method.effective_options()[NPU]["power_mode"].value
-        same = "equal bit for bit" if np.array_equal(outputs, before[name][0]) else "DIFFERENT"
-        print(f"{name:<6} power_mode {mode:<9} median {before[name][1]:.2f} -> {median_ms:.2f} ms  outputs {same}")
+        same = "outputs equal bit for bit" if np.array_equal(outputs, before[name][0]) else "OUTPUTS DIFFER"
+        print(f"{name:<6} power_mode {mode:<9} median {before[name][1]:.2f} -> {median_ms:.2f} ms  {same}")
 
     title(6, "What a mistyped option gets")
     problems = validate_file(HERE / "typo.toml", installation, facts=facts)
-    print(render(problems, "text", ansi if sys.stdout.isatty() else plain), end="")
+    print(shortened(render(problems, "text", ansi if sys.stdout.isatty() else plain)), end="")
     for method in methods.values():
         method.close()
 
@@ -89,8 +89,8 @@ def show_selection(config: etconfig.Resolution) -> None:
     """Every profile, and the clauses that decided."""
     assert config.selection is not None
     for match in config.selection.matches:
-        answer = "matches" if match.is_match else "does not"
-        print(f"{match.profile.name:<32} {answer}: {'; '.join(match.reasons)}")
+        answer = "matches" if match.is_match else "no match"
+        print(f"{match.profile.name:<32} {answer:<9} {'; '.join(match.reasons)}")
     chain = " < ".join(profile.name for profile in config.selection.chain)
     print(f"selected: {config.profile}, the most derived one that matches\nlayers:   {chain}")
 

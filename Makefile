@@ -1,0 +1,59 @@
+# Every target does its own set-up: Python >= 3.10, make and a package registry are enough.
+#   make demo         run the main job on a real program
+#   make test         run the tests, without torch or executorch
+#   make check        tests, lint and types
+#   make test-peers   install torch and executorch, and test against them
+PYTHON ?= python3
+VENV ?= .venv
+PEERS ?= .venv-peers
+BIN := $(VENV)/bin
+PIP := -m pip --disable-pip-version-check --quiet
+MANIFESTS := pyproject.toml plugins/etconfig-reference/pyproject.toml
+
+.PHONY: demo test lint types check docs test-peers models clean
+
+demo: $(VENV)/.installed
+	@$(BIN)/python examples/two_cameras/demo.py
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+check: test lint types
+
+# Torch comes as a CPU build where one is at hand; executorch pins what it needs beside it.
+test-peers: $(PEERS)/.installed
+	$(PEERS)/bin/python -m pytest -m peers tests/peers plugins $(ARGS)
+
+# Export the committed test programs again, with real ExecuTorch.
+models: $(PEERS)/.installed
+	$(PEERS)/bin/python tools/build_models.py
+
+clean:
+	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(MANIFESTS) | $(VENV)/bin/python
+	$(BIN)/python $(PIP) install -e . -e plugins/etconfig-reference
+	@touch $@
+
+$(VENV)/.installed-dev: $(MANIFESTS) | $(VENV)/bin/python
+	$(BIN)/python $(PIP) install -e '.[dev]' -e plugins/etconfig-reference
+	@touch $@ $(VENV)/.installed
+
+$(PEERS)/bin/python:
+	$(PYTHON) -m venv $(PEERS)
+
+$(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
+	$(PEERS)/bin/python $(PIP) install torch==2.13.0
+	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 scikit-learn
+	$(PEERS)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference
+	@touch $@

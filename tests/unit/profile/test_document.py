@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import os
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from profile_texts import problems_of, said
+
+from etconfig.errors import DocumentError
+from etconfig.profile import load_document, parse_document
+
+
+class TestReading:
+    """A document is UTF-8 text, read once, whose line ends may be CRLF."""
+
+    def test_a_file_is_read_with_its_path_as_its_name(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.toml"
+        path.write_bytes(b'a = "\xc3\xa9"\r\nb = """x\r\ny"""\r\n')
+        document = load_document(path)
+        assert document.data == {"a": "é", "b": "x\ny"}
+        assert document.name == str(path)
+        assert document.path == path
+
+    def test_a_missing_file_is_unreadable(self, tmp_path: Path) -> None:
+        path = tmp_path / "absent.toml"
+        (problem,) = problems_of(lambda: load_document(path))
+        assert said(problem) == (
+            f"1:1-1 unreadable-file: cannot read {path}: No such file or directory; None"
+        )
+
+    def test_a_directory_is_no_file(self, tmp_path: Path) -> None:
+        (problem,) = problems_of(lambda: load_document(tmp_path))
+        assert problem.message == f"cannot read {tmp_path}: not a regular file"
+
+    def test_a_pipe_is_refused_rather_than_waited_for(self, tmp_path: Path) -> None:
+        pipe = tmp_path / "pipe.toml"
+        os.mkfifo(pipe)
+        (problem,) = problems_of(lambda: load_document(pipe))
+        assert problem.message == f"cannot read {pipe}: not a regular file"
+
+    def test_bytes_that_are_not_utf8_are_named_with_their_place(self, tmp_path: Path) -> None:
+        path = tmp_path / "latin.toml"
+        path.write_bytes(b'a = 1\nb = "\xe9"\n')
+        (problem,) = problems_of(lambda: load_document(path))
+        assert said(problem) == "2:6-6 invalid-toml: byte 11 (0xe9) is not UTF-8; save the file as UTF-8"
+
+    def test_a_byte_order_mark_is_refused(self) -> None:
+        (problem,) = problems_of(lambda: parse_document("\ufeffa = 1", "a.toml"))
+        assert said(problem) == (
+            "1:1-1 invalid-toml: the file starts with a byte order mark; save it as UTF-8 without one"
+        )
+
+
+class TestSyntaxErrors:
+    """A syntax error has the line, the column and the text of the line."""
+
+    def test_the_place_is_that_of_the_parser(self) -> None:
+        (problem,) = problems_of(lambda: parse_document("a = 1\r\nb = 5 5\r\n", "a.toml"))
+        assert said(problem) == (
+            "2:7-7 invalid-toml: invalid TOML: expected newline or end of document after a statement; None"
+        )
+        assert problem.spans[0].text == "b = 5 5"
+
+    def test_an_error_at_the_end_points_behind_the_last_character(self) -> None:
+        (problem,) = problems_of(lambda: parse_document("a = 1\nb = [1,\n", "a.toml"))
+        assert (problem.spans[0].line, problem.spans[0].column) == (2, 8)
+        assert problem.spans[0].text == "b = [1,"
+
+    def test_toml_1_1_is_accepted(self) -> None:
+        document = parse_document('a = {\n  b = 1,\n  c = "\\e\\x41",\n}\n', "a.toml")
+        assert document.data == {"a": {"b": 1, "c": "\x1bA"}}
+
+    def test_a_lone_surrogate_in_a_text_does_not_escape_as_another_error(self) -> None:
+        parse_document('a = "\ud800"', "a.toml")
+
+
+class TestBounds:
+    """1 MiB, 64 key parts, nesting 32, 64 digits: checked before the parser sees the text."""
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            ("#" * (1 << 20) + "\n", "1:1-1 document-too-large: the document is larger than 1 MiB; None"),
+            (
+                ".".join("a" * 65) + " = 1",
+                "1:128-128 document-too-large: a key has more than 64 parts; None",
+            ),
+            (
+                "[" + " . ".join(["'a'"] * 65) + "]",
+                "1:384-384 document-too-large: a key has more than 64 parts; None",
+            ),
+            (
+                "a = " + "[" * 33 + "]" * 33,
+                "1:37-37 document-too-large: arrays and inline tables are nested more than 32 deep; None",
+            ),
+            (
+                "a = " + "{b=" * 33 + "1" + "}" * 33,
+                "1:101-101 document-too-large: arrays and inline tables are nested more than 32 deep; None",
+            ),
+            (
+                "a = -" + "1" * 65,
+                "1:6-70 document-too-large: a number has more than 64 digits; None",
+            ),
+            (
+                "a = [0x" + "f_f" * 33 + "]",
+                "1:6-106 document-too-large: a number has more than 64 digits; None",
+            ),
+        ],
+        ids=["size", "key parts", "header parts", "arrays", "inline tables", "digits", "hex digits"],
+    )
+    def test_beyond_a_bound_is_refused(self, text: str, problem: str) -> None:
+        assert [said(p) for p in problems_of(lambda: parse_document(text, "a.toml"))] == [problem]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "a=1#".ljust(1 << 20, "x"),
+            ".".join("a" * 64) + " = 1",
+            "a = " + "[" * 32 + "]" * 32,
+            "a = 0x" + "f" * 64,
+            "a = '''" + "[" * 99 + "." * 99 + "1" * 99 + "'''",
+            'a = "' + '\\"' + "[" * 99 + '" # ' + "{" * 99 + "." * 99 + "1" * 99,
+            "\n".join(f"a{n} = [1.5, '1.5']" for n in range(99)),
+            "\n".join(f"[t{n}]" for n in range(99)),
+            "a = " + '"' + "x" * 99 + '"',
+            "sha = 'd" + "0" * 99 + "'",
+        ],
+        ids=["size", "key parts", "depth", "digits", "literal", "basic", "dots", "headers", "word", "hash"],
+    )
+    def test_within_the_bounds_is_read(self, text: str) -> None:
+        assert parse_document(text, "a.toml").data
+
+    def test_a_long_dotted_key_takes_little_memory(self) -> None:
+        text = ".".join("a" * 20_000) + " = 1"
+        tracemalloc.start()
+        with pytest.raises(DocumentError):
+            parse_document(text, "a.toml")
+        _, peak_bytes = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak_bytes < 1 << 20
+
+    def test_a_file_is_read_no_further_than_the_bound(self, tmp_path: Path) -> None:
+        path = tmp_path / "sparse.toml"
+        with path.open("wb") as file:
+            file.truncate(1 << 40)
+        tracemalloc.start()
+        (problem,) = problems_of(lambda: load_document(path))
+        _, peak_bytes = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert problem.message == "the document is larger than 1 MiB"
+        assert peak_bytes < 8 << 20
+
+    @pytest.mark.parametrize(
+        "text", ["[[" * 40, '"""', "a = '", '"\\', "#" * 99 + "[" * 99, "a = [1.", "}" * 99]
+    )
+    def test_the_bounds_are_checked_on_broken_text_too(self, text: str) -> None:
+        with pytest.raises(DocumentError):
+            parse_document("[" * 20 + text + "." * 64, "a.toml")
+
+
+class TestInvisibleCharacters:
+    """A key that looks like another one is refused."""
+
+    @pytest.mark.parametrize(
+        "character", ["\u200b", "\u202e", "\u2066", "\ufeff", "\u00ad", "\u3164", "\ufe0f"]
+    )
+    def test_a_key_with_a_character_that_is_not_seen_is_refused(self, character: str) -> None:
+        (problem,) = problems_of(lambda: parse_document(f'[t]\n"na{character}me" = 1', "a.toml"))
+        code_point = ord(character)
+        assert said(problem) == (
+            f"2:1-7 invisible-character: the key {f'na{character}me'!a} "
+            f"holds the invisible character U+{code_point:04X}; retype the key"
+        )
+
+    def test_an_escape_does_not_hide_it(self) -> None:
+        (problem,) = problems_of(lambda: parse_document('a = {"x\\u202e" = 1}', "a.toml"))
+        assert said(problem) == (
+            "1:6-14 invisible-character: the key 'x\\u202e' "
+            "holds the invisible character U+202E; retype the key"
+        )
+
+    def test_values_may_hold_any_character(self) -> None:
+        assert parse_document('"é" = "\u202ex"', "a.toml").data == {"é": "\u202ex"}

@@ -1,0 +1,64 @@
+"""What is said about files that are no programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from etconfig.errors import NotAProgramError
+from etconfig.program import open_program
+
+EXPECTED = "expected an ExecuTorch program (.pte), which has 'ET12' at byte 4"
+EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
+
+FILES = {
+    "empty": (b"", "an empty file", "export or copy the program again"),
+    "ptd": (
+        b"\x18\0\0\0FT01" + bytes(40),
+        "an ExecuTorch data file (.ptd)",
+        "give it as data beside the program that uses it",
+    ),
+    "bundled": (
+        b"\x18\0\0\0BP08" + bytes(40),
+        "a bundled program (.bpte)",
+        "save the program itself, without its test cases, as a .pte",
+    ),
+    "zip": (b"PK\x03\x04" + bytes(40), "a zip archive, such as a .pt2, .pt or .pth of PyTorch", EXPORT),
+    "pickle": (b"\x80\x02\x8a\nl\xfc\x9cF", "a Python pickle, such as an old .pt or .pth of PyTorch", EXPORT),
+    "lfs": (
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n",
+        "a Git LFS pointer",
+        "fetch the file itself with `git lfs pull`",
+    ),
+    "toml": (
+        '[profile]\nname = "größe"\n'.encode(),
+        "a text file that begins with '[profile]'",
+        "give the .pte here; profiles are given as profiles",
+    ),
+    "text cut inside a character": (
+        ("x" * 63 + "é").encode(),
+        f"a text file that begins with '{'x' * 40}'",
+        "give the .pte here; profiles are given as profiles",
+    ),
+    "binary": (bytes(range(200, 240)), f"bytes that begin with {bytes(range(200, 216)).hex(' ')}", None),
+    "other version of the identifier": (
+        b"\x18\0\0\0ETxx",
+        "bytes that begin with 18 00 00 00 45 54 78 78",
+        None,
+    ),
+}
+
+
+class TestIdentify:
+    """A file that is no program is named for what it is, with what to do."""
+
+    @pytest.mark.parametrize("kind", FILES)
+    def test_the_file_is_recognised(self, kind: str, tmp_path: Path) -> None:
+        data, found, advice = FILES[kind]
+        path = tmp_path / "model.pte"
+        path.write_bytes(data)
+        with pytest.raises(NotAProgramError) as caught:
+            open_program(path)
+        assert caught.value.message == (f"{path}: file at byte 0: {EXPECTED}, found {found} [not-a-program]")
+        assert caught.value.help == advice
