@@ -7,6 +7,7 @@ the cheapest record to make. Every index in a record was verified against its ta
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -21,6 +22,13 @@ class TensorShapeDynamism(enum.IntEnum):
     """`sizes` are upper bounds; memory is planned for them."""
     DYNAMIC_UNBOUND = 2
     """`sizes` mean nothing; the runtime allocates."""
+
+
+class DeviceType(enum.IntEnum):
+    """The kind of device whose memory holds a tensor. Source: program.fbs."""
+
+    CPU = 0
+    CUDA = 1
 
 
 class AllocationDetails(NamedTuple):
@@ -101,6 +109,13 @@ class Tensor(NamedTuple):
     mutable_data_segments_idx: int = 0
     fully_qualified_name: str | None = None
     external: bool = False
+    device_type: DeviceType = DeviceType.CPU
+    device_index: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes that the data take, at the upper bounds in `sizes` if the shape is dynamic."""
+        return math.prod(self.sizes) * self.scalar_type.itemsize_bytes
 
     @property
     def is_constant(self) -> bool:
@@ -204,8 +219,19 @@ class BackendDelegate(NamedTuple):
     compile_specs: tuple[CompileSpec, ...]
 
 
+class NonConstBufferDevice(NamedTuple):
+    """On which device `non_const_buffer_sizes[buffer_idx]` is to be allocated."""
+
+    buffer_idx: int
+    device_type: DeviceType
+    device_index: int
+
+
 class ExecutionPlan(NamedTuple):
-    """One method. `inputs` and `outputs` are indices into `values`."""
+    """One method. `inputs` and `outputs` are indices into `values`.
+
+    Buffers that `non_const_buffer_device` does not name are on the CPU.
+    """
 
     name: str
     values: tuple[EValue, ...]
@@ -215,3 +241,4 @@ class ExecutionPlan(NamedTuple):
     operators: tuple[Operator, ...]
     delegates: tuple[BackendDelegate, ...]
     non_const_buffer_sizes: tuple[int, ...]
+    non_const_buffer_device: tuple[NonConstBufferDevice, ...] = ()

@@ -1,0 +1,21 @@
+"""Real .pte files: a bounded reader that verifies everything before it is used.
+
+with open_program("model.pte") as program:
+    plan = program.plan("forward")
+"""
+
+from etconfig.program.cursor import Extent
+from etconfig.program.faults import PROGRAM_ERROR_CODES
+from etconfig.program.header import ExtendedHeader
+from etconfig.program.limits import Limits
+from etconfig.program.program import Program, Verification, open_program
+
+__all__ = [
+    "PROGRAM_ERROR_CODES",
+    "ExtendedHeader",
+    "Extent",
+    "Limits",
+    "Program",
+    "Verification",
+    "open_program",
+]

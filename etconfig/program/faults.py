@@ -1,0 +1,122 @@
+"""The closed list of program error codes, and the functions that make the errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TypeVar
+
+from etconfig.errors import (
+    MalformedProgramError,
+    ProgramError,
+    TruncatedProgramError,
+    UnreadableProgramError,
+    UnsupportedProgramError,
+)
+
+T = TypeVar("T")
+
+PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "unreadable-file": "The file cannot be opened or read.",
+        "program-closed": "The program was closed before it was used.",
+        "not-a-program": "The file is something else than an ExecuTorch program.",
+        "unsupported-version": "The file is a program of another schema version.",
+        "limit-exceeded": "The program exceeds a bound of `Limits`.",
+        "truncated": "The file ends before something that it refers to.",
+        "bad-header": "The extended header contradicts itself or the file.",
+        "missing-header": "There are segments, but nothing says where they start.",
+        "bad-offset": "An offset inside the program leads nowhere.",
+        "misaligned": "A table, vector or constant is not aligned to its element size.",
+        "bad-vtable": "The description of a table's fields contradicts itself.",
+        "bad-string": "A string is not UTF-8 or lacks its end.",
+        "missing-field": "A field that the runtime needs is absent.",
+        "unknown-value": "An enumeration or union holds a number that this version does not know.",
+        "index-out-of-range": "An index points past the table that it is for.",
+        "wrong-value-type": "An index points at a value of the wrong type.",
+        "negative-size": "A size or a rank is negative.",
+        "rank-too-large": "A tensor has more than 16 dimensions.",
+        "tensor-too-large": "A tensor's size in bytes does not fit 63 bits.",
+        "bad-dim-order": "A dim order is not a permutation of the tensor's dimensions.",
+        "bad-memory-plan": "A tensor lies outside the memory that is planned for it.",
+        "unsupported-storage-offset": "A tensor starts at an offset inside its storage.",
+        "duplicate-name": "Two methods or two named blobs have one name.",
+        "overlapping-segments": "Two segments share bytes.",
+        "conflicting-constants": "Constants are stored inline and in a segment.",
+    }
+)
+"""Every code a `ProgramError` can carry, with its meaning."""
+
+
+def malformed(
+    code: str, region: str, detail: str, *, offset: int | None = None, advice: str | None = None
+) -> MalformedProgramError:
+    """The file contradicts itself or the format."""
+    return MalformedProgramError(code=code, region=region, offset=offset, detail=detail, help=advice)
+
+
+def unsupported(
+    code: str, region: str, detail: str, *, offset: int | None = None, advice: str | None = None
+) -> UnsupportedProgramError:
+    """The file may be valid, but uses what this version cannot read."""
+    return UnsupportedProgramError(code=code, region=region, offset=offset, detail=detail, help=advice)
+
+
+def unreadable(code: str, reason: str, *, advice: str | None = None) -> UnreadableProgramError:
+    """The file cannot be read at all."""
+    return UnreadableProgramError(code=code, region="file", reason=reason, help=advice)
+
+
+def truncated(region: str, offset: int, needed_bytes: int, available_bytes: int) -> TruncatedProgramError:
+    """Something at `offset` takes more bytes than are left there."""
+    return TruncatedProgramError(
+        code="truncated",
+        region=region,
+        offset=offset,
+        needed_bytes=needed_bytes,
+        available_bytes=max(available_bytes, 0),
+    )
+
+
+def missing_field(field: str) -> MalformedProgramError:
+    """A field is absent; `Cursor.each` adds where."""
+    return malformed("missing-field", field, "the field is required, but absent")
+
+
+def limit_exceeded(
+    region: str, found: str, limit_name: str, limit: int, *, offset: int | None = None
+) -> UnsupportedProgramError:
+    """The program exceeds the field `limit_name` of `Limits`."""
+    return unsupported(
+        "limit-exceeded",
+        region,
+        f"{found} exceeds the limit of {limit}",
+        offset=offset,
+        advice=f"if you trust the file, raise Limits.{limit_name}",
+    )
+
+
+def bad_index(field: str, index: int, valid: range, target: str, offset: int | None = None) -> ProgramError:
+    """`index` is not among the `valid` indices into `target`."""
+    expected = f"expected {valid.start} to {valid.stop - 1}" if valid else "there are none"
+    detail = f"{index} is no index into {target}, {expected}"
+    return malformed("index-out-of-range", field, detail, offset=offset)
+
+
+def known(members: Mapping[int, T], number: int, field: str) -> T:
+    """The member of an enumeration that `number` stands for.
+
+    Raises:
+        UnsupportedProgramError: there is none; a later version may know it.
+    """
+    try:
+        return members[number]
+    except KeyError:
+        raise unsupported("unknown-value", field, f"this version knows no {field} {number}") from None
+
+
+def locate(error: ProgramError, region: str, offset: int | None = None) -> None:
+    """Widen the error's region by the enclosing one; `offset` counts if it has none of its own."""
+    error.region = f"{region}.{error.region}" if error.region else region
+    if error.offset is None:
+        error.offset = offset

@@ -1,0 +1,81 @@
+"""Is it a program? And if not, what is it, and what should be done?"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from etconfig.errors import NotAProgramError
+from etconfig.program.cursor import Cursor
+from etconfig.program.faults import unsupported
+
+_EXPECTED = "an ExecuTorch program (.pte), which has 'ET12' at byte 4"
+_EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
+_HEAD_BYTES = 64
+
+
+class _Format(NamedTuple):
+    """A file format that people mistake for a program: its magic bytes, its name, the way out."""
+
+    at: int
+    magic: bytes
+    name: str
+    help: str
+
+
+_FORMATS = (
+    _Format(4, b"FT01", "an ExecuTorch data file (.ptd)", "give it as data beside the program that uses it"),
+    _Format(
+        4, b"BP08", "a bundled program (.bpte)", "save the program itself, without its test cases, as a .pte"
+    ),
+    _Format(0, b"PK\x03\x04", "a zip archive, such as a .pt2, .pt or .pth of PyTorch", _EXPORT),
+    _Format(0, b"\x80\x02", "a Python pickle, such as an old .pt or .pth of PyTorch", _EXPORT),
+    _Format(0, b"version https://git-lfs", "a Git LFS pointer", "fetch the file itself with `git lfs pull`"),
+)
+
+
+def check_is_program(file: Cursor) -> None:
+    """Raise unless the file carries the identifier of a program.
+
+    Raises:
+        NotAProgramError: it is something else; the message says what, and what to do.
+        UnsupportedProgramError: it is a program of another schema version.
+    """
+    head = file.head(_HEAD_BYTES)
+    identifier = head[4:8]
+    if identifier == b"ET12":
+        return
+    if identifier[:2] == b"ET" and identifier[2:].isdigit():
+        raise unsupported(
+            "unsupported-version",
+            "file",
+            f"the program's schema is {identifier.decode('ascii')}, this version reads ET12",
+            offset=4,
+            advice="export the model again with ExecuTorch 1.x",
+        )
+    found, way_out = _describe(head)
+    raise NotAProgramError(
+        code="not-a-program", region="file", offset=0, found=found, expected=_EXPECTED, help=way_out
+    )
+
+
+def _describe(head: bytes) -> tuple[str, str | None]:
+    """What a file with this head seems to be, and what to do about it."""
+    if not head:
+        return "an empty file", "export or copy the program again"
+    for known in _FORMATS:
+        if head.startswith(known.magic, known.at):
+            return known.name, known.help
+    text = _as_text(head)
+    if text is not None:
+        return f"a text file that begins with {text!r}", "give the .pte here; profiles are given as profiles"
+    return f"bytes that begin with {head[:16].hex(' ')}", None
+
+
+def _as_text(head: bytes) -> str | None:
+    """The first line if the bytes are printable text, else None. A last character may be cut in two."""
+    text = head.decode("utf-8", errors="ignore")
+    if len(text.encode("utf-8")) < len(head) - 3:
+        return None
+    if not all(character.isprintable() or character in "\t\r\n" for character in text):
+        return None
+    return text.strip().partition("\n")[0].rstrip()[:40]

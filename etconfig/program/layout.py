@@ -1,0 +1,157 @@
+"""The tables of program.fbs: which field lies in which slot, and how wide it is.
+
+Source: executorch schema/program.fbs. A table's fields are numbered in the order in which
+the schema declares them; a union takes two slots, its type first.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+
+class Kind(NamedTuple):
+    """The type of a field or of a vector's elements.
+
+    Attributes:
+        code: Its character in the `struct` module.
+        size_bytes: Its width, and its alignment.
+        default: What an absent field means. program.fbs has no other defaults.
+        is_reference: Whether it holds an offset from its own position to what it refers to.
+    """
+
+    code: str
+    size_bytes: int
+    default: int | float | bool = 0
+    is_reference: bool = False
+
+
+U8 = Kind("B", 1)
+I8 = Kind("b", 1)
+BOOL = Kind("?", 1, default=False)
+I32 = Kind("i", 4)
+U32 = Kind("I", 4)
+I64 = Kind("q", 8)
+U64 = Kind("Q", 8)
+F64 = Kind("d", 8, default=0.0)
+REFERENCE = Kind("I", 4, is_reference=True)
+"""A string, vector or table elsewhere; reads as its position, or as 0 when absent."""
+
+
+class Field(NamedTuple):
+    """A field that the reader reads."""
+
+    slot: int
+    name: str
+    kind: Kind
+
+
+class Layout:
+    """The fields of one table; None marks a slot that the reader leaves alone.
+
+    Layouts are compared by identity, which makes them cheap keys.
+    """
+
+    __slots__ = ("fields", "slot_count")
+
+    def __init__(self, **slots: Kind | None) -> None:
+        self.slot_count = len(slots)
+        self.fields = tuple(
+            Field(slot, name, kind) for slot, (name, kind) in enumerate(slots.items()) if kind is not None
+        )
+
+
+class KernelTypes(enum.IntEnum):
+    """The members of the union that an EValue holds; 0 is an EValue without any."""
+
+    NULL = 1
+    INT = 2
+    BOOL = 3
+    DOUBLE = 4
+    TENSOR = 5
+    STRING = 6
+    INT_LIST = 7
+    DOUBLE_LIST = 8
+    BOOL_LIST = 9
+    TENSOR_LIST = 10
+    OPTIONAL_TENSOR_LIST = 11
+
+
+class InstructionArguments(enum.IntEnum):
+    """The members of the union that an Instruction holds; 0 is an Instruction without any."""
+
+    KERNEL_CALL = 1
+    DELEGATE_CALL = 2
+    MOVE_CALL = 3
+    JUMP_FALSE_CALL = 4
+    FREE_CALL = 5
+
+
+PROGRAM = Layout(
+    version=U32,
+    execution_plan=REFERENCE,
+    constant_buffer=REFERENCE,
+    backend_delegate_data=REFERENCE,
+    segments=REFERENCE,
+    constant_segment=REFERENCE,
+    mutable_data_segments=REFERENCE,
+    named_data=REFERENCE,
+)
+BUFFER = Layout(storage=REFERENCE)
+BACKEND_DELEGATE_INLINE_DATA = Layout(data=REFERENCE)
+DATA_SEGMENT = Layout(offset=U64, size=U64)
+SUBSEGMENT_OFFSETS = Layout(segment_index=U32, offsets=REFERENCE)
+NAMED_DATA = Layout(key=REFERENCE, segment_index=U32)
+
+EXECUTION_PLAN = Layout(
+    name=REFERENCE,
+    container_meta_type=None,
+    values=REFERENCE,
+    inputs=REFERENCE,
+    outputs=REFERENCE,
+    chains=REFERENCE,
+    operators=REFERENCE,
+    delegates=REFERENCE,
+    non_const_buffer_sizes=REFERENCE,
+    non_const_buffer_device=REFERENCE,
+)
+NON_CONST_BUFFER_DEVICE = Layout(buffer_idx=I32, device_type=I8, device_index=I8)
+OPERATOR = Layout(name=REFERENCE, overload=REFERENCE)
+BACKEND_DELEGATE = Layout(id=REFERENCE, processed=REFERENCE, compile_specs=REFERENCE)
+BACKEND_DELEGATE_DATA_REFERENCE = Layout(location=I8, index=U32)
+COMPILE_SPEC = Layout(key=REFERENCE, value=REFERENCE)
+
+CHAIN = Layout(inputs=None, outputs=None, instructions=REFERENCE)
+INSTRUCTION = Layout(instr_args_type=U8, instr_args=REFERENCE)
+KERNEL_CALL = Layout(op_index=I32, args=REFERENCE)
+DELEGATE_CALL = Layout(delegate_index=I32, args=REFERENCE)
+MOVE_CALL = Layout(move_from=I32, move_to=I32)
+JUMP_FALSE_CALL = Layout(cond_value_index=I32, destination_instruction=I32)
+FREE_CALL = Layout(value_index=I32)
+
+E_VALUE = Layout(val_type=U8, val=REFERENCE)
+INT = Layout(int_val=I64)
+BOOL_VALUE = Layout(bool_val=BOOL)
+DOUBLE = Layout(double_val=F64)
+STRING = Layout(string_val=REFERENCE)
+LIST = Layout(items=REFERENCE)
+TENSOR = Layout(
+    scalar_type=I8,
+    storage_offset=I32,
+    sizes=REFERENCE,
+    dim_order=REFERENCE,
+    requires_grad=None,
+    data_buffer_idx=U32,
+    allocation_info=REFERENCE,
+    layout=None,
+    shape_dynamism=I8,
+    extra_tensor_info=REFERENCE,
+)
+ALLOCATION_DETAILS = Layout(memory_id=U32, memory_offset_low=U32, memory_offset_high=U32)
+EXTRA_TENSOR_INFO = Layout(
+    mutable_data_segments_idx=U64,
+    fully_qualified_name=REFERENCE,
+    location=I8,
+    device_type=I8,
+    device_index=I8,
+)

@@ -1,0 +1,30 @@
+"""`Limits`: what the reader of programs accepts. One place, one frozen record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Bounds on a program. The defaults fit every program that ExecuTorch exports.
+
+    The rank of a tensor is not among them: `etconfig.values.MAX_RANK` is part of the format.
+
+    Attributes:
+        max_file_bytes: Size of the file, segments included.
+        max_methods: Methods in one program.
+        max_values: Entries of one method's `values`.
+        max_instructions: Instructions of one chain.
+        max_string_bytes: One name, key or string value, in UTF-8.
+        max_work_per_byte: Bytes decoded for each byte of the program's tables. An exporter's
+            program is decoded once, so 1 would do for it; a hostile one can let many places
+            share one table, and this is what bounds the time and the memory it takes.
+    """
+
+    max_file_bytes: int = 64 << 30
+    max_methods: int = 10_000
+    max_values: int = 5_000_000
+    max_instructions: int = 5_000_000
+    max_string_bytes: int = 64 << 10
+    max_work_per_byte: int = 4

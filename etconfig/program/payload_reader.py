@@ -1,0 +1,155 @@
+"""Locates a program's payloads: reads segments, constants, initial states, inline and named data."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
+
+from etconfig.program import layout
+from etconfig.program.cursor import Cursor, Extent
+from etconfig.program.faults import bad_index, malformed, truncated
+from etconfig.program.header import ExtendedHeader
+from etconfig.program.layout import Layout
+from etconfig.program.payloads import Payloads
+
+
+def read_payloads(
+    cursor: Cursor, root: Sequence[Any], header: ExtendedHeader | None, file_bytes: int
+) -> Payloads:
+    """Locate every payload and check it against the file.
+
+    Args:
+        cursor: Reads the program's tables.
+        root: The fields of the root table.
+        header: The extended header, if there is one.
+        file_bytes: The size of the whole file, segments included.
+
+    Raises:
+        ProgramError: a payload lies outside the file or its segment, or overlaps another one.
+    """
+    _, _, constant_buffer, delegate_data, segment_list, constant_segment, mutable_data, named_data = root
+    segments = _read_segments(cursor, segment_list, header, file_bytes)
+    return Payloads(
+        segments=segments,
+        constants=_read_constants(cursor, constant_buffer, constant_segment, segments),
+        mutable_data=_read_mutable_data(cursor, mutable_data, segments),
+        inline_delegates=_read_inline(
+            cursor, delegate_data, "backend_delegate_data", layout.BACKEND_DELEGATE_INLINE_DATA
+        ),
+        named_data=_read_named_data(cursor, named_data, segments),
+    )
+
+
+def _read_segments(
+    cursor: Cursor, position: int, header: ExtendedHeader | None, file_bytes: int
+) -> tuple[Extent, ...]:
+    base = header.segment_base_offset if header else 0
+    end = base + header.segment_data_size if header and header.segment_data_size else file_bytes
+
+    def read(table: int) -> Extent:
+        offset, size_bytes = cursor.table(table, layout.DATA_SEGMENT)
+        if size_bytes and not base:
+            raise malformed(
+                "missing-header", "", "the file has segments, but no header says where they start"
+            )
+        if base + offset + size_bytes > end:
+            raise truncated("", base + offset, size_bytes, end - base - offset)
+        return Extent(base + offset, size_bytes)
+
+    segments = cursor.each(position, "segments", read) if position else ()
+    _check_disjoint(segments)
+    return segments
+
+
+def _check_disjoint(segments: Sequence[Extent]) -> None:
+    """Raise if two segments share bytes: each belongs to one payload alone."""
+    by_start = sorted((segment.start, segment.end, i) for i, segment in enumerate(segments))
+    occupied = [entry for entry in by_start if entry[0] < entry[1]]
+    for (_, end, first), (start, _, second) in pairwise(occupied):
+        if start < end:
+            detail = f"it starts before segments[{first}] ends, at {end}"
+            raise malformed("overlapping-segments", f"segments[{second}]", detail, offset=start)
+
+
+def _read_constants(
+    cursor: Cursor, constant_buffer: int, constant_segment: int, segments: Sequence[Extent]
+) -> tuple[Extent, ...]:
+    inline = _read_inline(cursor, constant_buffer, "constant_buffer", layout.BUFFER)
+    if not constant_segment:
+        return inline
+    in_segment = cursor.at(
+        constant_segment, "constant_segment", lambda table: _read_subsegments(cursor, table, segments)
+    )
+    if inline and in_segment:
+        detail = f"there are {len(inline)} constants in constant_buffer as well"
+        raise malformed("conflicting-constants", "constant_segment", detail, offset=constant_segment)
+    return in_segment or inline
+
+
+def _read_mutable_data(
+    cursor: Cursor, position: int, segments: Sequence[Extent]
+) -> tuple[tuple[Extent, ...], ...]:
+    if not position:
+        return ()
+    return cursor.each(
+        position, "mutable_data_segments", lambda table: _read_subsegments(cursor, table, segments)
+    )
+
+
+def _read_subsegments(cursor: Cursor, table: int, segments: Sequence[Extent]) -> tuple[Extent, ...]:
+    """Split a segment at its offsets. The first is a placeholder: alone, it stands for no data."""
+    segment_index, offsets_position = cursor.table(table, layout.SUBSEGMENT_OFFSETS)
+    offsets = cursor.numbers(offsets_position, layout.U64, "offsets") if offsets_position else ()
+    if len(offsets) < 2:
+        return ()
+    valid = range(len(segments))
+    if segment_index not in valid:
+        raise bad_index("segment_index", segment_index, valid, "segments")
+    segment = segments[segment_index]
+    largest = max(offsets[1:])
+    if largest > segment.size_bytes:
+        at = offsets.index(largest, 1)
+        raise truncated(f"offsets[{at}]", segment.start + largest, 0, segment.size_bytes - largest)
+    return _split(segment, offsets)
+
+
+def _split(segment: Extent, offsets: Sequence[int]) -> tuple[Extent, ...]:
+    """The extent from each offset to the next larger one. Offsets may repeat and come in any order."""
+    boundaries = sorted({*offsets[1:], segment.size_bytes})
+    extents = [Extent(segment.start, 0)]
+    for offset in offsets[1:]:
+        following = bisect_right(boundaries, offset)
+        end = boundaries[following] if following < len(boundaries) else offset
+        extents.append(Extent(segment.start + offset, end - offset))
+    return tuple(extents)
+
+
+def _read_inline(cursor: Cursor, position: int, field: str, table_layout: Layout) -> tuple[Extent, ...]:
+    """The payloads of tables that hold one vector of bytes each; an absent vector is an empty one."""
+
+    def read(table: int) -> Extent:
+        (data,) = cursor.table(table, table_layout)
+        return cursor.bytes_extent(data, "data") if data else Extent(table, 0)
+
+    return cursor.each(position, field, read) if position else ()
+
+
+def _read_named_data(cursor: Cursor, position: int, segments: Sequence[Extent]) -> Mapping[str, Extent]:
+    valid = range(len(segments))
+    named: dict[str, Extent] = {}
+
+    def read(table: int) -> None:
+        key_position, segment_index = cursor.table(table, layout.NAMED_DATA)
+        key = cursor.string(key_position, "key")
+        if key in named:
+            raise malformed("duplicate-name", "key", f"another blob is named {key!r}")
+        if segment_index not in valid:
+            raise bad_index("segment_index", segment_index, valid, "segments")
+        named[key] = segments[segment_index]
+
+    if position:
+        cursor.each(position, "named_data", read)
+    return MappingProxyType(named)

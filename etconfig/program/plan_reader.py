@@ -1,0 +1,113 @@
+"""Reads one execution plan, and verifies every index in it."""
+
+from __future__ import annotations
+
+from etconfig.program import layout
+from etconfig.program.cursor import Cursor
+from etconfig.program.faults import bad_index, known, malformed, missing_field
+from etconfig.program.instruction_reader import InstructionReader
+from etconfig.program.layout import I32, I64
+from etconfig.program.model import (
+    BackendDelegate,
+    BackendDelegateDataReference,
+    CompileSpec,
+    DataLocation,
+    DeviceType,
+    ExecutionPlan,
+    NonConstBufferDevice,
+    Operator,
+)
+from etconfig.program.payloads import Payloads
+from etconfig.program.tensor_reader import TensorReader
+from etconfig.program.value_reader import ValueReader
+
+_DATA_LOCATIONS = {member.value: member for member in DataLocation}
+_DEVICE_TYPES = {member.value: member for member in DeviceType}
+
+
+class PlanReader:
+    """Reads execution plans.
+
+    Args:
+        cursor: Reads the program's tables.
+        payloads: Where the program's payloads lie.
+    """
+
+    def __init__(self, cursor: Cursor, payloads: Payloads) -> None:
+        self._cursor = cursor
+        self._payloads = payloads
+
+    def read(self, table: int) -> ExecutionPlan:
+        """The plan at `table`.
+
+        Raises:
+            ProgramError: it is malformed, or refers to something that is not there.
+        """
+        cursor = self._cursor
+        name, values, inputs, outputs, chains, operators, delegates, sizes, devices = cursor.table(
+            table, layout.EXECUTION_PLAN
+        )
+        buffer_sizes = self._read_buffer_sizes(sizes)
+        tensors = TensorReader(cursor, self._payloads, buffer_sizes)
+        plan_values = ValueReader(cursor, tensors).read(values)
+        plan_operators = cursor.each(operators, "operators", self._read_operator) if operators else ()
+        plan_delegates = cursor.each(delegates, "delegates", self._read_delegate)
+        instructions = InstructionReader(cursor, len(plan_values), len(plan_operators), len(plan_delegates))
+        valid = range(len(plan_values))
+        return ExecutionPlan(
+            name=cursor.string(name, "name"),
+            values=plan_values,
+            inputs=cursor.indices(inputs, I32, valid, "inputs", "values"),
+            outputs=cursor.indices(outputs, I32, valid, "outputs", "values"),
+            chains=instructions.read_chains(chains),
+            operators=plan_operators,
+            delegates=plan_delegates,
+            non_const_buffer_sizes=buffer_sizes,
+            non_const_buffer_device=self._read_devices(devices, len(buffer_sizes)),
+        )
+
+    def _read_buffer_sizes(self, position: int) -> tuple[int, ...]:
+        sizes = self._cursor.numbers(position, I64, "non_const_buffer_sizes")
+        if sizes and min(sizes) < 0:
+            detail = f"{list(sizes)} holds a negative size"
+            raise malformed("negative-size", "non_const_buffer_sizes", detail, offset=position)
+        return sizes
+
+    def _read_devices(self, position: int, buffer_count: int) -> tuple[NonConstBufferDevice, ...]:
+        valid = range(buffer_count)
+
+        def read(table: int) -> NonConstBufferDevice:
+            index, device_type, device_index = self._cursor.table(table, layout.NON_CONST_BUFFER_DEVICE)
+            if index not in valid:
+                raise bad_index("buffer_idx", index, valid, "non_const_buffer_sizes")
+            return NonConstBufferDevice(index, known(_DEVICE_TYPES, device_type, "device_type"), device_index)
+
+        return self._cursor.each(position, "non_const_buffer_device", read) if position else ()
+
+    def _read_operator(self, table: int) -> Operator:
+        name, overload = self._cursor.table(table, layout.OPERATOR)
+        return Operator(
+            self._cursor.string(name, "name"),
+            self._cursor.string(overload, "overload") if overload else "",
+        )
+
+    def _read_delegate(self, table: int) -> BackendDelegate:
+        cursor = self._cursor
+        backend_id, processed, specs = cursor.table(table, layout.BACKEND_DELEGATE)
+        if not processed:
+            raise missing_field("processed")
+        return BackendDelegate(
+            id=cursor.string(backend_id, "id"),
+            processed=cursor.at(processed, "processed", self._read_data_reference),
+            compile_specs=cursor.each(specs, "compile_specs", self._read_compile_spec) if specs else (),
+        )
+
+    def _read_data_reference(self, table: int) -> BackendDelegateDataReference:
+        location, index = self._cursor.table(table, layout.BACKEND_DELEGATE_DATA_REFERENCE)
+        reference = BackendDelegateDataReference(known(_DATA_LOCATIONS, location, "location"), index)
+        self._payloads.delegate(reference)
+        return reference
+
+    def _read_compile_spec(self, table: int) -> CompileSpec:
+        key, value = self._cursor.table(table, layout.COMPILE_SPEC)
+        return CompileSpec(self._cursor.string(key, "key"), self._cursor.bytes_copy(value, "value"))

@@ -1,0 +1,267 @@
+"""`open_program` and `Program`: a .pte, verified, immutable and shared between threads."""
+
+from __future__ import annotations
+
+import enum
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType, TracebackType
+from typing import Final, NamedTuple
+
+from etconfig.diagnostics.suggest import did_you_mean
+from etconfig.errors import MethodNotFoundError, ProgramError
+from etconfig.program import layout
+from etconfig.program.cursor import Cursor
+from etconfig.program.faults import locate, malformed, unreadable
+from etconfig.program.header import ExtendedHeader, read_header
+from etconfig.program.identify import check_is_program
+from etconfig.program.limits import Limits
+from etconfig.program.model import BackendDelegate, ExecutionPlan
+from etconfig.program.payload_reader import read_payloads
+from etconfig.program.payloads import Payloads
+from etconfig.program.plan_reader import PlanReader
+from etconfig.program.source import LoadMode, ProgramSource, load_bytes
+
+DEFAULT_LIMITS = Limits()
+"""What `open_program` accepts unless it is told otherwise."""
+
+
+class Verification(enum.Enum):
+    """When the plans are read and verified. Both levels verify everything before it is used.
+
+    Named after executorch.runtime.Verification, whose Minimal trusts the file instead.
+    """
+
+    Minimal = "minimal"
+    """Each plan when it is first asked for: opening takes less time."""
+    InternalConsistency = "internal-consistency"
+    """All plans when the program is opened: a program that opens is sound."""
+
+
+class _Contents(NamedTuple):
+    """What an open program needs to answer.
+
+    Attributes:
+        file: Gives views of the whole file.
+        tables: Reads the program's tables.
+        version: Program.version.
+        payloads: Where the payloads lie.
+        named_data: Program.named_data.
+        plan_tables: The position of each plan's table, by name, in the order of the file.
+    """
+
+    file: Cursor
+    tables: Cursor
+    version: int
+    payloads: Payloads
+    named_data: Mapping[str, memoryview]
+    plan_tables: Mapping[str, int]
+
+
+class Program:
+    """A program, as `open_program` returns it. Nothing about it changes, and threads may share it.
+
+    Payloads are given as views into the file's bytes, read-only and without a copy. They stay
+    valid after `close`, which only lets go of the bytes: they are freed with their last view.
+
+    Attributes:
+        path: The file, or None if the program was opened from bytes.
+        size_bytes: The size of the file.
+        verification: The level that was asked for, which is the level that is done.
+        header: The extended header, or None if there is none.
+        version: The version that the program states; ExecuTorch writes 0.
+        method_names: The methods, in the order of the file.
+        segments: Where the segments lie in the file.
+        constant_bytes: The room that all constants take.
+    """
+
+    def __init__(
+        self, path: str | None, verification: Verification, header: ExtendedHeader | None, contents: _Contents
+    ) -> None:
+        self.path: Final = path
+        self.size_bytes: Final = contents.file.size_bytes
+        self.verification: Final = verification
+        self.header: Final = header
+        self.version: Final = contents.version
+        self.method_names: Final = tuple(contents.plan_tables)
+        self.segments: Final = contents.payloads.segments
+        self.constant_bytes: Final = sum(extent.size_bytes for extent in set(contents.payloads.constants))
+        self._contents: _Contents | None = contents
+        self._plans: dict[str, ExecutionPlan] = {}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Program {self.path or 'in memory'}: {self.size_bytes} bytes, {len(self.method_names)} methods>"
+        )
+
+    # --- methods -------------------------------------------------------------------------
+
+    def plan(self, name: str) -> ExecutionPlan:
+        """The method `name`, verified. It is read once; threads that ask at the same time wait.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+            ProgramError: the method is malformed (only with Verification.Minimal), or the program is closed.
+        """
+        with self._used() as contents:
+            if name not in contents.plan_tables:
+                known = self.method_names
+                raise MethodNotFoundError(method=name, known=known, help=did_you_mean(name, known))
+            with self._lock:
+                if name not in self._plans:
+                    self._plans[name] = _read_plan(contents, name)
+                return self._plans[name]
+
+    # --- payloads ------------------------------------------------------------------------
+
+    def constant(self, data_buffer_idx: int, size_bytes: int) -> memoryview:
+        """The first `size_bytes` bytes of a constant.
+
+        Raises:
+            MalformedProgramError: there is no such constant.
+            TruncatedProgramError: it has fewer bytes.
+        """
+        with self._used() as contents:
+            return contents.file.view(contents.payloads.constant(data_buffer_idx, size_bytes), "constants")
+
+    def mutable_initial_data(
+        self, mutable_data_segments_idx: int, data_buffer_idx: int, size_bytes: int
+    ) -> memoryview:
+        """The first `size_bytes` bytes of the initial state of a mutable tensor. Raises as `constant`."""
+        with self._used() as contents:
+            extent = contents.payloads.mutable_initial_data(
+                mutable_data_segments_idx, data_buffer_idx, size_bytes
+            )
+            return contents.file.view(extent, "mutable_data_segments")
+
+    def delegate_data(self, delegate: BackendDelegate) -> memoryview:
+        """The payload of a delegate of one of this program's plans.
+
+        Raises:
+            MalformedProgramError: there is no such payload.
+        """
+        with self._used() as contents:
+            return contents.file.view(contents.payloads.delegate(delegate.processed), "processed")
+
+    @property
+    def named_data(self) -> Mapping[str, memoryview]:
+        """The data that the program stores under a key."""
+        with self._used() as contents:
+            return contents.named_data
+
+    # --- lifetime ------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let go of the file's bytes. Closing twice does nothing."""
+        self._contents = None
+        self._plans = {}
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _used(self) -> Iterator[_Contents]:
+        """The contents, unless the program is closed; errors name the file."""
+        with _naming(self.path):
+            contents = self._contents
+            if contents is None:
+                raise unreadable("program-closed", "the program was closed", advice="open it again")
+            yield contents
+
+
+def open_program(
+    source: ProgramSource,
+    *,
+    verification: Verification = Verification.InternalConsistency,
+    limits: Limits = DEFAULT_LIMITS,
+    load_mode: LoadMode = "copy",
+) -> Program:
+    """Open a .pte and verify it.
+
+    Args:
+        source: The path of the file, or its bytes.
+        verification: When the methods are verified. Everything else always is, here.
+        limits: What the program may take.
+        load_mode: How a file comes into memory: `copy` reads it, `mmap` maps it. See `LoadMode` for the risk.
+
+    Raises:
+        ProgramError: the file cannot be read, is no program, or is malformed. No other exception
+            comes out, whatever the file holds.
+        ValueError: there is no such `load_mode`.
+    """
+    path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
+    with _naming(path):
+        data = load_bytes(source, load_mode, limits)
+        file = Cursor(data, len(data), limits)
+        check_is_program(file)
+        header = read_header(file)
+        contents = _read_contents(file, header)
+    program = Program(path, verification, header, contents)
+    if verification is Verification.InternalConsistency:
+        for name in program.method_names:
+            program.plan(name)
+    return program
+
+
+def _read_contents(file: Cursor, header: ExtendedHeader | None) -> _Contents:
+    """Read what does not belong to one method."""
+    tables = file.first(header.program_size if header else file.size_bytes)
+    root = tables.at(tables.root(), "root", lambda table: tables.table(table, layout.PROGRAM))
+    version, execution_plan, *_ = root
+    payloads = read_payloads(tables, root, header, file.size_bytes)
+    named_data = {key: file.view(extent, "named_data") for key, extent in payloads.named_data.items()}
+    return _Contents(
+        file=file,
+        tables=tables,
+        version=version,
+        payloads=payloads,
+        named_data=MappingProxyType(named_data),
+        plan_tables=_read_plan_tables(tables, execution_plan),
+    )
+
+
+def _read_plan_tables(tables: Cursor, position: int) -> Mapping[str, int]:
+    tables.length(position, "execution_plan", tables.limits.max_methods, "max_methods")
+    plan_tables: dict[str, int] = {}
+
+    def read(table: int) -> None:
+        name = tables.string(tables.table(table, layout.EXECUTION_PLAN)[0], "name")
+        if name in plan_tables:
+            raise malformed("duplicate-name", "name", f"another method is named {name!r}")
+        plan_tables[name] = table
+
+    tables.each(position, "execution_plan", read)
+    return plan_tables
+
+
+def _read_plan(contents: _Contents, name: str) -> ExecutionPlan:
+    """Read one plan. A failure costs no work budget, so that it fails the same way again."""
+    tables, table = contents.tables, contents.plan_tables[name]
+    work_left_bytes = tables.work_left_bytes
+    try:
+        return PlanReader(tables, contents.payloads).read(table)
+    except ProgramError as error:
+        tables.work_left_bytes = work_left_bytes
+        locate(error, f"execution_plan[{list(contents.plan_tables).index(name)}]", table)
+        raise
+
+
+@contextmanager
+def _naming(path: str | None) -> Iterator[None]:
+    """Let every ProgramError name the file."""
+    try:
+        yield
+    except ProgramError as error:
+        error.path = path
+        raise

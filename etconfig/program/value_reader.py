@@ -1,0 +1,121 @@
+"""Reads the values of one plan, and verifies what lists refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from etconfig.errors import ProgramError
+from etconfig.program import layout
+from etconfig.program.cursor import Cursor
+from etconfig.program.faults import known, locate, malformed, missing_field
+from etconfig.program.layout import I32, I64, KernelTypes, Kind
+from etconfig.program.model import (
+    Bool,
+    BoolList,
+    Double,
+    DoubleList,
+    EValue,
+    Int,
+    IntList,
+    OptionalTensorList,
+    String,
+    TensorList,
+)
+from etconfig.program.tensor_reader import TensorReader
+
+_INTEGERS = frozenset({KernelTypes.INT, KernelTypes.NULL})
+"""What an IntList may name: a symbolic integer that is an input is serialized as Null."""
+
+_TENSORS = frozenset({KernelTypes.TENSOR})
+_OPTIONAL_TENSORS = frozenset({KernelTypes.TENSOR, KernelTypes.NULL})
+
+
+class ValueReader:
+    """Reads the `values` of one plan: first the type of each, so that lists can be verified, then all.
+
+    Args:
+        cursor: Reads the program's tables.
+        tensors: Reads the tensors among the values.
+    """
+
+    def __init__(self, cursor: Cursor, tensors: TensorReader) -> None:
+        self._cursor = cursor
+        self._types: Sequence[int] = ()
+        self._readers: Mapping[int, Callable[[int], EValue]] = {
+            KernelTypes.NULL: lambda table: None,
+            KernelTypes.INT: lambda table: Int(*cursor.table(table, layout.INT)),
+            KernelTypes.BOOL: lambda table: Bool(*cursor.table(table, layout.BOOL_VALUE)),
+            KernelTypes.DOUBLE: lambda table: Double(*cursor.table(table, layout.DOUBLE)),
+            KernelTypes.TENSOR: tensors.read,
+            KernelTypes.STRING: self._read_string,
+            KernelTypes.INT_LIST: self._read_int_list,
+            KernelTypes.DOUBLE_LIST: lambda table: DoubleList(self._read_numbers(table, layout.F64)),
+            KernelTypes.BOOL_LIST: lambda table: BoolList(self._read_numbers(table, layout.BOOL)),
+            KernelTypes.TENSOR_LIST: self._read_tensor_list,
+            KernelTypes.OPTIONAL_TENSOR_LIST: self._read_optional_tensor_list,
+        }
+
+    def read(self, position: int) -> tuple[EValue, ...]:
+        """The values of the vector at `position`.
+
+        Raises:
+            ProgramError: a value is malformed, or refers to something that is not there.
+        """
+        limits = self._cursor.limits
+        self._cursor.length(position, "values", limits.max_values, "max_values")
+        typed = self._cursor.each(position, "values", self._read_type)
+        self._types = [value_type for value_type, _ in typed]
+        values: list[EValue] = []
+        try:
+            for value_type, table in typed:
+                values.append(self._readers[value_type](table))
+        except ProgramError as error:
+            index = len(values)
+            locate(error, f"values[{index}]", typed[index][1])
+            raise
+        return tuple(values)
+
+    def _read_type(self, table: int) -> tuple[int, int]:
+        """The type of a value and where its contents lie. Null has none, and need not refer to any."""
+        value_type, contents = self._cursor.table(table, layout.E_VALUE)
+        if value_type != KernelTypes.NULL and not (value_type and contents):
+            raise missing_field("val")
+        known(self._readers, value_type, "val_type")
+        return value_type, contents
+
+    def _read_string(self, table: int) -> String:
+        (text,) = self._cursor.table(table, layout.STRING)
+        return String(self._cursor.string(text, "string_val"))
+
+    def _read_numbers(self, table: int, kind: Kind) -> tuple[Any, ...]:
+        (items,) = self._cursor.table(table, layout.LIST)
+        return self._cursor.numbers(items, kind, "items")
+
+    def _read_int_list(self, table: int) -> IntList:
+        return IntList(self._read_indices(table, I64, 0, _INTEGERS))
+
+    def _read_tensor_list(self, table: int) -> TensorList:
+        return TensorList(self._read_indices(table, I32, 0, _TENSORS))
+
+    def _read_optional_tensor_list(self, table: int) -> OptionalTensorList:
+        return OptionalTensorList(self._read_indices(table, I32, -1, _OPTIONAL_TENSORS))
+
+    def _read_indices(
+        self, table: int, kind: Kind, lowest: int, accepted: frozenset[KernelTypes]
+    ) -> tuple[int, ...]:
+        """The items of a list, which are indices, from `lowest` on, of values of an accepted type."""
+        (position,) = self._cursor.table(table, layout.LIST)
+        valid = range(lowest, len(self._types))
+        items = self._cursor.indices(position, kind, valid, "items", "values")
+        for at, item in enumerate(items):
+            if item >= 0 and self._types[item] not in accepted:
+                expected = " or ".join(sorted(member.name for member in accepted))
+                found = KernelTypes(self._types[item]).name
+                raise malformed(
+                    "wrong-value-type",
+                    f"items[{at}]",
+                    f"values[{item}] is of type {found}, expected {expected}",
+                    offset=position + 4 + at * kind.size_bytes,
+                )
+        return items
