@@ -27,6 +27,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("invalid-option-path", "A text is no option path."),
     ("unknown-backend", "No installed plugin declares this backend id."),
     ("backend-not-installed", "Options are set for a backend whose plugin is not installed."),
+    ("not-delegated", "Options are set for a backend to which the program or method delegates nothing."),
     ("unknown-option", "The backend has no option of this name."),
     ("unknown-method", "The program has no method of this name."),
     ("unknown-instance", "No layer declares this named instance."),

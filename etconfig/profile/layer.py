@@ -20,6 +20,9 @@ class Unset:
     def __repr__(self) -> str:
         return "UNSET"
 
+    def __reduce__(self) -> str:
+        return "UNSET"  # pickles by name, so that there is only one
+
 
 UNSET: Final = Unset()
 """`{ unset = true }`: forget what lower layers said; the schema's default holds again."""
@@ -28,22 +31,31 @@ RawValue: TypeAlias = "bool | int | float | str | list[RawValue] | dict[str, Raw
 """A value as TOML gives it, before the option's schema has seen it."""
 
 
+@dataclass(frozen=True)
+class TextValue:
+    """A value given as text (`--set`, `ETCONFIG_SET`); the option's type says how to read it."""
+
+    text: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Assignment:
     """One option set by one line of one source.
 
     Attributes:
         path: The option; `path.method` may be a glob, `path.instance` is a literal name.
-        value: What it is set to: a raw value, an expression over facts, or `UNSET`.
+        value: What it is set to: a raw value, text, an expression over facts, or `UNSET`.
         origin: Where, for provenance.
-        span: Where, for diagnostics; underlines the value (or the key if `UNSET`).
+        span: Where, for diagnostics; underlines the value.
+        key_span: The same, underlining the option's name.
         condition: The `[[when]]` condition it depends on, or None.
     """
 
     path: OptionPath
-    value: RawValue | Expression | Unset
+    value: RawValue | TextValue | Expression | Unset
     origin: Origin
     span: Span
+    key_span: Span
     condition: Expression | None = None
 
 

@@ -67,9 +67,24 @@ class TestSyntaxErrors:
         assert (problem.spans[0].line, problem.spans[0].column) == (2, 8)
         assert problem.spans[0].text == "b = [1,"
 
+    def test_a_carriage_return_alone_is_no_line_end(self) -> None:
+        (problem,) = problems_of(lambda: parse_document("a = 1\r\r\n", "a.toml"))
+        assert (problem.code, problem.spans[0].line, problem.spans[0].column) == ("invalid-toml", 1, 6)
+
     def test_toml_1_1_is_accepted(self) -> None:
         document = parse_document('a = {\n  b = 1,\n  c = "\\e\\x41",\n}\n', "a.toml")
         assert document.data == {"a": {"b": 1, "c": "\x1bA"}}
+
+    @pytest.mark.parametrize("error", [ValueError("odd number"), RecursionError("too deep")])
+    def test_whatever_else_the_parser_raises_is_reported(
+        self, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ) -> None:
+        def loads(_text: str) -> None:
+            raise error
+
+        monkeypatch.setattr("tomli.loads", loads)
+        (problem,) = problems_of(lambda: parse_document("a = 1", "a.toml"))
+        assert said(problem) == f"1:1-1 invalid-toml: invalid TOML: {error}; None"
 
     def test_a_lone_surrogate_in_a_text_does_not_escape_as_another_error(self) -> None:
         parse_document('a = "\ud800"', "a.toml")

@@ -170,6 +170,11 @@ class TestTypes:
             "1:5-13 unknown-fact: no fact is called 'gpu.0.nam'; did you mean 'gpu.0.name'?"
         ]
 
+    @pytest.mark.parametrize("text", ["1 in [cpu.coers]", "size(cpu.coers) == 1", "-cpu.coers == 1"])
+    def test_an_unknown_fact_is_the_only_problem_of_what_holds_it(self, text: str) -> None:
+        (problem,) = problems_of(lambda: expression(text))
+        assert problem.code == "unknown-fact"
+
     def test_one_of_few_possible_values_is_required_in_a_list_too(self) -> None:
         assert refusals("'solar' != power.source || power.source in ['mains', 'wind']") == [
             "1:1-7 expression-type: power.source is never 'solar'; it is one of 'battery', 'mains'",

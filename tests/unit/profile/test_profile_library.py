@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from profile_texts import REGISTRY, problems_of, said, write_profiles
 
+from etconfig.errors import InternalError
 from etconfig.profile import (
     ProfileLibrary,
     ProfileSource,
@@ -13,6 +14,7 @@ from etconfig.profile import (
     load_profile,
     match_profiles,
 )
+from etconfig.profile import library as library_module
 
 
 def library(*directories: Path) -> ProfileLibrary:
@@ -109,6 +111,22 @@ class TestBundledProfiles:
 
     def test_they_are_found(self, bundled: ProfileLibrary) -> None:
         assert {"generic/any", "generic/linux-x86_64", "generic/linux-arm64"} <= set(bundled.names)
+
+    def test_an_installed_wheel_has_them_inside_the_package(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(library_module, "__file__", str(tmp_path / "etconfig/profile/library.py"))
+        (tmp_path / "profiles").mkdir()
+        assert bundled_profiles().directory == tmp_path / "profiles"
+        (tmp_path / "etconfig/profiles").mkdir(parents=True)
+        assert bundled_profiles().directory == tmp_path / "etconfig/profiles"
+
+    def test_an_installation_without_them_is_our_fault(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(library_module, "__file__", str(tmp_path / "etconfig/profile/library.py"))
+        with pytest.raises(InternalError, match="etconfig has no bundled profiles; please report it"):
+            bundled_profiles()
 
     def test_every_one_is_valid_and_described(self, bundled: ProfileLibrary) -> None:
         for match in match_profiles(bundled, {}):

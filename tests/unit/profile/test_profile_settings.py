@@ -50,6 +50,7 @@ class TestAssignments:
     def test_unset_is_one_value_also_after_copying(self) -> None:
         (assignment,) = assignments("[options.B]\na = { unset = true }\n")
         assert assignment.value is UNSET
+        assert repr(assignment.value) == "UNSET"
         assert pickle.loads(pickle.dumps(UNSET)) is UNSET
         assert copy.deepcopy(UNSET) is UNSET
 

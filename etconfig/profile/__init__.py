@@ -1,0 +1,67 @@
+"""TOML documents with positions, conditions on facts, profiles, the library of profiles, selection."""
+
+from etconfig.profile.document import Document, load_document, parse_document
+from etconfig.profile.expression import (
+    ClauseResult,
+    Expression,
+    ExpressionType,
+    Fault,
+    Result,
+    Unknown,
+    parse_expression,
+)
+from etconfig.profile.inheritance import load_chain, load_profile
+from etconfig.profile.layer import (
+    UNSET,
+    Assignment,
+    InstanceDeclaration,
+    Layer,
+    RawValue,
+    TextValue,
+    Unset,
+)
+from etconfig.profile.layers import layers_of
+from etconfig.profile.library import ProfileFile, ProfileLibrary, ProfileSource, bundled_profiles
+from etconfig.profile.profile import Profile, Reference, parse_profile
+from etconfig.profile.project import PluginChoices, ProjectFile, parse_plugin_choices, parse_project
+from etconfig.profile.selection import ProfileMatch, Selection, match_profiles, select_profile
+from etconfig.profile.settings import Settings
+
+__all__ = [
+    "UNSET",
+    "Assignment",
+    "ClauseResult",
+    "Document",
+    "Expression",
+    "ExpressionType",
+    "Fault",
+    "InstanceDeclaration",
+    "Layer",
+    "PluginChoices",
+    "Profile",
+    "ProfileFile",
+    "ProfileLibrary",
+    "ProfileMatch",
+    "ProfileSource",
+    "ProjectFile",
+    "RawValue",
+    "Reference",
+    "Result",
+    "Selection",
+    "Settings",
+    "TextValue",
+    "Unknown",
+    "Unset",
+    "bundled_profiles",
+    "layers_of",
+    "load_chain",
+    "load_document",
+    "load_profile",
+    "match_profiles",
+    "parse_document",
+    "parse_expression",
+    "parse_plugin_choices",
+    "parse_profile",
+    "parse_project",
+    "select_profile",
+]

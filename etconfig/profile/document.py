@@ -1,0 +1,221 @@
+"""Read a TOML document, with bounds that hold before the parser sees it."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tomli
+
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import DocumentError
+from etconfig.profile.positions import KeyPath, Position, scan_positions
+from etconfig.profile.source_text import SourceText, find_invisible, string_end
+
+MAX_DOCUMENT_BYTES = 1 << 20
+"""The most bytes a document may have."""
+MAX_KEY_PARTS = 64
+"""The most parts a dotted key or a table header may have: parsers pay their square."""
+MAX_NESTING = 32
+"""The most arrays and inline tables inside each other."""
+MAX_DIGITS = 64
+"""The most digits a number may have: reading one costs the square."""
+
+_LIKELY_MEANT = {
+    "Invalid value": 'strings are quoted, as in name = "value"; true and false are lower case',
+    "Cannot overwrite a value": "a table may set each key once; remove or rename one of the two",
+}
+"""What to write where tomli says this."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A TOML document and the place of everything in it.
+
+    Attributes:
+        source: The text; carriage returns before line feeds are dropped, as TOML allows.
+        data: What tomli read: tables are dicts, arrays are lists.
+        path: The file it came from, or None if it came from a string.
+    """
+
+    source: SourceText
+    data: Mapping[str, Any]
+    path: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """File path or name, as diagnostics show it."""
+        return self.source.name
+
+    @cached_property
+    def positions(self) -> Mapping[KeyPath, Position]:
+        """Where every key and value stands, found by one pass over the text when first asked."""
+        return scan_positions(self.source.text)
+
+    def key_span(self, path: KeyPath) -> Span:
+        """The span of the key that `path` ends with; the whole value for an element of an array."""
+        position = self.positions[path]
+        return self.source.span(position.key_start, position.key_end)
+
+    def value_span(self, path: KeyPath) -> Span:
+        """The span of the value at `path`; the header for a table that has one."""
+        position = self.positions[path]
+        return self.source.span(position.value_start, position.value_end)
+
+
+def load_document(path: Path) -> Document:
+    """Read and parse the file at `path`.
+
+    Raises:
+        DocumentError: it cannot be read, is too large, is not UTF-8, or is not valid TOML.
+    """
+    name = str(path)
+    try:
+        content = _read_bounded(path)
+    except OSError as error:
+        problem = f"cannot read {name}: {error.strerror or error}"
+        raise _document_error("unreadable-file", problem, Span(file=name)) from error
+    return _parse_bytes(content, name, path)
+
+
+def _read_bounded(path: Path) -> bytes:
+    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for a writer
+        raise OSError("not a regular file")
+    with path.open("rb") as file:
+        return file.read(MAX_DOCUMENT_BYTES + 1)
+
+
+def _parse_bytes(content: bytes, name: str, path: Path) -> Document:
+    start = Span(file=name)
+    if len(content) > MAX_DOCUMENT_BYTES:
+        raise _too_large(start)
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8")
+        span = SourceText(name, before).span(len(before), len(before))
+        problem = f"byte {error.start} (0x{content[error.start]:02x}) is not UTF-8"
+        raise _document_error("invalid-toml", problem, span, "save the file as UTF-8") from error
+    return parse_document(text, name, path=path)
+
+
+def parse_document(text: str, name: str, *, path: Path | None = None) -> Document:
+    """Parse `text`; `name` stands for it in diagnostics.
+
+    Raises:
+        DocumentError: the text is too large, too deep, or not valid TOML.
+    """
+    source = SourceText(name, text.replace("\r\n", "\n"))
+    if len(text) > MAX_DOCUMENT_BYTES:
+        raise _too_large(Span(file=name))
+    if text.startswith("\ufeff"):
+        problem = "the file starts with a byte order mark"
+        raise _document_error("invalid-toml", problem, source.span(0, 1), "save it as UTF-8 without one")
+    _check_bounds(source)
+    try:
+        data = tomli.loads(text)  # drops the same carriage returns; twice would accept one too many
+    except tomli.TOMLDecodeError as error:
+        problem = f"invalid TOML: {error.msg[0].lower()}{error.msg[1:]}"
+        span = _failure_span(source, error.pos)
+        raise _document_error("invalid-toml", problem, span, _LIKELY_MEANT.get(error.msg)) from error
+    except (ValueError, RecursionError) as error:
+        raise _document_error("invalid-toml", f"invalid TOML: {error}", source.span(0, 0)) from error
+    document = Document(source, data, path)
+    _check_keys(document)
+    return document
+
+
+_LONG_NUMBER = re.compile(rf"[0-9][0-9a-fA-Fxob_]{{{MAX_DIGITS},}}")
+_STRUCTURE = re.compile(rf"""[\n=,.\[\]{{}}"'#]|(?<!\w){_LONG_NUMBER.pattern}""")
+
+
+def _check_bounds(source: SourceText) -> None:
+    """Refuse what would cost the parser more than it is worth.
+
+    Most documents are so plain that counting characters shows them harmless; only the rest are scanned.
+    """
+    text = source.text
+    is_plain = (
+        text.count(".") < MAX_KEY_PARTS
+        and text.count("[") + text.count("{") <= MAX_NESTING
+        and not _LONG_NUMBER.search(text)
+    )
+    if is_plain:
+        return
+    parts, depth = 1, 0
+    for offset, mark in _structure(text):
+        if mark in "[{":
+            parts, depth = 1, depth + 1
+        elif mark in "]}":
+            parts, depth = 1, max(0, depth - 1)
+        elif mark == ".":
+            parts += 1
+        elif mark in "\n=,":
+            parts = 1
+        elif _digit_count(mark) > MAX_DIGITS:
+            problem = f"a number has more than {MAX_DIGITS} digits"
+            raise _document_error("document-too-large", problem, source.span(offset, offset + len(mark)))
+        if depth > MAX_NESTING:
+            problem = f"arrays and inline tables are nested more than {MAX_NESTING} deep"
+            raise _document_error("document-too-large", problem, source.span(offset, offset + 1))
+        if parts > MAX_KEY_PARTS:
+            problem = f"a key has more than {MAX_KEY_PARTS} parts"
+            raise _document_error("document-too-large", problem, source.span(offset, offset + 1))
+
+
+def _structure(text: str) -> Iterator[tuple[int, str]]:
+    """The characters and long numbers outside strings and comments that bounds depend on."""
+    position = 0
+    while match := _STRUCTURE.search(text, position):
+        mark, position = match.group(), match.end()
+        if mark == "#":
+            position = text.find("\n", position)
+            if position < 0:
+                return
+        elif mark in "\"'":
+            position = string_end(text, match.start())
+        else:
+            yield match.start(), mark
+
+
+def _digit_count(word: str) -> int:
+    return len(re.sub("^0[xob]|_", "", word))
+
+
+def _check_keys(document: Document) -> None:
+    """Refuse keys with characters that are not seen: such a key looks like another one."""
+    text = document.source.text
+    if text.isascii() and "\\" not in text:  # an escape may spell any character
+        return
+    problems = [
+        Diagnostic(
+            code="invisible-character",
+            message=f"the key {key!a} holds the invisible character U+{ord(key[index]):04X}",
+            spans=(document.key_span(path),),
+            help="retype the key",
+        )
+        for path in document.positions
+        if isinstance(key := path[-1], str) and (index := find_invisible(key)) is not None
+    ]
+    if problems:
+        raise DocumentError(diagnostics=tuple(problems))
+
+
+def _failure_span(source: SourceText, offset: int) -> Span:
+    """The span of the character at which the parser gave up; the end of the last line if there is none."""
+    last = len(source.text.rstrip("\n"))
+    return source.span(min(offset, last), min(offset, last) + 1)
+
+
+def _too_large(span: Span) -> DocumentError:
+    problem = f"the document is larger than {MAX_DOCUMENT_BYTES >> 20} MiB"
+    return _document_error("document-too-large", problem, span)
+
+
+def _document_error(code: str, message: str, span: Span, advice: str | None = None) -> DocumentError:
+    return DocumentError(diagnostics=(Diagnostic(code=code, message=message, spans=(span,), help=advice),))

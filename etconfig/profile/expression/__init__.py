@@ -1,0 +1,13 @@
+"""The condition language: a strict subset of CEL over facts, checked before it runs."""
+
+from etconfig.profile.expression.expression import (
+    ClauseResult,
+    Expression,
+    Fault,
+    Result,
+    Unknown,
+    parse_expression,
+)
+from etconfig.profile.expression.types import ExpressionType
+
+__all__ = ["ClauseResult", "Expression", "ExpressionType", "Fault", "Result", "Unknown", "parse_expression"]

@@ -1,0 +1,76 @@
+"""The texts of type errors: what does not fit, and what was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etconfig.profile.expression.signatures import ARITHMETIC, STRING_METHODS
+from etconfig.profile.expression.syntax import Literal, Name, Node
+from etconfig.profile.expression.types import ExpressionType
+
+_USAGE = {
+    "size": "size takes a string or a list, as in size(cpu.features) or cpu.features.size()",
+    "min": "min takes two or more numbers of one type, as in min(cpu.available_cores, 4)",
+    "max": "max takes two or more numbers of one type, as in max(cpu.available_cores - 1, 1)",
+    "has": "has takes the name of a fact, as in has(power.battery_level)",
+    **{
+        name: f'{name} is called on a string with a string, as in os.name.{name}("l")'
+        for name in STRING_METHODS
+    },
+}
+
+
+def with_article(type_: ExpressionType) -> str:
+    """`an int`, `a list of string`."""
+    article = "an" if type_.value[0] in "aeiou" else "a"
+    return f"{article} {type_}"
+
+
+def usage(function: str) -> str:
+    """How a function is called."""
+    return _USAGE[function]
+
+
+def comparison_example(node: Node, type_: ExpressionType) -> str | None:
+    """How to make a condition of a fact of this type."""
+    if not isinstance(node, Name):
+        return None
+    if type_.is_number:
+        return f"compare it: {node.name} > 0"
+    if type_ is ExpressionType.STRING:
+        return f'compare it: {node.name} == "..."'
+    return f'test an element: "..." in {node.name}'
+
+
+def number_advice(nodes: Sequence[Node], types: Sequence[ExpressionType]) -> str | None:
+    """How to make `nodes` numbers of one type, if they are numbers of several."""
+    if set(types) != {ExpressionType.INT, ExpressionType.FLOAT}:
+        return None
+    for node, type_ in zip(nodes, types, strict=True):
+        if isinstance(node, Literal) and type_ is ExpressionType.INT:
+            return f"write {node.value}.0"
+    return "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4"
+
+
+def mismatch(operator: str, left: ExpressionType, right: ExpressionType) -> str:
+    """The message for operands that `operator` cannot take."""
+    if operator == "in":
+        return f"'in' cannot look for {with_article(left)} in {with_article(right)}"
+    if operator not in ARITHMETIC:
+        return f"{operator!r} cannot compare {with_article(left)} with {with_article(right)}"
+    if left is right:
+        return f"{operator!r} does not work on {left} values"
+    return (
+        f"{operator!r} needs two values of one type, but has {with_article(left)} and {with_article(right)}"
+    )
+
+
+def mismatch_advice(
+    operator: str, nodes: tuple[Node, Node], left: ExpressionType, right: ExpressionType
+) -> str | None:
+    """What to write instead."""
+    if operator == "in":
+        return "write text.contains(part) for strings" if left is right is ExpressionType.STRING else None
+    if ExpressionType.STRING in (left, right) and (left.is_number or right.is_number):
+        return "numbers are written without quotes"
+    return number_advice(nodes, (left, right)) if operator in ARITHMETIC else None

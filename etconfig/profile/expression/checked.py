@@ -1,0 +1,76 @@
+"""The checked tree: names are known facts, operations have one meaning each. Plain data, so it pickles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+
+class Constant(NamedTuple):
+    """A value that was written."""
+
+    value: object
+
+
+class FactValueOf(NamedTuple):
+    """The value of a fact."""
+
+    name: str
+
+
+class HasFact(NamedTuple):
+    """Whether a fact is known."""
+
+    name: str
+
+
+class Operation(NamedTuple):
+    """A function of `operations.OPERATIONS`, applied to all operands."""
+
+    function: str
+    operands: tuple[Checked, ...]
+
+
+class ListOf(NamedTuple):
+    """A list of all items."""
+
+    items: tuple[Checked, ...]
+
+
+class Logic(NamedTuple):
+    """`&&` or `||`.
+
+    Attributes:
+        decisive: The operand that settles the result: False for `&&`, True for `||`.
+    """
+
+    decisive: bool
+    operands: tuple[Checked, ...]
+
+
+class Choice(NamedTuple):
+    """`condition ? then : otherwise`."""
+
+    condition: Checked
+    then: Checked
+    otherwise: Checked
+
+
+Checked: TypeAlias = "Constant | FactValueOf | HasFact | Operation | ListOf | Logic | Choice"
+
+
+def fact_names(tree: Checked) -> Iterator[str]:
+    """The names of the facts in `tree`, in order, repeated as often as they occur."""
+    if isinstance(tree, (FactValueOf, HasFact)):
+        yield tree.name
+    elif isinstance(tree, Constant):
+        return
+    else:
+        for child in _children(tree):
+            yield from fact_names(child)
+
+
+def _children(tree: Operation | ListOf | Logic | Choice) -> tuple[Checked, ...]:
+    if isinstance(tree, Choice):
+        return tree
+    return tree.items if isinstance(tree, ListOf) else tree.operands

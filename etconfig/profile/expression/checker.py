@@ -1,0 +1,238 @@
+"""A syntax tree to a checked tree: every name, type and function, in every branch, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.facts.problems import unknown_fact
+from etconfig.facts.registry import FactInfo, FactRegistry
+from etconfig.profile.expression import advice
+from etconfig.profile.expression.advice import with_article
+from etconfig.profile.expression.checked import (
+    Checked,
+    Choice,
+    Constant,
+    FactValueOf,
+    HasFact,
+    ListOf,
+    Logic,
+    Operation,
+)
+from etconfig.profile.expression.signatures import (
+    FUNCTIONS,
+    STRING_METHODS,
+    Signature,
+    binary_signature,
+    call_signature,
+    unary_signature,
+)
+from etconfig.profile.expression.source import ExpressionSource
+from etconfig.profile.expression.syntax import (
+    Binary,
+    Call,
+    Conditional,
+    ListDisplay,
+    Literal,
+    Logical,
+    Name,
+    Node,
+    Unary,
+)
+from etconfig.profile.expression.types import TYPE_OF_FACT, TYPE_OF_VALUE, ExpressionType, common_type
+
+_BOOL = ExpressionType.BOOL
+_SHOWN_CHARACTERS = 40
+
+
+class Typed(NamedTuple):
+    """A checked tree and the type of its value."""
+
+    type: ExpressionType
+    tree: Checked
+
+
+class Checker:
+    """Checks the syntax tree of one expression.
+
+    Attributes:
+        problems: Everything found wrong so far.
+    """
+
+    def __init__(self, source: ExpressionSource, registry: FactRegistry) -> None:
+        self.source = source
+        self.registry = registry
+        self.problems: list[Diagnostic] = []
+        self._checks: Mapping[type, Callable[[Any], Typed | None]] = {
+            Literal: self._literal,
+            Name: self._name,
+            ListDisplay: self._list,
+            Unary: self._unary,
+            Binary: self._binary,
+            Logical: self._logical,
+            Conditional: self._conditional,
+            Call: self._call,
+        }
+
+    def check(self, node: Node) -> Typed | None:
+        """The checked tree, or None when `problems` says what is wrong with it."""
+        return self._checks[type(node)](node)
+
+    def check_as(self, node: Node, wanted: ExpressionType, owner: str) -> Typed | None:
+        """The checked tree of a value of type `wanted`, which `owner` needs."""
+        typed = self.check(node)
+        if typed is None or typed.type is wanted:
+            return typed
+        example = advice.comparison_example(node, typed.type) if wanted is _BOOL else None
+        message = (
+            f"{owner} needs {with_article(wanted)}, but {self._shown(node)} is {with_article(typed.type)}"
+        )
+        return self._refused(message, node, example)
+
+    def _all(self, nodes: Sequence[Node]) -> list[Typed] | None:
+        """All of `nodes` checked, or None when one of them is wrong."""
+        return _unless_any_is_none([self.check(node) for node in nodes])
+
+    def _refused(self, message: str, node: Node, hint: str | None) -> Typed | None:
+        """Note a problem; the result of the check that found it."""
+        self.problems.append(
+            self.source.diagnostic(message, node.start, node.end, code="expression-type", hint=hint)
+        )
+        return None
+
+    def _shown(self, node: Node) -> str:
+        text = self.source.text[node.start : node.end]
+        return repr(text) if len(text) <= _SHOWN_CHARACTERS else "this"
+
+    def _literal(self, node: Literal) -> Typed:
+        return Typed(TYPE_OF_VALUE[type(node.value)], Constant(node.value))
+
+    def _name(self, node: Name) -> Typed | None:
+        info = self._fact(node)
+        return None if info is None else Typed(TYPE_OF_FACT[info.type], FactValueOf(node.name))
+
+    def _fact(self, node: Name) -> FactInfo | None:
+        info = self.registry.get(node.name)
+        if info is None:
+            place = self.source.diagnostic("", node.start, node.end)
+            problem = unknown_fact(node.name, self.registry, *place.spans)
+            self.problems.append(replace(problem, notes=place.notes))
+        return info
+
+    def _list(self, node: ListDisplay) -> Typed | None:
+        items = self._all(node.items)
+        if not items:
+            return None if node.items else Typed(ExpressionType.EMPTY_LIST, Constant(()))
+        first = items[0].type
+        for item_node, item in zip(node.items, items, strict=True):
+            if item.type.is_list:
+                return self._refused("lists do not hold lists", item_node, None)
+            if item.type is not first:
+                message = f"a list of {first} cannot hold {with_article(item.type)}"
+                hint = advice.number_advice((node.items[0], item_node), (first, item.type))
+                return self._refused(message, item_node, hint)
+        return Typed(first.list_type, _list_tree([item.tree for item in items]))
+
+    def _unary(self, node: Unary) -> Typed | None:
+        operand = self.check(node.operand)
+        if operand is None:
+            return None
+        signature = unary_signature(node.operator, operand.type)
+        if signature is None:
+            wanted = "a bool" if node.operator == "!" else "a number"
+            found = f"{self._shown(node.operand)} is {with_article(operand.type)}"
+            return self._refused(f"{node.operator!r} needs {wanted}, but {found}", node.operand, None)
+        return _applied(signature, operand)
+
+    def _binary(self, node: Binary) -> Typed | None:
+        operands = self._all((node.left, node.right))
+        if operands is None:
+            return None
+        left, right = operands
+        signature = binary_signature(node.operator, left.type, right.type)
+        if signature is None:
+            message = advice.mismatch(node.operator, left.type, right.type)
+            hint = advice.mismatch_advice(node.operator, (node.left, node.right), left.type, right.type)
+            return self._refused(message, node, hint)
+        self._check_choices(node.left, node.right)
+        self._check_choices(node.right, node.left)
+        return _applied(signature, left, right)
+
+    def _check_choices(self, fact: Node, other: Node) -> None:
+        """A fact with few possible values is compared only with these; anything else is a typo."""
+        info = self.registry.get(fact.name) if isinstance(fact, Name) else None
+        if info is None or not info.choices:
+            return
+        for literal in other.items if isinstance(other, ListDisplay) else (other,):
+            if isinstance(literal, Literal) and literal.value not in info.choices:
+                message = f"{info.name} is never {literal.value!r}"
+                known = f"it is one of {', '.join(map(repr, info.choices))}"
+                self._refused(message, literal, did_you_mean(str(literal.value), info.choices) or known)
+
+    def _logical(self, node: Logical) -> Typed | None:
+        owner = repr(node.operator)
+        operands = _unless_any_is_none([self.check_as(operand, _BOOL, owner) for operand in node.operands])
+        if operands is None:
+            return None
+        return Typed(_BOOL, Logic(node.operator == "||", tuple(operand.tree for operand in operands)))
+
+    def _conditional(self, node: Conditional) -> Typed | None:
+        condition = self.check_as(node.condition, _BOOL, "'?'")
+        values = self._all((node.then, node.otherwise))
+        if condition is None or values is None:
+            return None
+        then, otherwise = values
+        common = common_type(then.type, otherwise.type)
+        if common is None:
+            found = f"{with_article(then.type)} and {with_article(otherwise.type)}"
+            hint = advice.number_advice((node.then, node.otherwise), (then.type, otherwise.type))
+            return self._refused(f"'?' needs two values of one type, but has {found}", node, hint)
+        return Typed(common, Choice(condition.tree, then.tree, otherwise.tree))
+
+    def _call(self, node: Call) -> Typed | None:
+        if node.function not in FUNCTIONS:
+            return self._unknown_function(node)
+        if node.function == "has":
+            return self._has(node)
+        arguments = self._all(node.arguments)
+        if arguments is None:
+            return None
+        types = [argument.type for argument in arguments]
+        signature = call_signature(node.function, types, is_method=node.is_method)
+        if signature is None:
+            found = ", ".join(map(str, types)) or "nothing"
+            message = f"{node.function!r} does not take {found}"
+            return self._refused(message, node, advice.usage(node.function))
+        return _applied(signature, *arguments)
+
+    def _has(self, node: Call) -> Typed | None:
+        argument = node.arguments[0] if len(node.arguments) == 1 and not node.is_method else None
+        if not isinstance(argument, Name):
+            return self._refused("'has' needs the name of a fact", node, advice.usage("has"))
+        return None if self._fact(argument) is None else Typed(_BOOL, HasFact(argument.name))
+
+    def _unknown_function(self, node: Call) -> Typed | None:
+        name_end = node.name_start + len(node.function)
+        hint = did_you_mean(node.function, FUNCTIONS) or f"the functions are {', '.join(FUNCTIONS)}"
+        if node.function == "matches":
+            hint = f"there are no regular expressions; use {', '.join(STRING_METHODS)}"
+        message = f"there is no function {node.function!r}"
+        self.problems.append(self.source.diagnostic(message, node.name_start, name_end, hint=hint))
+        return None
+
+
+def _unless_any_is_none(checked: list[Typed | None]) -> list[Typed] | None:
+    known = [typed for typed in checked if typed is not None]
+    return known if len(known) == len(checked) else None
+
+
+def _applied(signature: Signature, *operands: Typed) -> Typed:
+    trees = tuple(operand.tree for operand in operands)
+    return Typed(signature.result, Operation(signature.function, trees))
+
+
+def _list_tree(items: list[Checked]) -> Checked:
+    values = [item.value for item in items if isinstance(item, Constant)]
+    return Constant(tuple(values)) if len(values) == len(items) else ListOf(tuple(items))

@@ -1,0 +1,211 @@
+"""`Expression`: parsed, checked, and ready to be evaluated on the facts of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn, TypeAlias
+
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import ProfileError
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile.expression.checked import Checked, Logic, fact_names
+from etconfig.profile.expression.checker import Checker
+from etconfig.profile.expression.compiler import Evaluator, compile_tree
+from etconfig.profile.expression.parser import parse
+from etconfig.profile.expression.source import ExpressionSource
+from etconfig.profile.expression.syntax import Logical
+from etconfig.profile.expression.types import ExpressionType
+
+_SHOWN_CHARACTERS = 80
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """The result of an expression that needs facts which are not known on this device.
+
+    Attributes:
+        missing: The names of these facts, sorted.
+    """
+
+    missing: tuple[str, ...]
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("an unknown result is neither true nor false; test `result is True`")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The result of an expression that cannot be computed: it divides by zero or exceeds 64 bits.
+
+    Attributes:
+        reason: What failed, such as `7 / 0 divides by zero`.
+    """
+
+    reason: str
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a failed computation is neither true nor false; test `result is True`")
+
+
+Result: TypeAlias = (
+    "bool | int | float | str | list[bool] | list[int] | list[float] | list[str] | Unknown | Fault"
+)
+"""What evaluating gives: a value of the expression's type, or why there is none."""
+
+
+@dataclass(frozen=True)
+class ClauseResult:
+    """What one clause of a condition came to. Clauses are the operands of the outermost `&&`.
+
+    Attributes:
+        text: The clause, as written.
+        result: True, False, `Unknown` or `Fault`; the value, if the expression is no condition.
+        facts: The facts that the clause asks for, by name, with None for those that are not known.
+    """
+
+    text: str
+    result: Result
+    facts: Mapping[str, object]
+
+    @property
+    def explanation(self) -> str:
+        """What it came to and why, in a sentence."""
+        if isinstance(self.result, Unknown):
+            return f"{self.text} is unknown: {_not_known(self.result)}"
+        if isinstance(self.result, Fault):
+            return f"{self.text} has no value: {self.result.reason}"
+        if isinstance(self.result, bool):
+            verdict = "holds" if self.result else "does not hold"
+        else:
+            verdict = f"is {_shown(self.result)}"
+        facts = " and ".join(f"{name} is {_shown(value)}" for name, value in self.facts.items())
+        return f"{self.text} {verdict}: {facts}" if facts else f"{self.text} {verdict}"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A checked expression. Two are equal when their texts are; where they stand does not count.
+
+    Attributes:
+        source: The text.
+        span: Where it stands.
+        type: The type of its value.
+        tree: Its checked tree.
+        clause_texts: The operands of the outermost `&&`, or the whole text if there is none.
+    """
+
+    source: str
+    span: Span = field(compare=False, repr=False)
+    type: ExpressionType = field(compare=False)
+    tree: Checked = field(compare=False, repr=False)
+    clause_texts: tuple[str, ...] = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.source
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # closures do not pickle; the tree does, and is compiled again when asked
+        return Expression, (self.source, self.span, self.type, self.tree, self.clause_texts)
+
+    @cached_property
+    def facts(self) -> frozenset[str]:
+        """The names of all facts that it mentions."""
+        return frozenset(fact_names(self.tree))
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return compile_tree(self.tree)
+
+    def evaluate(self, facts: Mapping[str, object]) -> Result:
+        """The value on a device with these facts.
+
+        Args:
+            facts: The values of the known facts, each of its registered type; others are unknown.
+
+        Returns:
+            A value of the expression's type, `Unknown` when facts are missing that decide it, or `Fault`
+            when it cannot be computed. A missing fact outweighs a fault.
+        """
+        return _run(self._evaluator, facts)
+
+    def explain(self, facts: Mapping[str, object]) -> tuple[ClauseResult, ...]:
+        """What each clause comes to on a device with these facts, in the order in which they are written."""
+        trees = (
+            self.tree.operands
+            if len(self.clause_texts) > 1 and isinstance(self.tree, Logic)
+            else (self.tree,)
+        )
+        return tuple(
+            ClauseResult(
+                text, _run(compile_tree(tree), facts), {name: facts.get(name) for name in fact_names(tree)}
+            )
+            for text, tree in zip(self.clause_texts, trees, strict=True)
+        )
+
+    def failure(self, result: Unknown | Fault) -> Diagnostic:
+        """The diagnostic for a value that was needed, but came out as `result`."""
+        shown = repr(self.source) if len(self.source) <= _SHOWN_CHARACTERS else "the expression"
+        if isinstance(result, Fault):
+            message = f"{shown} has no value: {result.reason}"
+            return Diagnostic(code="evaluation-failed", message=message, spans=(self.span,))
+        return Diagnostic(
+            code="unknown-fact-value",
+            message=f"{shown} has no value: {_not_known(result)}",
+            spans=(self.span,),
+            help=f"guard it, as in has({result.missing[0]}) ? ... : ..., or set the fact by hand",
+        )
+
+
+def parse_expression(
+    text: str, registry: FactRegistry, *, span: Span | None = None, expect: ExpressionType | None = None
+) -> Expression:
+    """Parse and check an expression.
+
+    Args:
+        text: The expression.
+        registry: The facts that it may name.
+        span: Where the TOML string stands that holds it; diagnostics point inside. The text itself
+            if None.
+        expect: The type that its value must have; any if None.
+
+    Raises:
+        ProfileError: with the one problem of its grammar, or all problems of its names and types.
+    """
+    source = ExpressionSource(text, span or Span(file="expression", length=max(1, len(text)), text=text))
+    node = parse(source)
+    checker = Checker(source, registry)
+    owner = "a condition" if expect is ExpressionType.BOOL else "this place"
+    typed = checker.check(node) if expect is None else checker.check_as(node, expect, owner)
+    if typed is None or checker.problems:
+        raise ProfileError(diagnostics=tuple(checker.problems))
+    clauses = node.operands if isinstance(node, Logical) and node.operator == "&&" else (node,)
+    texts = tuple(text[clause.start : clause.end] for clause in clauses)
+    return Expression(text, source.span, typed.type, typed.tree, texts)
+
+
+def _run(evaluator: Evaluator, facts: Mapping[str, object]) -> Result:
+    try:
+        value: Any = evaluator(facts)
+    except KeyError as missing:
+        return Unknown(tuple(sorted(set(missing.args))))
+    except ArithmeticError as error:
+        return Fault(str(error))
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _not_known(result: Unknown) -> str:
+    verb = "is" if len(result.missing) == 1 else "are"
+    return f"{' and '.join(result.missing)} {verb} not known on this device"
+
+
+def _shown(value: object) -> str:
+    """A fact's value as an expression would have it."""
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_shown, value))}]"
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,108 @@
+"""Text to tokens."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from etconfig.profile.expression.source import ExpressionSource
+from etconfig.profile.source_text import find_invisible
+
+MAX_LENGTH = 4096
+"""The most characters an expression may have."""
+
+RESERVED = frozenset({"true", "false", "null", "in"})
+"""Words that name no fact."""
+
+
+class Token(NamedTuple):
+    """A word of the language.
+
+    Attributes:
+        kind: `int`, `float`, `string`, `name`, `end`; for operators and reserved words the text itself.
+        text: As written.
+        start: Offset of the first character.
+        end: Offset just past the last one.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+# A name is a whole dotted fact name, so `gpu.0.name` is one token; what is called is its last part.
+_TOKEN = re.compile(
+    r"""
+    [ \t\n\r\f]* (?:
+      (?P<name>      [A-Za-z_]\w* (?: \. (?: [A-Za-z_]\w* | [0-9]+ ) )* )
+    | (?P<string>    "(?: [^"\\\n] | \\[^\n] )*" | '(?: [^'\\\n] | \\[^\n] )*' )
+    | (?P<float>     (?: [0-9]*\.[0-9]+ (?: [eE][+-]?[0-9]+ )? | [0-9]+[eE][+-]?[0-9]+ ) (?![\w.]) )
+    | (?P<int>       (?: 0[xX][0-9a-fA-F]+ | [0-9]+ ) (?![\w.]) )
+    | (?P<operator>  && | \|\| | [=!<>]= | [!<>+\-*/%?:(),.\[\]] )
+    | (?P<end>       \Z )
+    | (?P<other>     . )
+    )
+    """,
+    re.VERBOSE | re.ASCII | re.DOTALL,
+)
+_BAD_NUMBER = re.compile(r"\.?[0-9][\w.]*", re.ASCII)
+
+_LIKELY_MEANT = {
+    "&": "write && for 'and'",
+    "|": "write || for 'or'",
+    "=": "write == to compare",
+    "^": "there are no bit operations",
+    "{": "there are no maps; lists are written [a, b]",
+}
+
+
+def tokenize(source: ExpressionSource) -> list[Token]:
+    """The tokens of an expression; the last one has the kind `end`.
+
+    Raises:
+        ProfileError: the text is too long, or holds what is no token.
+    """
+    text = source.text
+    if len(text) > MAX_LENGTH:
+        problem = f"the expression has {len(text)} characters; at most {MAX_LENGTH} are allowed"
+        raise source.error(problem, 0, len(text), code="expression-too-large")
+    _check_visible(source)
+    tokens: list[Token] = []
+    position = 0
+    while not tokens or tokens[-1].kind != "end":
+        match = _TOKEN.match(text, position)
+        assert match is not None
+        kind, position = match.lastgroup or "", match.end()
+        word = match.group(kind)
+        if kind == "operator" or word in RESERVED:
+            kind = word
+        elif kind == "other":
+            raise _not_a_token(source, match.start(kind))
+        tokens.append(Token(kind, word, position - len(word), position))
+    return tokens
+
+
+def _check_visible(source: ExpressionSource) -> None:
+    index = find_invisible(source.text)
+    if index is not None:
+        problem = f"the expression holds the invisible character U+{ord(source.text[index]):04X}"
+        raise source.error(
+            problem, index, index + 1, code="invisible-character", hint="retype the expression"
+        )
+
+
+def _not_a_token(source: ExpressionSource, position: int) -> Exception:
+    text = source.text
+    character = text[position]
+    if character in "\"'":
+        return source.error(
+            "this string does not end", position, len(text), hint=f"close it with {character}"
+        )
+    number = _BAD_NUMBER.match(text, position)
+    if number:
+        problem = f"{number.group()!r} is no number"
+        advice = "numbers are written 4, 0x1F, 0.5 or 1e6, without units"
+        return source.error(problem, position, number.end(), hint=advice)
+    problem = f"unexpected character {character!r}"
+    return source.error(problem, position, position + 1, hint=_LIKELY_MEANT.get(character))

@@ -1,0 +1,66 @@
+"""What a literal's token stands for."""
+
+from __future__ import annotations
+
+import re
+
+from etconfig.profile.expression.lexer import Token
+from etconfig.profile.expression.source import ExpressionSource
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+"""The bounds of an int."""
+
+_ESCAPE = re.compile(
+    r"\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL
+)
+_OCTAL, _CHARACTER = 4, 5
+_CHARACTERS = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    **{character: character for character in "\\?\"'`"},
+}
+
+
+def int_value(source: ExpressionSource, token: Token, sign: int) -> int:
+    """The value of an int token after `sign`, 1 or -1.
+
+    Raises:
+        ProfileError: it does not fit in 64 bits.
+    """
+    value = sign * int(token.text, 16 if token.text[:2] in ("0x", "0X") else 10)
+    if not INT_MIN <= value <= INT_MAX:
+        raise source.error("this int does not fit in 64 bits", token.start, token.end)
+    return value
+
+
+def string_value(source: ExpressionSource, token: Token) -> str:
+    """The value of a string token, its escapes replaced.
+
+    Raises:
+        ProfileError: an escape is none of CEL's, or names no character.
+    """
+
+    def replacement(match: re.Match[str]) -> str:
+        digits = match.group(match.lastindex or 0)
+        if match.lastindex == _CHARACTER:
+            character = _CHARACTERS.get(digits)
+        else:
+            character = _character(int(digits, 8 if match.lastindex == _OCTAL else 16))
+        if character is None:
+            start = token.start + 1 + match.start()
+            problem = f"{match.group()!r} is no escape of a string"
+            advice = r"write \\ for a backslash; \n, \t, \" and \u00e9 are escapes too"
+            raise source.error(problem, start, start + len(match.group()), hint=advice)
+        return character
+
+    return _ESCAPE.sub(replacement, token.text[1:-1])
+
+
+def _character(code_point: int) -> str | None:
+    is_surrogate = 0xD800 <= code_point <= 0xDFFF
+    return None if is_surrogate or code_point > 0x10FFFF else chr(code_point)

@@ -1,0 +1,94 @@
+"""What the operators and functions do to values that are known.
+
+Source: the CEL language definition. An operation that has no result raises an `ArithmeticError`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from etconfig.profile.expression.literals import INT_MAX, INT_MIN
+
+_IntFunction = Callable[[int, int], int]
+
+
+def _fitting(sign: str, function: _IntFunction) -> _IntFunction:
+    def run(left: int, right: int) -> int:
+        result = function(left, right)
+        if INT_MIN <= result <= INT_MAX:
+            return result
+        raise OverflowError(f"{left} {sign} {right} does not fit in 64 bits")
+
+    return run
+
+
+def _divide(left: int, right: int) -> int:
+    """The quotient, rounded toward zero; Python's own rounds down."""
+    if right == 0:
+        raise ZeroDivisionError(f"{left} / 0 divides by zero")
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def _remainder(left: int, right: int) -> int:
+    """The remainder with the sign of `left`; Python's own has that of `right`."""
+    if right == 0:
+        raise ZeroDivisionError(f"{left} % 0 divides by zero")
+    if (left, right) == (INT_MIN, -1):
+        raise OverflowError(f"{left} % {right} does not fit in 64 bits")  # its quotient does not
+    remainder = abs(left) % abs(right)
+    return -remainder if left < 0 else remainder
+
+
+def _divide_float(left: float, right: float) -> float:
+    """The quotient as IEEE 754 has it: by zero it is infinite or not a number."""
+    if right != 0:
+        return left / right
+    if left == 0 or math.isnan(left):
+        return math.nan
+    return math.copysign(math.inf, left) * math.copysign(1, right)
+
+
+def _negate(value: int) -> int:
+    if value == INT_MIN:
+        raise OverflowError(f"-({value}) does not fit in 64 bits")
+    return -value
+
+
+def _is_in(item: object, items: tuple[object, ...]) -> bool:
+    return item in items
+
+
+OPERATIONS: Mapping[str, Callable[..., Any]] = {
+    "!": operator.not_,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": _is_in,
+    "int +": _fitting("+", operator.add),
+    "int -": _fitting("-", operator.sub),
+    "int *": _fitting("*", operator.mul),
+    "int /": _fitting("/", _divide),
+    "int %": _remainder,
+    "int negate": _negate,
+    "float +": operator.add,
+    "float -": operator.sub,
+    "float *": operator.mul,
+    "float /": _divide_float,
+    "float negate": operator.neg,
+    "string +": operator.add,
+    "list +": operator.add,
+    "startsWith": str.startswith,
+    "endsWith": str.endswith,
+    "contains": operator.contains,
+    "size": len,
+    "min": min,
+    "max": max,
+}
+"""By name: the operator or function, after its operand type where that decides the meaning."""

@@ -1,0 +1,131 @@
+"""What a profile extends: reads the chain of profiles, base first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import ConfigError, ProfileError
+from etconfig.profile.document import load_document
+from etconfig.profile.library import ProfileFile, ProfileLibrary
+from etconfig.profile.profile import Profile, Reference, parse_profile
+
+MAX_CHAIN_LENGTH = 10
+"""The most profiles on a path from a profile to a base."""
+
+
+def load_profile(library: ProfileLibrary, target: str | Path) -> Profile:
+    """Read the one profile that `target` names, without what it extends.
+
+    Raises:
+        ConfigError: it cannot be found or read, or is wrong.
+    """
+    return ProfileReader(library).profile(library.find(target))
+
+
+def load_chain(library: ProfileLibrary, target: str | Path) -> tuple[Profile, ...]:
+    """Read the profile that `target` names and all that it extends, base first.
+
+    Bases come in the order in which they are named, each after its own bases and only once, where it comes
+    first. So a profile always comes after all that it extends, and a later one in `extends` wins.
+
+    Raises:
+        ConfigError: with every problem of all these profiles.
+    """
+    return ProfileReader(library).chain(library.find(target))
+
+
+class ProfileReader:
+    """Reads profiles of a library, each file once."""
+
+    def __init__(self, library: ProfileLibrary) -> None:
+        self.library = library
+        self._profiles: dict[Path, Profile] = {}
+
+    def profile(self, file: ProfileFile) -> Profile:
+        """The profile in `file`.
+
+        Raises:
+            ConfigError: the file cannot be read, or its profile is wrong.
+        """
+        profile = self._profiles.get(file.real_path)
+        if profile is None:
+            profile = parse_profile(load_document(file.path), self.library.registry)
+            _check_name(profile, file)
+            self._profiles[file.real_path] = profile
+        return profile
+
+    def chain(self, file: ProfileFile) -> tuple[Profile, ...]:
+        """The profile in `file` and all that it extends, base first.
+
+        Raises:
+            ConfigError: with every problem of all these profiles.
+        """
+        walk = _Walk(self)
+        walk.visit(file, ())
+        if walk.problems:
+            raise ProfileError(diagnostics=tuple(walk.problems))
+        return tuple(walk.found.values())
+
+
+class _Walk:
+    """One depth-first walk over what a profile extends. Problems do not stop it."""
+
+    def __init__(self, reader: ProfileReader) -> None:
+        self.reader = reader
+        self.found: dict[Path, Profile] = {}
+        self.visited: set[Path] = set()
+        self.problems: list[Diagnostic] = []
+
+    def visit(self, file: ProfileFile, trail: tuple[ProfileFile, ...]) -> None:
+        """Visit `file` and its bases; each file in `trail` extends the next, the last one extends `file`."""
+        if file.real_path in self.visited:
+            return
+        self.visited.add(file.real_path)
+        try:
+            profile = self.reader.profile(file)
+        except ConfigError as error:
+            self.problems.extend(error.diagnostics)
+            return
+        for reference in profile.extends:
+            self.follow(reference, (*trail, file))
+        self.found[file.real_path] = profile
+
+    def follow(self, reference: Reference, trail: tuple[ProfileFile, ...]) -> None:
+        """Visit the base that the last of `trail` names by `reference`."""
+        try:
+            base = self.reader.library.find_base(reference, trail[-1])
+        except ProfileError as error:
+            self.problems.extend(error.diagnostics)
+            return
+        paths = [file.real_path for file in trail]
+        if base.real_path in paths:
+            cycle = (*trail[paths.index(base.real_path) :], base)
+            message = f"profile {base.label!r} extends itself: {_arrows(cycle)}"
+            self.report("extends-cycle", message, reference.span, "remove one of these from `extends`")
+        elif len(trail) == MAX_CHAIN_LENGTH:
+            message = f"more than {MAX_CHAIN_LENGTH} profiles extend each other: {_arrows((*trail, base))}"
+            self.report("extends-too-deep", message, reference.span, "extend fewer levels of profiles")
+        else:
+            self.visit(base, trail)
+
+    def report(self, code: str, message: str, span: Span, hint: str) -> None:
+        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=hint))
+
+
+def _arrows(files: Sequence[ProfileFile]) -> str:
+    return " -> ".join(file.label for file in files)
+
+
+def _check_name(profile: Profile, file: ProfileFile) -> None:
+    """Refuse a profile of a library whose name is not that of its place."""
+    if file.name in (None, profile.name):
+        return
+    problem = Diagnostic(
+        code="profile-name-mismatch",
+        message=f"this profile is called {profile.name!r}, but its file makes it {file.name!r}",
+        spans=(profile.name_span,),
+        help=f'write name = "{file.name}", or move the file',
+    )
+    raise ProfileError(diagnostics=(problem,))

@@ -1,0 +1,63 @@
+"""The layers of a chain of profiles and a project file: named instances get their methods here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.errors import ProfileError
+from etconfig.profile.layer import InstanceDeclaration, Layer
+from etconfig.profile.profile import Profile
+from etconfig.profile.project import ProjectFile
+from etconfig.profile.settings import Settings
+from etconfig.provenance import OriginKind
+
+
+def layers_of(chain: Sequence[Profile], project: ProjectFile | None = None) -> tuple[Layer, ...]:
+    """The layers of the profiles in `chain`, base first, and then of `project`.
+
+    A document may name an instance that itself or an earlier document declares.
+
+    Raises:
+        ProfileError: with every instance that nothing declares, or that two documents declare for
+            different methods.
+    """
+    sources = [(OriginKind.PROFILE, profile.name, profile.settings) for profile in chain]
+    if project is not None:
+        sources.append((OriginKind.PROJECT, project.name, project.settings))
+    declared: dict[str, InstanceDeclaration] = {}
+    problems: list[Diagnostic] = []
+    for _, _, settings in sources:
+        problems += _declare(settings, declared)
+    if problems:
+        raise ProfileError(diagnostics=tuple(problems))
+    methods = {name: declaration.method for name, declaration in declared.items()}
+    return tuple(settings.to_layer(kind, name, methods) for kind, name, settings in sources)
+
+
+def _declare(settings: Settings, declared: dict[str, InstanceDeclaration]) -> Iterator[Diagnostic]:
+    """Add the instances of one document to those `declared` before; yields the problems."""
+    for declaration in settings.instances:
+        earlier = declared.setdefault(declaration.name, declaration)
+        if earlier.method != declaration.method:
+            yield _conflict(earlier, declaration)
+    for name, span in settings.instance_spans.items():
+        if name not in declared:
+            yield Diagnostic(
+                code="unknown-instance",
+                message=f"instance {name!r} has no method",
+                spans=(span,),
+                help=did_you_mean(name, declared) or f'write method = "..." under [instances.{name}]',
+            )
+
+
+def _conflict(earlier: InstanceDeclaration, later: InstanceDeclaration) -> Diagnostic:
+    return Diagnostic(
+        code="conflicting-instance",
+        message=(
+            f"instance {later.name!r} is declared for method {later.method!r}, "
+            f"but {earlier.origin.place} declares it for {earlier.method!r}"
+        ),
+        spans=(later.span, earlier.span),
+        help="give one of them another name",
+    )

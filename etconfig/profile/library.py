@@ -1,0 +1,170 @@
+"""`ProfileLibrary`: profiles in directories, found by name or by path."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.errors import InternalError, ProfileError
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile.profile import Reference
+
+_SUFFIX = ".toml"
+
+
+@dataclass(frozen=True)
+class ProfileSource:
+    """A directory of profiles.
+
+    Attributes:
+        name: Who provides it, such as `bundled` or a distribution's name.
+        directory: Where it is. `vendor/device.toml` below it is the profile `vendor/device`.
+    """
+
+    name: str
+    directory: Path
+
+
+@dataclass(frozen=True)
+class ProfileFile:
+    """A file that holds a profile.
+
+    Attributes:
+        path: Where it is.
+        root: The directory that files which it extends by path must not leave.
+        name: The name that its place in a library gives it; None if it was given by path.
+    """
+
+    path: Path
+    root: Path
+    name: str | None = None
+
+    @property
+    def label(self) -> str:
+        """What to call it: its name, or its path."""
+        return self.name or str(self.path)
+
+    @cached_property
+    def real_path(self) -> Path:
+        """The same file by its one true path."""
+        return Path(os.path.realpath(self.path))  # unlike `resolve` it bears loops of links
+
+
+@dataclass(frozen=True)
+class ProfileLibrary:
+    """Profiles by name. What is on disk is listed once, when first asked, and read only on demand.
+
+    All directories count alike: when two of them hold one name, asking for it is an error, since either
+    choice would surprise somebody. To change a bundled profile, extend it under another name.
+
+    Attributes:
+        sources: The directories.
+        registry: The facts that profiles may name.
+    """
+
+    sources: tuple[ProfileSource, ...]
+    registry: FactRegistry = BUILTIN_FACTS
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all profiles, sorted."""
+        return tuple(sorted(self._files))
+
+    @cached_property
+    def _files(self) -> Mapping[str, tuple[ProfileFile, ...]]:
+        """The files of each name; more than one is a conflict."""
+        files: dict[str, tuple[ProfileFile, ...]] = {}
+        for source in self.sources:
+            for path in sorted(source.directory.rglob(f"*{_SUFFIX}")):
+                name = path.relative_to(source.directory).as_posix().removesuffix(_SUFFIX)
+                files[name] = (*files.get(name, ()), ProfileFile(path, source.directory, name))
+        return files
+
+    @cached_property
+    def _files_by_path(self) -> Mapping[Path, ProfileFile]:
+        return {file.real_path: file for files in self._files.values() for file in files}
+
+    def find(self, target: str | Path) -> ProfileFile:
+        """The file of a profile that a user names.
+
+        Args:
+            target: A name; or a path, which is a `Path` or a string that ends in `.toml`.
+
+        Raises:
+            ProfileError: no profile has this name, or several have. A missing file shows when it is read.
+        """
+        if isinstance(target, str) and (not target.endswith(_SUFFIX) or "\0" in target):
+            return self._find_name(target, ())
+        file = ProfileFile(Path(target), Path(target).parent)
+        listed = self._files_by_path.get(file.real_path)
+        return replace(listed, path=file.path) if listed else file
+
+    def find_base(self, reference: Reference, origin: ProfileFile) -> ProfileFile:
+        """The file of a profile that the profile in `origin` extends.
+
+        A path is relative to the directory of `origin` and must stay inside `origin.root`, also after
+        symbolic links are followed.
+
+        Raises:
+            ProfileError: there is no such profile, there are several, or the path leaves the directory.
+        """
+        if not reference.target.endswith(_SUFFIX):
+            return self._find_name(reference.target, (reference.span,))
+        file = ProfileFile(_path_inside(origin, reference), origin.root)
+        return self._files_by_path.get(file.real_path) or file
+
+    def _find_name(self, name: str, spans: tuple[Span, ...]) -> ProfileFile:
+        files = self._files.get(name, ())
+        if len(files) == 1:
+            return files[0]
+        if files:
+            message = f"profile {name!r} is in {' and in '.join(str(file.path) for file in files)}"
+            raise _error(
+                "duplicate-profile", message, spans, "remove or rename one of them, or give its path"
+            )
+        hint = did_you_mean(name, self.names) or "`etconfig profiles list` shows the known ones"
+        raise _error("unknown-profile", f"there is no profile {name!r}", spans, hint)
+
+
+def bundled_profiles() -> ProfileSource:
+    """The profiles that come with etconfig: inside the installed package, or beside it in a checkout.
+
+    Raises:
+        InternalError: they are missing.
+    """
+    package = Path(__file__).parents[1]
+    for directory in (package / "profiles", package.parent / "profiles"):
+        if directory.is_dir():
+            return ProfileSource("bundled", directory)
+    raise InternalError(detail=f"{package} has no bundled profiles")
+
+
+def _path_inside(origin: ProfileFile, reference: Reference) -> Path:
+    """The path that `reference` means, checked to be a file inside `origin.root`.
+
+    Below `origin.root` it is the real path; the root is left as the user wrote it, for diagnostics.
+    """
+    target, spans = reference.target, (reference.span,)
+    outside = "extends-outside-tree"
+    hint = f"extend files below {origin.root} by a relative path, or profiles by name"
+    if Path(target).is_absolute():
+        raise _error(outside, f"{target!r} is an absolute path", spans, hint)
+    try:
+        path, root = (Path(os.path.realpath(p)) for p in (origin.path.parent / target, origin.root))
+        is_file = path.is_file()
+    except (OSError, ValueError) as error:  # a name that is too long, a null character
+        raise _error("unknown-profile", f"{target!r} is no usable path: {error}", spans) from error
+    if not path.is_relative_to(root):
+        raise _error(outside, f"{target!r} leads outside {origin.root}", spans, hint)
+    if not is_file:
+        raise _error("unknown-profile", f"there is no file {target!r} in {origin.path.parent}", spans)
+    return origin.root / path.relative_to(root)
+
+
+def _error(code: str, message: str, spans: Iterable[Span], hint: str | None = None) -> ProfileError:
+    return ProfileError(diagnostics=(Diagnostic(code=code, message=message, spans=tuple(spans), help=hint),))

@@ -1,0 +1,46 @@
+"""Which names methods, instances, backends, options and profiles may have."""
+
+from __future__ import annotations
+
+import re
+
+from etconfig.option_path import parse_option_path
+
+_PROFILE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)*", re.ASCII)
+PROFILE_NAME_RULE = "names are words of letters, digits, '.', '_' and '-', joined by '/', as in vendor/device"
+"""What `is_profile_name` accepts, for diagnostics."""
+
+_GLOB_CHARACTERS = frozenset("*?[")
+
+# Where each name stands in an option path, whose grammar alone defines them.
+_PATHS = {"method": "{}:B.o", "instance": "m@{}:B.o", "backend": "{}.o", "option": "B.{}"}
+NAME_RULES = {
+    "method": "a method's name has no blanks and none of : @ =; * ? [ make a pattern for several methods",
+    "instance": "an instance's name has no blanks and none of : @ = * ? [",
+    "backend": "a backend id has letters, digits, _ and -, and starts with a letter or _",
+    "option": "an option's name has letters, digits and _, and starts with a letter or _",
+}
+"""What `is_name_of` accepts, for diagnostics."""
+
+
+def is_profile_name(name: str) -> bool:
+    """Whether `name` is like `vendor/device`; what ends in `.toml` is a path instead."""
+    return bool(_PROFILE_NAME.fullmatch(name)) and not name.endswith(".toml")
+
+
+def is_glob(name: str) -> bool:
+    """Whether a method's name is a pattern for several names."""
+    return not _GLOB_CHARACTERS.isdisjoint(name)
+
+
+def is_name_of(role: str, name: str) -> bool:
+    """Whether a method, instance, backend or option, as `role` says, may have this name."""
+    if name.isascii() and name.isidentifier():  # nearly all names; anything may have them
+        return True
+    if role == "instance" and is_glob(name):
+        return False
+    try:
+        path = parse_option_path(_PATHS[role].format(name))
+    except ValueError:
+        return False
+    return bool(getattr(path, role) == name)

@@ -1,0 +1,96 @@
+"""`Profile`: a named document that says how to configure a kind of device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from etconfig.diagnostics import Span
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile.document import Document
+from etconfig.profile.expression import Expression, ExpressionType
+from etconfig.profile.names import PROFILE_NAME_RULE, is_profile_name
+from etconfig.profile.settings import SETTINGS_KEYS, Settings, read_expression, read_settings
+from etconfig.profile.table import Table
+from etconfig.provenance import OriginKind
+
+_HEAD_KEYS = ("name", "extends", "description", "match")
+_HEAD_HINT = 'a profile starts with [profile] and name = "vendor/device"'
+_FOREIGN_KEYS = {
+    "plugins": "[plugins] belongs in the project file",
+    **{key: f"write {key} under [profile]" for key in _HEAD_KEYS},
+}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The name of a profile, or a path to one, as a document has it.
+
+    Attributes:
+        target: A name such as `generic/linux-arm64`, or a path that ends in `.toml`.
+        span: Where it stands.
+    """
+
+    target: str
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """A profile, as its document has it; what it extends is not looked at.
+
+    Attributes:
+        name: Its name, such as `raspberry-pi/pi-5`.
+        name_span: Where the name stands.
+        extends: The profiles that it builds on; a later one wins over an earlier one.
+        description: What it is for, in a sentence.
+        match: The condition under which it may be selected; None if it never is.
+        settings: What it sets.
+        path: The file it came from, or None.
+    """
+
+    name: str
+    name_span: Span = field(compare=False)
+    extends: tuple[Reference, ...] = ()
+    description: str | None = None
+    match: Expression | None = None
+    settings: Settings = field(default_factory=Settings)
+    path: Path | None = None
+
+
+def parse_profile(document: Document, registry: FactRegistry) -> Profile:
+    """Read a profile from its document.
+
+    Raises:
+        ProfileError: with every problem of the document.
+    """
+    root = Table(document, (), document.data, [])
+    root.check_keys(("profile", *SETTINGS_KEYS), _FOREIGN_KEYS)
+    root.require("profile", _HEAD_HINT)
+    settings = read_settings(root, registry, OriginKind.PROFILE)
+    head = root.table("profile", _HEAD_HINT)
+    if head is None:
+        raise root.error()
+    head.check_keys(_HEAD_KEYS)
+    head.require("name", 'write name = "vendor/device"')
+    name = head.string("name")
+    if name is not None and not is_profile_name(name):
+        head.report(
+            "invalid-name", f"{name!r} cannot be a profile's name", head.value_span("name"), PROFILE_NAME_RULE
+        )
+    extends = [
+        Reference(target, head.value_span("extends", i)) for i, target in enumerate(head.strings("extends"))
+    ]
+    description = head.string("description")
+    match = read_expression(head, "match", registry, ExpressionType.BOOL)
+    if name is None or root.problems:
+        raise root.error()
+    return Profile(
+        name=name,
+        name_span=head.value_span("name"),
+        extends=tuple(extends),
+        description=description,
+        match=match,
+        settings=settings,
+        path=document.path,
+    )

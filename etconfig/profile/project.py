@@ -1,0 +1,115 @@
+"""`ProjectFile`: `etconfig.toml`, or `[tool.etconfig]` in pyproject.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile.document import Document
+from etconfig.profile.profile import Reference
+from etconfig.profile.settings import SETTINGS_KEYS, Settings, read_settings
+from etconfig.profile.table import Table
+from etconfig.provenance import OriginKind
+
+_PYPROJECT = "pyproject.toml"
+_PLUGIN_KEYS = ("prefer", "allow", "deny")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginChoices:
+    """`[plugins]`: which plugins a project uses.
+
+    Attributes:
+        prefer: For a backend id or other entry-point name that several distributions claim, the one to use.
+        allow: If given, only plugins of these names or distributions.
+        deny: No plugins of these names or distributions.
+    """
+
+    prefer: Mapping[str, str] = field(default_factory=dict)
+    allow: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectFile:
+    """What a project file says.
+
+    Attributes:
+        name: Its path or name.
+        profile: The profile that it selects: `auto`, a name or a path; None if it leaves that open.
+        plugins: Its choice of plugins.
+        settings: What it sets.
+    """
+
+    name: str
+    profile: Reference | None = None
+    plugins: PluginChoices = field(default_factory=PluginChoices)
+    settings: Settings = field(default_factory=Settings)
+
+
+def parse_project(document: Document, registry: FactRegistry) -> ProjectFile:
+    """Read a project file from its document.
+
+    Of a document named pyproject.toml only `[tool.etconfig]` is read; without it nothing is set.
+
+    Raises:
+        ProfileError: with every problem of the document.
+    """
+    root = Table(document, (), document.data, [])
+    section = _section(root)
+    if section is None:
+        project = ProjectFile(name=document.name)
+    else:
+        section.check_keys(("profile", "plugins", *SETTINGS_KEYS))
+        project = ProjectFile(
+            name=document.name,
+            profile=_read_selection(section),
+            plugins=_read_plugins(section),
+            settings=read_settings(section, registry, OriginKind.PROJECT),
+        )
+    if root.problems:
+        raise root.error()
+    return project
+
+
+def parse_plugin_choices(document: Document) -> PluginChoices:
+    """Read only `[plugins]`: which plugins count must be known before the facts that they add.
+
+    Raises:
+        ProfileError: with every problem of that table.
+    """
+    root = Table(document, (), document.data, [])
+    section = _section(root)
+    choices = PluginChoices() if section is None else _read_plugins(section)
+    if root.problems:
+        raise root.error()
+    return choices
+
+
+def _section(root: Table) -> Table | None:
+    """The part of the document that is ours; None, perhaps with problems, if there is none."""
+    if PurePath(root.document.name).name != _PYPROJECT:
+        return root
+    tool = root.table("tool")
+    return tool.table("etconfig") if tool else None
+
+
+def _read_selection(section: Table) -> Reference | None:
+    target = section.string("profile", 'a project file selects a profile: profile = "vendor/device"')
+    return None if target is None else Reference(target, section.value_span("profile"))
+
+
+def _read_plugins(section: Table) -> PluginChoices:
+    plugins = section.table("plugins")
+    if plugins is None:
+        return PluginChoices()
+    plugins.check_keys(_PLUGIN_KEYS)
+    prefer = plugins.table("prefer", 'write prefer = { XnnpackBackend = "some-distribution" }')
+    chosen = {name: prefer.string(name) for name in prefer.data} if prefer else {}
+    return PluginChoices(
+        prefer={name: distribution for name, distribution in chosen.items() if distribution is not None},
+        allow=tuple(plugins.strings("allow")) if "allow" in plugins.data else None,
+        deny=tuple(plugins.strings("deny")),
+    )

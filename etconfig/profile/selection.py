@@ -1,0 +1,131 @@
+"""Which profile fits a device: `profile = "auto"`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import ConfigError, ProfileError
+from etconfig.profile.expression import ClauseResult, Result
+from etconfig.profile.inheritance import ProfileReader
+from etconfig.profile.library import ProfileLibrary
+from etconfig.profile.profile import Profile
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileMatch:
+    """Whether one profile matches a device, and why.
+
+    Attributes:
+        profile: The profile.
+        result: What its condition came to; None if it has no condition, and so is never selected.
+        clauses: The same for each clause of the condition.
+    """
+
+    profile: Profile
+    result: Result | None = None
+    clauses: tuple[ClauseResult, ...] = ()
+
+    @property
+    def is_match(self) -> bool:
+        """Whether the condition holds. One that is unknown or cannot be computed does not."""
+        return self.result is True
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it matches or not: a sentence for each clause that decides it."""
+        if self.result is None:
+            return ("it has no condition, so it is only for others to extend or for you to name",)
+        return tuple(
+            clause.explanation for clause in self.clauses if (clause.result is True) is self.is_match
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The profile that was selected.
+
+    Attributes:
+        chain: All that it extends, base first, and at the end the profile itself.
+        matches: Every profile of the library, sorted by name, with the reasons.
+    """
+
+    chain: tuple[Profile, ...]
+    matches: tuple[ProfileMatch, ...]
+
+    @property
+    def profile(self) -> Profile:
+        """The selected profile."""
+        return self.chain[-1]
+
+
+def match_profiles(library: ProfileLibrary, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
+    """Every profile of the library, sorted by name, and whether it matches a device with these facts.
+
+    Facts that a profile sets by hand do not take part: they describe a device that was chosen already.
+
+    Raises:
+        ConfigError: with the problems of all profiles; one that cannot be read might be the right one.
+    """
+    return _match_all(ProfileReader(library), facts)
+
+
+def select_profile(library: ProfileLibrary, facts: Mapping[str, object]) -> Selection:
+    """Select the most derived of the profiles that match a device with these facts.
+
+    Raises:
+        ConfigError: no profile matches, or several do of which none extends the others, or a profile is
+            wrong.
+    """
+    reader = ProfileReader(library)
+    matches = _match_all(reader, facts)
+    chains = [reader.chain(library.find(match.profile.name)) for match in matches if match.is_match]
+    bases = [id(base) for chain in chains for base in chain[:-1]]
+    winners = [chain for chain in chains if id(chain[-1]) not in bases]
+    if not winners:
+        raise ProfileError(diagnostics=(_no_match(matches),))
+    if len(winners) > 1:
+        raise ProfileError(diagnostics=(_ambiguity([chain[-1] for chain in winners]),))
+    return Selection(chain=winners[0], matches=matches)
+
+
+def _match_all(reader: ProfileReader, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
+    matches: list[ProfileMatch] = []
+    problems: list[Diagnostic] = []
+    for name in reader.library.names:
+        try:
+            profile = reader.profile(reader.library.find(name))
+        except ConfigError as error:
+            problems.extend(error.diagnostics)
+        else:
+            matches.append(_match(profile, facts))
+    if problems:
+        raise ProfileError(diagnostics=tuple(problems))
+    return tuple(matches)
+
+
+def _match(profile: Profile, facts: Mapping[str, object]) -> ProfileMatch:
+    if profile.match is None:
+        return ProfileMatch(profile=profile)
+    result, clauses = profile.match.evaluate(facts), profile.match.explain(facts)
+    return ProfileMatch(profile=profile, result=result, clauses=clauses)
+
+
+def _no_match(matches: tuple[ProfileMatch, ...]) -> Diagnostic:
+    return Diagnostic(
+        code="no-matching-profile",
+        message="no profile matches this device",
+        notes=tuple(f"{match.profile.name}: {match.reasons[0]}" for match in matches),
+        help="name one with --profile, or add one whose condition holds here",
+    )
+
+
+def _ambiguity(winners: list[Profile]) -> Diagnostic:
+    names = " and ".join(repr(profile.name) for profile in winners)
+    return Diagnostic(
+        code="ambiguous-profile",
+        message=f"profiles {names} match this device, and none extends the others",
+        spans=tuple(profile.name_span for profile in winners),
+        help="name one with --profile, let one extend the others, or narrow a condition",
+    )

@@ -1,0 +1,151 @@
+"""`Table`: typed access to one table of a document; what is wrong becomes a diagnostic."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.errors import ProfileError
+from etconfig.profile.document import Document
+from etconfig.profile.positions import KeyPath
+
+_TOML_TYPES: Mapping[type, str] = {
+    bool: "a bool",
+    int: "an int",
+    float: "a float",
+    str: "a string",
+    list: "an array",
+    dict: "a table",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a document.
+
+    Attributes:
+        document: The document.
+        path: Where the table is.
+        data: Its keys and values.
+        problems: What was found wrong in the document so far; all its tables share the list.
+    """
+
+    document: Document
+    path: KeyPath
+    data: Mapping[str, Any]
+    problems: list[Diagnostic]
+
+    @property
+    def name(self) -> str:
+        """The dotted name, such as `options.XnnpackBackend`; indices are left out."""
+        return dotted(self.path)
+
+    @property
+    def header(self) -> str:
+        """The header, such as `[options.XnnpackBackend]`; `the document` for its root."""
+        if not self.path:
+            return "the document"
+        return f"[[{self.name}]]" if isinstance(self.path[-1], int) else f"[{self.name}]"
+
+    def key_span(self, key: str | int) -> Span:
+        """Where `key` stands."""
+        return self.document.key_span((*self.path, key))
+
+    def value_span(self, *keys: str | int) -> Span:
+        """Where the value of the last of nested `keys` stands."""
+        return self.document.value_span((*self.path, *keys))
+
+    def report(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        """Add a problem."""
+        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=hint))
+
+    def error(self) -> ProfileError:
+        """All problems of the document, in the order of their places."""
+        problems = sorted(self.problems, key=lambda problem: _place(problem.spans[0]))
+        return ProfileError(diagnostics=tuple(problems))
+
+    def check_keys(self, known: Collection[str], hints: Mapping[str, str] | None = None) -> None:
+        """Report the keys that are not `known`; `hints` says what to write instead of some."""
+        for key in self.data:
+            if key in known:
+                continue
+            hint = (hints or {}).get(key) or did_you_mean(key, known) or f"its keys are {', '.join(known)}"
+            self.report("unknown-key", f"{self.header} has no key {key!r}", self.key_span(key), hint)
+
+    def string(self, key: str, hint: str | None = None) -> str | None:
+        """The string at `key`; None if it is missing or no string."""
+        value = self.data.get(key)
+        if isinstance(value, str):
+            return value
+        if value is not None:
+            self._wrong_type(key, value, "a string", hint)
+        return None
+
+    def require(self, key: str, hint: str) -> None:
+        """Report that `key` is missing, if it is."""
+        if key not in self.data:
+            self.report("missing-key", f"{self.header} has no {key!r}", self.own_span(), hint)
+
+    def strings(self, key: str) -> list[str]:
+        """The array of strings at `key`; empty if it is missing or something else."""
+        value = self.data.get(key, [])
+        if not isinstance(value, list):
+            self._wrong_type(key, value, "an array of strings", f'write {key} = ["..."]')
+            return []
+        wrong = [(index, item) for index, item in enumerate(value) if not isinstance(item, str)]
+        for index, item in wrong:
+            message = f"{self._dotted(key)!r} is an array of strings, but holds {toml_type(item)}"
+            self.report("wrong-type", message, self.value_span(key, index))
+        return [] if wrong else value
+
+    def table(self, key: str, hint: str | None = None) -> Table | None:
+        """The table at `key`; None if it is missing or something else."""
+        value = self.data.get(key)
+        if isinstance(value, dict):
+            return Table(self.document, (*self.path, key), value, self.problems)
+        if value is not None:
+            self._wrong_type(key, value, "a table", hint)
+        return None
+
+    def tables(self, hint: str) -> Iterator[tuple[str, Table]]:
+        """Every key with its table; other values are reported with `hint`."""
+        for key in self.data:
+            table = self.table(key, hint)
+            if table is not None:
+                yield key, table
+
+    def array_of_tables(self, key: str) -> Iterator[Table]:
+        """The elements of the array of tables at `key`; none if it is missing or something else."""
+        value = self.data.get(key)
+        if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+            for index, item in enumerate(value):
+                yield Table(self.document, (*self.path, key, index), item, self.problems)
+        elif value is not None:
+            self._wrong_type(key, value, "an array of tables", f"write [[{self._dotted(key)}]]")
+
+    def own_span(self) -> Span:
+        """Where the table's own key or header stands; the first character for the document's root."""
+        return self.document.key_span(self.path) if self.path else self.document.source.span(0, 1)
+
+    def _dotted(self, key: str) -> str:
+        return dotted((*self.path, key))
+
+    def _wrong_type(self, key: str, value: object, wanted: str, hint: str | None = None) -> None:
+        message = f"{self._dotted(key)!r} must be {wanted}, but is {toml_type(value)}"
+        self.report("wrong-type", message, self.value_span(key), hint)
+
+
+def _place(span: Span) -> tuple[int, int]:
+    return span.line, span.column
+
+
+def dotted(path: KeyPath) -> str:
+    """A path as a header has it, without indices."""
+    return ".".join(part for part in path if isinstance(part, str))
+
+
+def toml_type(value: object) -> str:
+    """What TOML calls a value of this Python type."""
+    return _TOML_TYPES.get(type(value), "a date or time")
