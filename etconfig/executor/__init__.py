@@ -1,0 +1,22 @@
+"""Loads methods of a program and runs them on numpy kernels and delegates."""
+
+from etconfig.executor.metadata import MethodMeta, TensorInfo
+from etconfig.executor.method import Method, load_method
+from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT
+from etconfig.executor.registry import Kernel, KernelRegistry, KernelTable, kernel
+from etconfig.executor.tracer import Event, NullTracer, RecordingTracer
+
+__all__ = [
+    "DEFAULT_INSTRUCTION_LIMIT",
+    "Event",
+    "Kernel",
+    "KernelRegistry",
+    "KernelTable",
+    "Method",
+    "MethodMeta",
+    "NullTracer",
+    "RecordingTracer",
+    "TensorInfo",
+    "kernel",
+    "load_method",
+]

@@ -1,0 +1,172 @@
+"""`Delegate`: one use of a backend in a Method, from `init` to `destroy`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from etconfig.backend import (
+    Backend,
+    BoundBackend,
+    ExecuteContext,
+    InitContext,
+    Tracer,
+    UpdateContext,
+    Value,
+)
+from etconfig.errors import DelegateError
+from etconfig.executor.memory import MethodAllocator, TemporaryAllocator
+from etconfig.executor.registry import Step
+from etconfig.executor.tensor import Tensor
+from etconfig.executor.workers import Workers
+from etconfig.program import model
+
+if TYPE_CHECKING:
+    from etconfig.program import Program
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What all delegates of one Method share.
+
+    Attributes:
+        method: The method's name.
+        instance: The named instance, or None for the default one.
+        workers: The Method's threads.
+        allocator: Memory that lives as long as the Method.
+        tracer: Event tracer.
+    """
+
+    method: str
+    instance: str | None
+    workers: Workers
+    allocator: MethodAllocator
+    tracer: Tracer
+
+
+class Payload:
+    """A delegate's bytes, as `Backend.init` gets them."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data: memoryview | None = data
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes, read-only.
+
+        Raises:
+            ValueError: they were freed.
+        """
+        if self._data is None:
+            raise ValueError("the payload was freed")
+        return self._data
+
+    def free(self) -> None:
+        """Drop the reference to the bytes; to do so again changes nothing."""
+        self._data = None
+
+
+@contextmanager
+def blame(backend_id: str, method: str, phase: str) -> Iterator[None]:
+    """Turn an exception of a backend into a DelegateError, with the exception as its cause."""
+    try:
+        yield
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise DelegateError(backend=backend_id, method=method, phase=phase, cause=cause) from error
+
+
+class Delegate:
+    """One initialised delegate. Every method raises DelegateError when the backend fails."""
+
+    def __init__(
+        self,
+        bound: BoundBackend,
+        surroundings: Surroundings,
+        index: int,
+        serialized: model.BackendDelegate,
+        program: Program,
+    ) -> None:
+        """Call the backend's `init` on the payload of `serialized`, the method's delegate `index`."""
+        self.backend_id = bound.backend_id
+        self._backend: Backend[Any, Any] = bound.backend
+        self._surroundings = surroundings
+        self._temporary = TemporaryAllocator()
+        self._context: ExecuteContext[Any] = ExecuteContext(
+            options=bound.options,
+            method_name=surroundings.method,
+            instance_name=surroundings.instance,
+            temporary=self._temporary,
+            parallel_for=surroundings.workers.parallel_for,
+            tracer=surroundings.tracer,
+        )
+        context = InitContext(
+            options=bound.options,
+            method_name=surroundings.method,
+            instance_name=surroundings.instance,
+            delegate_index=index,
+            named_data=program.named_data,
+            allocator=surroundings.allocator,
+            tracer=surroundings.tracer,
+        )
+        payload = Payload(program.delegate_data(serialized))
+        compile_specs = {spec.key: spec.value for spec in serialized.compile_specs}
+        with self._blame("init"):
+            self._handle = self._backend.init(context, payload, compile_specs)
+
+    def bind(self, arguments: Sequence[object]) -> Step:
+        """The step that runs the delegate on `arguments`: inputs, then outputs."""
+        args = [_as_value(argument) for argument in arguments]
+
+        def run_delegate() -> None:
+            with self._blame("execute"):
+                try:
+                    self._backend.execute(self._context, self._handle, args)
+                finally:
+                    self._temporary.reset()
+
+        return run_delegate
+
+    def set_resource(self, resource: object) -> None:
+        """What the backend finds in `ExecuteContext.resource` from now on."""
+        self._context.resource = resource
+
+    def set_options(self, options: object) -> None:
+        """What the backend finds in `ExecuteContext.options` from now on."""
+        self._context.options = options
+
+    def update(self, options: object, previous: object, changed: frozenset[str]) -> None:
+        """Call the backend's `update`; the options of the context stay as they are."""
+        context = UpdateContext(
+            options=options,
+            previous=previous,
+            method_name=self._surroundings.method,
+            instance_name=self._surroundings.instance,
+        )
+        with self._blame("update"):
+            self._backend.update(context, self._handle, changed)
+
+    def effective_options(self) -> Mapping[str, object]:
+        """What the backend says that this delegate uses."""
+        with self._blame("effective_options"):
+            return dict(self._backend.effective_options(self._handle))
+
+    def destroy(self) -> None:
+        """Call the backend's `destroy`; the caller sees to it that this happens once."""
+        with self._blame("destroy"):
+            self._backend.destroy(self._handle)
+
+    def _blame(self, phase: str) -> AbstractContextManager[None]:
+        return blame(self.backend_id, self._surroundings.method, phase)
+
+
+def _as_value(argument: object) -> Value:
+    """An argument as a backend gets it: an array for a tensor, a list for a list."""
+    if isinstance(argument, Tensor):
+        argument.ensure_memory()
+        return argument.array
+    if isinstance(argument, tuple):
+        return [_as_value(item) for item in argument]
+    return argument  # type: ignore[return-value]  # a scalar, a string or None

@@ -1,0 +1,167 @@
+"""What the caller gives to `execute`: checked against the method, then copied into its memory."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from etconfig.errors import InvalidInputError
+from etconfig.executor.memory import Array, Shape
+from etconfig.executor.tensor import Register, Tensor
+from etconfig.program.model import TensorShapeDynamism
+
+_INT64 = range(-(2**63), 2**63)
+
+
+class Inputs:
+    """The inputs of one Method.
+
+    A tensor input takes anything with numpy's array protocol, DLPack or the buffer protocol,
+    of exactly the program's dtype. Its strides may be any: the copy brings it into the
+    program's dim order. Scalars are Python's or numpy's.
+    """
+
+    def __init__(self, method: str, registers: Sequence[Register]) -> None:
+        self._method = method
+        self._slots = [_slot(method, f"input {index}", register) for index, register in enumerate(registers)]
+
+    def set(self, values: Sequence[object]) -> None:
+        """Copy `values` into the method's memory; nothing is written unless all of them fit.
+
+        Raises:
+            InvalidInputError: the number of inputs, or one of them, does not fit.
+        """
+        if len(values) != len(self._slots):
+            raise InvalidInputError(
+                method=self._method,
+                input="inputs",
+                expected=f"{len(self._slots)} value(s)",
+                given=str(len(values)),
+            )
+        checked = [slot.check(value) for slot, value in zip(self._slots, values, strict=True)]
+        for slot, value in zip(self._slots, checked, strict=True):
+            slot.set(value)
+
+
+class _Slot(ABC):
+    """One input."""
+
+    def __init__(self, method: str, role: str, register: Register) -> None:
+        self._method = method
+        self._role = role
+        self._register = register
+
+    @abstractmethod
+    def check(self, value: object) -> object:
+        """The value to set, or InvalidInputError."""
+
+    @abstractmethod
+    def set(self, value: object) -> None:
+        """Take on what `check` returned."""
+
+    def _refusal(self, expected: str, given: str, fix: str | None = None) -> InvalidInputError:
+        return InvalidInputError(
+            method=self._method, input=self._role, expected=expected, given=given, help=fix
+        )
+
+
+class _TensorSlot(_Slot):
+    def __init__(self, method: str, role: str, register: Register, tensor: Tensor) -> None:
+        super().__init__(method, role, register)
+        self._tensor = tensor
+        self._dtype = tensor.dtype
+        if tensor.dynamism is TensorShapeDynamism.STATIC:
+            tensor.ensure_memory()
+
+    def check(self, value: object) -> Array:
+        array = value if type(value) is np.ndarray else self._as_array(value)
+        if array.dtype != self._dtype:
+            given = f"dtype {array.dtype.name}"
+            raise self._refusal(self._description(), given, f"convert it to {self._dtype.name} first")
+        if array.shape != self._tensor.array.shape:
+            try:
+                self._tensor.check_shape(array.shape)
+            except ValueError:
+                raise self._refusal(self._description(), f"shape {array.shape}") from None
+        return array
+
+    def set(self, value: object) -> None:
+        assert isinstance(value, np.ndarray)
+        self._tensor.resize(value.shape)
+        np.copyto(self._tensor.array, value)
+
+    def _as_array(self, value: object) -> Array:
+        try:
+            if hasattr(value, "__array__"):
+                return np.asarray(value)
+            if hasattr(value, "__dlpack__"):
+                return np.from_dlpack(value)
+            return np.asarray(memoryview(value))  # type: ignore[arg-type]  # TypeError if it is no buffer
+        except Exception as error:  # whatever a foreign array type raises
+            given = f"{type(value).__name__}, which gives no array: {error}"
+            raise self._refusal(self._description(), given) from error
+
+    def _description(self) -> str:
+        sizes: Shape = self._tensor.bounds
+        if self._tensor.dynamism is TensorShapeDynamism.STATIC:
+            shape = f"shape {sizes}"
+        elif self._tensor.dynamism is TensorShapeDynamism.DYNAMIC_BOUND:
+            shape = f"at most shape {sizes}"
+        else:
+            shape = f"rank {len(sizes)}"
+        return f"an array of dtype {self._dtype.name} and {shape}"
+
+
+class _FixedSlot(_Slot):
+    """A scalar or string that was fixed when the program was exported."""
+
+    def check(self, value: object) -> object:
+        fixed = self._register.value
+        plain = _plain(value)
+        if type(fixed) is float and type(plain) in (int, float):
+            is_same = _is_close(float(plain), fixed)  # type: ignore[arg-type]  # an int or a float
+        else:
+            is_same = type(plain) is type(fixed) and plain == fixed
+        if not is_same:
+            expected = f"{fixed!r}, for which the program was specialised"
+            raise self._refusal(expected, repr(value))
+        return fixed
+
+    def set(self, value: object) -> None:
+        """The program holds the value already."""
+
+
+class _SymbolicSlot(_Slot):
+    """A number that the program leaves open, or an input that is always None."""
+
+    def check(self, value: object) -> object:
+        plain = _plain(value)
+        if plain is None or type(plain) in (bool, float) or (type(plain) is int and plain in _INT64):
+            return plain
+        raise self._refusal("a number (an integer must fit 64 bits) or None", repr(value))
+
+    def set(self, value: object) -> None:
+        self._register.value = value
+
+
+def _slot(method: str, role: str, register: Register) -> _Slot:
+    value = register.value
+    if isinstance(value, Tensor):
+        return _TensorSlot(method, role, register, value)
+    if value is None:
+        return _SymbolicSlot(method, role, register)
+    return _FixedSlot(method, role, register)
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_close(given: float, fixed: float) -> bool:
+    """As near as ExecuTorch wants it. Source: Method::set_input, method.cpp."""
+    if math.isnan(fixed):
+        return math.isnan(given)
+    return math.isclose(given, fixed, rel_tol=1e-5, abs_tol=1e-4)

@@ -1,0 +1,107 @@
+"""Memory that a Method owns: aligned blocks, the kernels' scratch, the backends' allocators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+"""Any numpy array."""
+
+Shape: TypeAlias = tuple[int, ...]
+"""The sizes of an array's dimensions."""
+
+ALIGNMENT_BYTES = 64
+"""A cache line; also what AVX-512 loads best."""
+
+
+def allocate_zeroed(size_bytes: int, alignment_bytes: int = ALIGNMENT_BYTES) -> Array:
+    """A new `uint8` array of shape (size_bytes,); its pages are taken when they are first touched.
+
+    Raises:
+        MemoryError: the memory cannot be had.
+    """
+    try:
+        block = np.zeros(size_bytes + alignment_bytes, np.uint8)
+    except ValueError as error:  # numpy's word for a size beyond the address space
+        raise MemoryError(f"cannot allocate {size_bytes} bytes") from error
+    start = -_address(block) % alignment_bytes
+    return block[start : start + size_bytes]
+
+
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+class Scratch:
+    """Working memory that all kernels of one Method share; what it holds is lost between steps.
+
+    It grows by doubling. Kernels that were bound before it grew keep the smaller block, so
+    all blocks together take less than twice the largest.
+    """
+
+    def __init__(self) -> None:
+        self._block = allocate_zeroed(0)
+
+    def array(self, shape: Shape, dtype: np.dtype[Any]) -> Array:
+        """One uninitialised array; it overlaps every array of other calls."""
+        return self.arrays((shape, dtype))[0]
+
+    def arrays(self, *wanted: tuple[Shape, np.dtype[Any]]) -> tuple[Array, ...]:
+        """Uninitialised arrays that do not overlap each other."""
+        offsets = [0]
+        for shape, dtype in wanted:
+            offsets.append(offsets[-1] + _aligned(math.prod(shape) * dtype.itemsize))
+        if offsets[-1] > len(self._block):
+            self._block = allocate_zeroed(max(offsets[-1], 2 * len(self._block)))
+        return tuple(
+            np.ndarray(shape, dtype, self._block, offset)
+            for (shape, dtype), offset in zip(wanted, offsets, strict=False)
+        )
+
+
+class MethodAllocator:
+    """Memory for a backend's `init`, kept until the Method is closed."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Array] = []
+
+    def allocate(self, size_bytes: int, alignment_bytes: int = ALIGNMENT_BYTES) -> Array:
+        """A new zeroed `uint8` array of shape (size_bytes,)."""
+        block = allocate_zeroed(size_bytes, alignment_bytes)
+        self._blocks.append(block)
+        return block
+
+
+class TemporaryAllocator:
+    """Memory for one call of a backend's `execute`; `reset` takes it back for the next call.
+
+    After a call that needed more than there was, the block grows to what that call used.
+    """
+
+    def __init__(self) -> None:
+        self._block = allocate_zeroed(0)
+        self._used_bytes = 0
+
+    def allocate(self, size_bytes: int, alignment_bytes: int = ALIGNMENT_BYTES) -> Array:
+        """A zeroed `uint8` array of shape (size_bytes,), valid until `reset`."""
+        start = self._used_bytes + -(_address(self._block) + self._used_bytes) % alignment_bytes
+        self._used_bytes = start + size_bytes
+        if self._used_bytes > len(self._block):
+            return allocate_zeroed(size_bytes, alignment_bytes)
+        memory = self._block[start : self._used_bytes]
+        memory.fill(0)
+        return memory
+
+    def reset(self) -> None:
+        """Take all memory back."""
+        if self._used_bytes > len(self._block):
+            self._block = allocate_zeroed(self._used_bytes)
+        self._used_bytes = 0
+
+
+def _aligned(size_bytes: int) -> int:
+    return size_bytes + -size_bytes % ALIGNMENT_BYTES

@@ -1,0 +1,127 @@
+"""`MethodMeta` and `TensorInfo`: what a method takes and gives, known without loading it.
+
+Names follow executorch.runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etconfig.program import model
+from etconfig.values import ScalarType
+
+
+class TensorInfo:
+    """What is known about a tensor."""
+
+    def __init__(self, tensor: model.Tensor) -> None:
+        self._tensor = tensor
+
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes; upper bounds if the shape is dynamic."""
+        return self._tensor.sizes
+
+    def dim_order(self) -> tuple[int, ...]:
+        """The dimensions from outermost to innermost in memory."""
+        return self._tensor.dim_order
+
+    def dtype(self) -> ScalarType:
+        """The element type, an integer enumeration with ExecuTorch's numbers."""
+        return self._tensor.scalar_type
+
+    def shape_dynamism(self) -> model.TensorShapeDynamism:
+        """Whether and how the shape may change."""
+        return self._tensor.shape_dynamism
+
+    def is_memory_planned(self) -> bool:
+        """Whether the program, not the caller, provides the memory."""
+        return self._tensor.allocation_info is not None or self._tensor.is_constant
+
+    def nbytes(self) -> int:
+        """Bytes of the data, at the upper bounds if the shape is dynamic."""
+        return self._tensor.size_bytes
+
+    def __repr__(self) -> str:
+        return (
+            f"TensorInfo(sizes={list(self.sizes())}, dtype={self.dtype().dtype_name}, "
+            f"is_memory_planned={self.is_memory_planned()}, nbytes={self.nbytes()})"
+        )
+
+
+class MethodMeta:
+    """What is known about a method."""
+
+    def __init__(self, plan: model.ExecutionPlan) -> None:
+        self._name = plan.name
+        self._inputs = [plan.values[index] for index in plan.inputs]
+        self._outputs = [plan.values[index] for index in plan.outputs]
+
+    def name(self) -> str:
+        """The method's name, such as `forward`."""
+        return self._name
+
+    def num_inputs(self) -> int:
+        """How many inputs `execute` takes."""
+        return len(self._inputs)
+
+    def num_outputs(self) -> int:
+        """How many outputs `execute` returns."""
+        return len(self._outputs)
+
+    def input_tag(self, index: int) -> str:
+        """The kind of input `index`: Tensor, Int, Bool, Double, String, or None for a symbolic number.
+
+        Raises:
+            IndexError: there is no such input.
+        """
+        return _tag(self._at(self._inputs, index, "input"))
+
+    def output_tag(self, index: int) -> str:
+        """The kind of output `index`, as for `input_tag`.
+
+        Raises:
+            IndexError: there is no such output.
+        """
+        return _tag(self._at(self._outputs, index, "output"))
+
+    def input_tensor_meta(self, index: int) -> TensorInfo:
+        """What is known about input `index`.
+
+        Raises:
+            IndexError: there is no such input.
+            TypeError: it is no tensor.
+        """
+        return _tensor_info(self._at(self._inputs, index, "input"), f"input {index}")
+
+    def output_tensor_meta(self, index: int) -> TensorInfo:
+        """What is known about output `index`.
+
+        Raises:
+            IndexError: there is no such output.
+            TypeError: it is no tensor.
+        """
+        return _tensor_info(self._at(self._outputs, index, "output"), f"output {index}")
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(_describe, self._inputs))
+        outputs = ", ".join(map(_describe, self._outputs))
+        return f"MethodMeta(name={self._name!r}, inputs=[{inputs}], outputs=[{outputs}])"
+
+    def _at(self, values: Sequence[model.EValue], index: int, role: str) -> model.EValue:
+        if not 0 <= index < len(values):
+            raise IndexError(f"method {self._name!r} has {len(values)} {role}(s); there is no {role} {index}")
+        return values[index]
+
+
+def _tag(value: model.EValue) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _tensor_info(value: model.EValue, role: str) -> TensorInfo:
+    if not isinstance(value, model.Tensor):
+        raise TypeError(f"{role} is no tensor, but {_tag(value)}")
+    return TensorInfo(value)
+
+
+def _describe(value: model.EValue) -> str:
+    return repr(TensorInfo(value)) if isinstance(value, model.Tensor) else _tag(value)

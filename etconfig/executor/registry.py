@@ -1,0 +1,209 @@
+"""Kernels: how one is written, how its arguments are checked, and where it is looked up.
+
+A kernel is a *binder*. When a method is loaded, it gets the arguments of one instruction,
+checks them once, and returns the *step*: a callable without arguments that does the work.
+
+    @kernel("aten::relu.out")
+    def relu_out(self: Tensor, out: Tensor) -> Step:
+        out.resize(self.shape)
+        return partial(np.maximum, self.array, np.zeros((), self.dtype), out=out.array)
+
+The parameters are those of the operator's schema, in its order, outputs last; the program's
+repetition of the outputs is left out. Their annotations are checked before the binder runs:
+Tensor, int, float, bool, str, Scalar, Ints, Floats, Bools, Tensors, each `| None` where the
+schema has a `?`, and OptionalTensors, Register and TensorAlias. A keyword-only parameter
+`scratch: Scratch` asks for the Method's working memory.
+
+A binder or step that refuses its arguments raises ValueError with a sentence about them;
+the core turns it into a KernelArgumentError that names the operator.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias, get_type_hints
+
+from etconfig.errors import DuplicatePluginError, EtconfigError, KernelArgumentError
+from etconfig.executor.argument_kinds import (
+    ARGUMENT_KINDS,
+    ArgumentKind,
+    Bools,
+    Floats,
+    Ints,
+    OptionalTensors,
+    Scalar,
+    TensorAlias,
+    Tensors,
+)
+from etconfig.executor.memory import Scratch
+from etconfig.executor.tensor import Register, Tensor
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "Binder",
+    "Bools",
+    "Floats",
+    "Ints",
+    "Kernel",
+    "KernelRegistry",
+    "KernelTable",
+    "OptionalTensors",
+    "Parameter",
+    "Scalar",
+    "Step",
+    "TensorAlias",
+    "Tensors",
+    "kernel",
+    "refusal",
+]
+
+ENTRY_POINT_GROUP = "etconfig.kernels"
+"""Where a distribution declares a `KernelTable` of its own."""
+
+Step: TypeAlias = Callable[[], object]
+"""A bound instruction. What it returns is ignored."""
+
+Binder: TypeAlias = Callable[..., Step]
+"""A kernel's function: arguments of one instruction to its step."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel."""
+
+    name: str
+    kind: ArgumentKind
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An implementation of one or more operators.
+
+    Attributes:
+        operators: The full names, such as `aten::relu.out`, that it is registered under.
+        binder: The function that checks arguments and returns the step.
+    """
+
+    operators: tuple[str, ...]
+    binder: Binder
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that take the instruction's arguments, in order."""
+        hints = get_type_hints(self.binder, include_extras=True)
+        parameters = inspect.signature(self.binder).parameters.values()
+        names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+        return tuple(Parameter(name, ARGUMENT_KINDS[hints[name]]) for name in names)
+
+    @cached_property
+    def register_positions(self) -> frozenset[int]:
+        """Which parameters take the register itself, not the value in it."""
+        return frozenset(i for i, each in enumerate(self.parameters) if Register in each.kind.types)
+
+    @cached_property
+    def varying_positions(self) -> frozenset[int]:
+        """Which arguments the step may change, beyond a tensor's contents."""
+        return frozenset(i for i, each in enumerate(self.parameters) if each.kind.varies)
+
+    @cached_property
+    def _wants_scratch(self) -> bool:
+        return "scratch" in inspect.signature(self.binder).parameters
+
+    def bind(self, operator: str, scratch: Scratch, arguments: Sequence[object]) -> Step:
+        """Check `arguments` and return the step that does the work on them.
+
+        Raises:
+            KernelArgumentError: the kernel refuses them.
+        """
+        for parameter, argument in zip(self.parameters, arguments, strict=True):
+            if not parameter.kind.accepts(argument):
+                detail = f"{parameter.name} must be {parameter.kind.description}, not {_describe(argument)}"
+                raise KernelArgumentError(operator=operator, detail=detail)
+        try:
+            if self._wants_scratch:
+                return self.binder(*arguments, scratch=scratch)
+            return self.binder(*arguments)
+        except (EtconfigError, MemoryError):
+            raise
+        except Exception as error:
+            raise refusal(operator, error) from error
+
+
+def kernel(*operators: str) -> Callable[[Binder], Kernel]:
+    """Make the decorated function the kernel of `operators`."""
+
+    def decorate(binder: Binder) -> Kernel:
+        return Kernel(operators, binder)
+
+    return decorate
+
+
+def refusal(operator: str, error: Exception) -> KernelArgumentError:
+    """The typed error for an exception out of a kernel: it names the operator."""
+    detail = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    return KernelArgumentError(operator=operator, detail=detail)
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """Kernels that come together.
+
+    Attributes:
+        source: Who provides them: a module or a distribution, for messages.
+        kernels: The kernels.
+    """
+
+    source: str
+    kernels: tuple[Kernel, ...]
+
+    @classmethod
+    def of_module(cls, namespace: Mapping[str, object]) -> KernelTable:
+        """All kernels, and tuples of kernels, among a module's `globals()`."""
+        kernels: list[Kernel] = []
+        for value in namespace.values():
+            members = value if isinstance(value, tuple) else (value,)
+            kernels.extend(member for member in members if isinstance(member, Kernel))
+        return cls(str(namespace["__name__"]), tuple(kernels))
+
+
+class KernelRegistry(Mapping[str, Kernel]):
+    """An immutable mapping of full operator names to kernels.
+
+    Raises:
+        DuplicatePluginError: two tables provide one operator.
+    """
+
+    def __init__(self, tables: Iterable[KernelTable]) -> None:
+        self._kernels: dict[str, Kernel] = {}
+        sources: dict[str, str] = {}
+        for table in tables:
+            for kernel in table.kernels:
+                for operator in kernel.operators:
+                    if operator in sources:
+                        raise DuplicatePluginError(
+                            group=ENTRY_POINT_GROUP,
+                            name=operator,
+                            distributions=(sources[operator], table.source),
+                        )
+                    sources[operator] = table.source
+                    self._kernels[operator] = kernel
+
+    def __getitem__(self, operator: str) -> Kernel:
+        return self._kernels[operator]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+
+def _describe(argument: object) -> str:
+    if isinstance(argument, Tensor):
+        return "a tensor"
+    if isinstance(argument, tuple):
+        return "a list"
+    return repr(argument)

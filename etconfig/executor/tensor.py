@@ -1,0 +1,176 @@
+"""`Tensor`: a numpy view with the program's dtype, dim order and bounds; `Register`: one value slot."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from etconfig.executor.memory import Array, Shape, allocate_zeroed
+from etconfig.program.model import TensorShapeDynamism
+from etconfig.values import MAX_RANK, ScalarType, strides_of
+
+DTYPES: dict[ScalarType, np.dtype[Any]] = {
+    ScalarType.BYTE: np.dtype(np.uint8),
+    ScalarType.CHAR: np.dtype(np.int8),
+    ScalarType.SHORT: np.dtype(np.int16),
+    ScalarType.INT: np.dtype(np.int32),
+    ScalarType.LONG: np.dtype(np.int64),
+    ScalarType.HALF: np.dtype(np.float16),
+    ScalarType.FLOAT: np.dtype(np.float32),
+    ScalarType.DOUBLE: np.dtype(np.float64),
+    ScalarType.BOOL: np.dtype(np.bool_),
+    ScalarType.QINT8: np.dtype(np.int8),
+    ScalarType.QUINT8: np.dtype(np.uint8),
+    ScalarType.QINT32: np.dtype(np.int32),
+    ScalarType.BFLOAT16: np.dtype(ml_dtypes.bfloat16),
+    ScalarType.QUINT4X2: np.dtype(np.uint8),
+    ScalarType.QUINT2X4: np.dtype(np.uint8),
+    ScalarType.BITS16: np.dtype(np.uint16),
+    ScalarType.FLOAT8E5M2: np.dtype(ml_dtypes.float8_e5m2),
+    ScalarType.FLOAT8E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
+    ScalarType.FLOAT8E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
+    ScalarType.FLOAT8E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
+    ScalarType.UINT16: np.dtype(np.uint16),
+    ScalarType.UINT32: np.dtype(np.uint32),
+    ScalarType.UINT64: np.dtype(np.uint64),
+}
+"""The numpy dtype that holds a scalar type; quantized types are held by their plain integers."""
+
+_DTYPE_AT = tuple(DTYPES.get(number) for number in range(max(ScalarType) + 1))  # type: ignore[call-overload]  # ints are keys
+"""The same by number: hashing an enumeration's member costs more than all else in making a tensor."""
+
+_ROW_MAJOR = tuple(tuple(range(rank)) for rank in range(MAX_RANK + 1))
+_NO_MEMORY: Array = np.empty((0,), np.uint8)
+
+
+class Tensor:
+    """One tensor value of a method: a view into memory that the method or the program owns.
+
+    Attributes:
+        array: The data in logical dimension order; its strides carry the dim order.
+        scalar_type: The element type.
+        dtype: Its numpy dtype.
+        dim_order: The dimensions from outermost to innermost in memory.
+        dynamism: Whether and how the shape may change.
+        bounds: The planned sizes: exact if static, upper bounds if bounded.
+        token: A new object whenever `array` becomes another one; what was bound to the old
+            array must be bound again.
+    """
+
+    __slots__ = (
+        "_memory",
+        "_offset",
+        "array",
+        "bounds",
+        "dim_order",
+        "dtype",
+        "dynamism",
+        "scalar_type",
+        "token",
+    )
+
+    def __init__(
+        self,
+        scalar_type: ScalarType,
+        sizes: Shape,
+        dim_order: tuple[int, ...],
+        memory: Array | memoryview | None,
+        offset: int = 0,
+        dynamism: TensorShapeDynamism = TensorShapeDynamism.STATIC,
+    ) -> None:
+        """Place the tensor at byte `offset` of `memory`; None means that it has none yet."""
+        self.scalar_type = scalar_type
+        self.dtype: np.dtype[Any] = _DTYPE_AT[scalar_type]
+        self.dim_order = dim_order
+        self.dynamism = dynamism
+        self.bounds = sizes
+        self.token = object()
+        self._memory = memory
+        self._offset = offset
+        self.array = _NO_MEMORY if memory is None else self._view(sizes)
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes as they are now."""
+        shape: Shape = self.array.shape
+        return shape
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether there is data to read."""
+        return self.array is not _NO_MEMORY
+
+    def resize(self, shape: Shape) -> None:
+        """Give the tensor the sizes that an operator computed for it.
+
+        The bytes stay as they are. Memory that the program does not plan is allocated here.
+
+        Raises:
+            ValueError: the program plans other sizes, or too small bounds.
+        """
+        if self.array.shape == shape and self.has_memory:
+            return
+        self.check_shape(shape)
+        if self._memory is None or self.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
+            self._reserve(shape)
+        self.rebind(self._view(shape))
+
+    def ensure_memory(self) -> None:
+        """Allocate zeroed memory, at the planned sizes, if the tensor has none yet."""
+        if not self.has_memory:
+            self.resize(self.bounds)
+
+    def check_shape(self, shape: Shape) -> None:
+        """Refuse sizes that the program does not allow for this tensor.
+
+        Raises:
+            ValueError: the program plans other sizes, or too small bounds.
+        """
+        if len(shape) != len(self.bounds):
+            raise ValueError(f"shape {shape} has rank {len(shape)}, planned is rank {len(self.bounds)}")
+        if self.dynamism is TensorShapeDynamism.STATIC and shape != self.bounds:
+            raise ValueError(f"shape {shape} differs from the planned shape {self.bounds}")
+        if self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND and any(map(int.__gt__, shape, self.bounds)):
+            raise ValueError(f"shape {shape} exceeds the planned bounds {self.bounds}")
+
+    def rebind(self, array: Array) -> None:
+        """Let the tensor be another view; whoever was bound to the old one sees a new token."""
+        self.array = array
+        self.token = object()
+
+    def release(self) -> None:
+        """Give up memory that was allocated for an unbounded tensor; others keep theirs."""
+        if self.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
+            self._memory = None
+            self.rebind(_NO_MEMORY)
+
+    def _view(self, shape: Shape) -> Array:
+        strides = None
+        if self.dim_order != _ROW_MAJOR[len(shape)]:
+            strides = strides_of(shape, self.dim_order, self.dtype.itemsize)
+        view: Array = np.ndarray(shape, self.dtype, self._memory, self._offset, strides)
+        return view
+
+    def _reserve(self, shape: Shape) -> None:
+        is_bounded = self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
+        size_bytes = math.prod(self.bounds if is_bounded else shape) * self.dtype.itemsize
+        old = self._memory
+        if old is None or old.nbytes < size_bytes:
+            self._memory = allocate_zeroed(size_bytes)
+            if old is not None:
+                self._memory[: old.nbytes] = old
+
+
+class Register:
+    """One entry of a plan's `values` while it runs: a Tensor, a scalar, a string, a list, or None.
+
+    Instructions refer to registers, so that a scalar can be computed and a tensor be moved.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value

@@ -1,0 +1,102 @@
+"""From a plan's serialized `values` to the registers that its instructions work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from etconfig.errors import MalformedProgramError
+from etconfig.executor.memory import Array, allocate_zeroed
+from etconfig.executor.tensor import Register, Tensor
+from etconfig.program import model
+
+if TYPE_CHECKING:
+    from etconfig.program import Program
+
+
+def load_registers(program: Program, plan: model.ExecutionPlan) -> tuple[Register, ...]:
+    """One register for each value of `plan`, with memory as the plan's memory plan says.
+
+    Planned tensors share arenas, one for each memory id: overlaps carry meaning. Constants
+    are read-only views of the program's bytes. Lists become tuples; those of integers and
+    tensors hold registers, since their items may change.
+
+    Raises:
+        ProgramError: the data of a tensor are not where the program says.
+        MemoryError: the memory that the plan asks for cannot be had.
+    """
+    arenas = [allocate_zeroed(size_bytes) for size_bytes in plan.non_const_buffer_sizes]
+    registers = tuple(Register(None) for _ in plan.values)
+    load_tensor = _TensorLoader(program, arenas)
+    for register, value in zip(registers, plan.values, strict=True):
+        if isinstance(value, model.Tensor):
+            register.value = load_tensor(value)
+        elif isinstance(value, (model.IntList, model.TensorList, model.OptionalTensorList)):
+            register.value = tuple(None if item == -1 else registers[item] for item in value.items)
+        elif isinstance(value, (model.DoubleList, model.BoolList)):
+            register.value = value.items
+        elif value is not None:
+            register.value = value[0]
+    return registers
+
+
+def current_value(register: Register) -> object:
+    """What a kernel is given for a register: its value, with the items of a list looked up."""
+    value = register.value
+    if type(value) is tuple:
+        return tuple(item.value if type(item) is Register else item for item in value)
+    return value
+
+
+class _TensorLoader:
+    """Places the tensors of one plan."""
+
+    def __init__(self, program: Program, arenas: Sequence[Array]) -> None:
+        self._program = program
+        self._named_data = program.named_data
+        self._arenas = arenas
+
+    def __call__(self, value: model.Tensor) -> Tensor:
+        if value.is_constant:
+            return _place(value, self._stored_data(value).toreadonly())
+        place = value.allocation_info
+        if place is None or value.shape_dynamism is model.TensorShapeDynamism.DYNAMIC_UNBOUND:
+            return _place(value, None)
+        arena = self._arenas[place.memory_id]
+        if value.external or value.data_buffer_idx > 0:
+            initial = np.frombuffer(self._stored_data(value), np.uint8)
+            arena[place.memory_offset : place.memory_offset + value.size_bytes] = initial
+        return _place(value, arena, place.memory_offset)
+
+    def _stored_data(self, value: model.Tensor) -> memoryview:
+        """The bytes of a constant, or of the initial state of a mutable tensor."""
+        if value.external:
+            return self._external_data(str(value.fully_qualified_name), value.size_bytes)
+        if value.allocation_info is None:
+            return self._program.constant(value.data_buffer_idx, value.size_bytes)
+        return self._program.mutable_initial_data(
+            value.mutable_data_segments_idx, value.data_buffer_idx, value.size_bytes
+        )
+
+    def _external_data(self, name: str, size_bytes: int) -> memoryview:
+        data = self._named_data.get(name)
+        if data is None:
+            raise MalformedProgramError(
+                code="missing-external-data",
+                region=f"tensor {name!r}",
+                detail="its data lie outside the program, and were not given",
+                help="give the .ptd file that holds them",
+            )
+        if len(data) != size_bytes:
+            raise MalformedProgramError(
+                code="missing-external-data",
+                region=f"tensor {name!r}",
+                detail=f"it takes {size_bytes} bytes, but {len(data)} were given",
+            )
+        return data
+
+
+def _place(value: model.Tensor, memory: Array | memoryview | None, offset: int = 0) -> Tensor:
+    return Tensor(value.scalar_type, value.sizes, value.dim_order, memory, offset, value.shape_dynamism)

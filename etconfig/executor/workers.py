@@ -1,0 +1,88 @@
+"""`Workers`: the threads of one Method, for backends that split their work."""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+MAX_WORKERS = 256
+"""The most threads one Method makes; they are made when they are first needed."""
+
+
+class Workers:
+    """Threads that belong to one Method; there is no pool that methods share."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._pool: ThreadPoolExecutor | None = None
+        self._is_busy = False
+
+    def parallel_for(self, count: int, body: Callable[[int], None], max_workers: int) -> None:
+        """Run `body(i)` for every i in range(count), at most `max_workers` at a time.
+
+        Returns when all are done. Every index is run, also if another one failed; then the
+        exception of the lowest failed index is raised, so the outcome does not depend on
+        timing. The calling thread works too. A call from within `body` runs in its own
+        thread alone, since the workers may all wait for it.
+
+        Raises:
+            ValueError: `max_workers` is less than 1.
+        """
+        if max_workers < 1:
+            raise ValueError(f"max_workers must be at least 1, not {max_workers}")
+        loop = _Loop(count, body)
+        helper_count = min(count, max_workers, MAX_WORKERS) - 1
+        if helper_count < 1 or self._is_busy:
+            loop.work()
+        else:
+            self._work_together(loop, helper_count)
+        loop.raise_first_error()
+
+    def close(self) -> None:
+        """End the threads and wait for them."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def _work_together(self, loop: _Loop, helper_count: int) -> None:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(MAX_WORKERS, thread_name_prefix=self._name)
+        self._is_busy = True
+        # Each helper gets a copy of the caller's context, for numpy keeps errstate in it.
+        helpers: list[Future[None]] = [
+            self._pool.submit(contextvars.copy_context().run, loop.work) for _ in range(helper_count)
+        ]
+        try:
+            loop.work()
+        finally:
+            wait(helpers)
+            self._is_busy = False
+
+
+class _Loop:
+    """One `parallel_for`: indices that any number of threads draw until there are none left."""
+
+    def __init__(self, count: int, body: Callable[[int], None]) -> None:
+        self._count = count
+        self._body = body
+        self._indices = itertools.count()
+        self._lock = threading.Lock()
+        self._errors: dict[int, Exception] = {}
+
+    def work(self) -> None:
+        while (index := self._draw()) < self._count:
+            try:
+                self._body(index)
+            except Exception as error:  # raised again by raise_first_error
+                self._errors[index] = error
+
+    def raise_first_error(self) -> None:
+        if self._errors:
+            raise self._errors[min(self._errors)]
+
+    def _draw(self) -> int:
+        with self._lock:
+            return next(self._indices)

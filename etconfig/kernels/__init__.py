@@ -1,0 +1,43 @@
+"""Numpy kernels for ExecuTorch's portable operators, by family."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from etconfig.executor.registry import KernelRegistry, KernelTable
+
+FAMILIES = (
+    "activations",
+    "arithmetic",
+    "comparison",
+    "convolution",
+    "copying",
+    "creation",
+    "indexing",
+    "joining",
+    "linalg",
+    "math_functions",
+    "normalisation",
+    "padding",
+    "pooling",
+    "reduction",
+    "resampling",
+    "shape",
+    "softmax",
+    "symbolic",
+)
+"""The modules of this package; each exports its `KERNELS`, a KernelTable."""
+
+
+def builtin_tables() -> tuple[KernelTable, ...]:
+    """The kernels of this package, family by family; they are imported on the first call."""
+    return tuple(import_module(f"{__name__}.{family}").KERNELS for family in FAMILIES)
+
+
+def builtin_kernels() -> KernelRegistry:
+    """All kernels of this package."""
+    from etconfig.executor.registry import KernelRegistry
+
+    return KernelRegistry(builtin_tables())

@@ -1,0 +1,174 @@
+"""Activation functions. Shapes: self (*S), out (*S). Dtypes: equal."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from etconfig.executor.checks import dimension, require, require_floating, require_same_dtype
+from etconfig.executor.memory import Array, Scratch
+from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.arithmetic import clamp_step
+from etconfig.kernels.binding import (
+    BOOL,
+    DType,
+    computation_dtype,
+    constant,
+    in_dtype,
+    in_sequence,
+    ufunc_step,
+)
+from etconfig.kernels.error_function import erf_step
+from etconfig.kernels.math_functions import sigmoid_step
+
+
+def _prepare(self: Tensor, out: Tensor) -> DType:
+    require_same_dtype(self=self, out=out)
+    out.resize(self.shape)
+    return computation_dtype(self.dtype)
+
+
+@kernel("aten::relu.out")
+def relu(self: Tensor, out: Tensor) -> Step:
+    """max(self, 0); NaN stays."""
+    dtype = _prepare(self, out)
+    require(dtype != BOOL, "booleans have no relu")
+    return ufunc_step(np.maximum, (self.array, constant(0, dtype)), out.array, dtype)
+
+
+@kernel("aten::hardtanh.out")
+def hardtanh(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Step:
+    """Limit to [min_val, max_val]; NaN stays."""
+    dtype = _prepare(self, out)
+    return clamp_step(self.array, constant(min_val, dtype), constant(max_val, dtype), out.array, dtype)
+
+
+@kernel("aten::leaky_relu.out")
+def leaky_relu(self: Tensor, negative_slope: Scalar, out: Tensor, *, scratch: Scratch) -> Step:
+    """The element where it is positive, else negative_slope * self."""
+    dtype = _prepare_floating(self, out)
+    zero, slope = constant(0, dtype), constant(negative_slope, dtype)
+    is_positive = scratch.array(self.shape, BOOL)
+
+    def passes(x: Array, out: Array) -> Step:
+        return in_sequence(
+            partial(np.greater, x, zero, is_positive),
+            partial(np.multiply, x, slope, out),
+            partial(np.copyto, out, x, where=is_positive),
+        )
+
+    return in_dtype(dtype, (self.array,), out.array, passes)
+
+
+@kernel("aten::elu.out")
+def elu(
+    self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor, *, scratch: Scratch
+) -> Step:
+    """The element times `scale` where it is positive, else scale * alpha * expm1(input_scale * self)."""
+    dtype = _prepare_floating(self, out)
+    zero, positive_slope = constant(0, dtype), constant(scale, dtype)
+    factor, input_factor = constant(scale * alpha, dtype), constant(input_scale, dtype)
+    is_positive = scratch.array(self.shape, BOOL)
+
+    def passes(x: Array, out: Array) -> Step:
+        return in_sequence(
+            partial(np.greater, x, zero, is_positive),
+            partial(np.multiply, x, input_factor, out),
+            partial(np.expm1, out, out),
+            partial(np.multiply, out, factor, out),
+            partial(np.multiply, x, positive_slope, out, where=is_positive),
+        )
+
+    return in_dtype(dtype, (self.array,), out.array, passes)
+
+
+@kernel("aten::gelu.out")
+def gelu(self: Tensor, approximate: str, out: Tensor) -> Step:
+    """The element times P(X <= element) for a standard normal X; by erf, or approximately by tanh."""
+    dtype = _prepare_floating(self, out)
+    forms = {"none": _gelu_by_erf, "tanh": _gelu_by_tanh}
+    require(approximate in forms, f"approximate must be none or tanh, not {approximate!r}")
+    return in_dtype(dtype, (self.array,), out.array, forms[approximate])
+
+
+def _gelu_by_erf(x: Array, out: Array) -> Step:
+    return in_sequence(
+        partial(np.multiply, x, constant(math.sqrt(0.5), x.dtype), out),
+        erf_step(out, out),
+        *_times_half_of_one_plus(x, out),
+    )
+
+
+def _gelu_by_tanh(x: Array, out: Array) -> Step:
+    """0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))."""
+    linear = math.sqrt(2 / math.pi)
+    return in_sequence(
+        partial(np.multiply, x, x, out),
+        partial(np.multiply, out, constant(linear * 0.044715, x.dtype), out),
+        partial(np.add, out, constant(linear, x.dtype), out),
+        partial(np.multiply, out, x, out),
+        partial(np.tanh, out, out),
+        *_times_half_of_one_plus(x, out),
+    )
+
+
+def _times_half_of_one_plus(x: Array, out: Array) -> tuple[Step, ...]:
+    """Write x * (out + 1) / 2 to out."""
+    return (
+        partial(np.add, out, constant(1, x.dtype), out),
+        partial(np.multiply, out, x, out),
+        partial(np.multiply, out, constant(0.5, x.dtype), out),
+    )
+
+
+@kernel("aten::glu.out")
+def glu(self: Tensor, dim: int, out: Tensor) -> Step:
+    """The first half of self along `dim` times the sigmoid of the second half.
+
+    Shapes: self (*S) with an even size at `dim`, out (*S) with half of it.
+    """
+    require_floating("self", self)
+    require_same_dtype(self=self, out=out)
+    axis = dimension(dim, self.array.ndim)
+    require(self.array.ndim > 0 and self.shape[axis] % 2 == 0, f"dimension {dim} of {self.shape} is not even")
+    values, gates = np.split(self.array, 2, axis)
+    out.resize(values.shape)
+
+    def passes(values: Array, gates: Array, out: Array) -> Step:
+        return in_sequence(sigmoid_step(gates, out), partial(np.multiply, out, values, out))
+
+    return in_dtype(computation_dtype(self.dtype), (values, gates), out.array, passes)
+
+
+@kernel("aten::logit.out")
+def logit(self: Tensor, eps: float | None, out: Tensor) -> Step:
+    """log(x / (1 - x)), after limiting x to [eps, 1 - eps] if eps is given. Integers give floats."""
+    require_floating("out", out)
+    out.resize(self.shape)
+    dtype = computation_dtype(out.dtype)
+    one = constant(1, dtype)
+
+    def passes(x: Array, out: Array) -> Step:
+        limited, steps = x, []
+        if eps is not None:
+            limited = np.empty_like(x)
+            steps.append(clamp_step(x, constant(eps, dtype), constant(1 - eps, dtype), limited, dtype))
+        return in_sequence(
+            *steps,
+            partial(np.subtract, one, limited, out),
+            partial(np.divide, limited, out, out),
+            partial(np.log, out, out),
+        )
+
+    return in_dtype(dtype, (self.array,), out.array, passes)
+
+
+def _prepare_floating(self: Tensor, out: Tensor) -> DType:
+    require_floating("self", self)
+    return _prepare(self, out)
+
+
+KERNELS = KernelTable.of_module(globals())

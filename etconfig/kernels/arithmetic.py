@@ -1,0 +1,232 @@
+"""Elementwise arithmetic of two tensors, or of a tensor and a number.
+
+Inputs broadcast. The dtype of `out` is the one that export has promoted the inputs to; it is
+computed in (16-bit floats in float32, as PyTorch does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from etconfig.executor.checks import broadcast_shape, is_floating, require, require_floating
+from etconfig.executor.memory import Array, Scratch
+from etconfig.executor.registry import Kernel, KernelTable, Scalar, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import (
+    DType,
+    computation_dtype,
+    constant,
+    in_dtype,
+    in_sequence,
+    require_castable,
+    result_dtype,
+    ufunc_step,
+)
+
+BinaryStep: TypeAlias = Callable[[Array, Array, Array, DType], Step]
+"""Makes the step for (self, other, out) that computes in a dtype."""
+
+
+def _bind(step: BinaryStep, self: Tensor, other: Tensor | Scalar, out: Tensor) -> Step:
+    dtype = computation_dtype(out.dtype)
+    require_castable(result_dtype(self, other), out)
+    if isinstance(other, Tensor):
+        out.resize(broadcast_shape(self.shape, other.shape))
+        return step(self.array, other.array, out.array, dtype)
+    out.resize(self.shape)
+    return step(self.array, constant(other, dtype), out.array, dtype)
+
+
+def _with_tensor(name: str, step: BinaryStep) -> Kernel:
+    def bind(self: Tensor, other: Tensor, out: Tensor) -> Step:
+        return _bind(step, self, other, out)
+
+    return Kernel((name,), bind)
+
+
+def _with_scalar(name: str, step: BinaryStep) -> Kernel:
+    def bind(self: Tensor, other: Scalar, out: Tensor) -> Step:
+        return _bind(step, self, other, out)
+
+    return Kernel((name,), bind)
+
+
+def _applying(ufunc: np.ufunc) -> BinaryStep:
+    def step(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+        return ufunc_step(ufunc, (a, b), out, dtype)
+
+    return step
+
+
+def _dividing(ufunc: np.ufunc) -> BinaryStep:
+    """A ufunc that has no result for integers divided by zero."""
+
+    def step(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+        divide = ufunc_step(ufunc, (a, b), out, dtype)
+        return divide if is_floating(dtype) else in_sequence(partial(_refuse_zero, b), divide)
+
+    return step
+
+
+def _refuse_zero(divisor: Array) -> None:
+    require(bool(divisor.all()), "an integer is divided by zero")
+
+
+def _true_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+    require(is_floating(dtype), f"true division gives floats, but out is {dtype.name}")
+    return ufunc_step(np.divide, (a, b), out, dtype)
+
+
+def _truncated_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+    def passes(a: Array, b: Array, out: Array) -> Step:
+        if is_floating(dtype):
+            return in_sequence(partial(np.divide, a, b, out), partial(np.trunc, out, out))
+        remainder = np.empty(out.shape, dtype)
+        return in_sequence(
+            partial(_refuse_zero, b),
+            partial(np.fmod, a, b, remainder),
+            partial(np.subtract, a, remainder, remainder),
+            partial(np.floor_divide, remainder, b, out),
+        )
+
+    return in_dtype(dtype, (a, b), out, passes)
+
+
+def _division(rounding_mode: str | None) -> BinaryStep:
+    modes = {None: _true_division, "trunc": _truncated_division, "floor": _dividing(np.floor_divide)}
+    require(rounding_mode in modes, f"rounding_mode must be trunc, floor or None, not {rounding_mode!r}")
+    return modes[rounding_mode]
+
+
+def _power(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+    """Squares and square roots in their own way, as PyTorch does."""
+    exponent = b.item() if b.ndim == 0 and b.dtype == dtype else None
+    if exponent == 2:
+        return ufunc_step(np.multiply, (a, a), out, dtype)
+    if exponent == 0.5:
+        return ufunc_step(np.sqrt, (a,), out, dtype)
+    return ufunc_step(np.power, (a, b), out, dtype)
+
+
+def _add_multiple(ufunc: np.ufunc, names: tuple[str, str]) -> tuple[Kernel, Kernel]:
+    """`self + alpha * other` or `self - alpha * other`, for a tensor and for a number."""
+    plain = _applying(ufunc)
+
+    def with_tensor(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor, *, scratch: Scratch) -> Step:
+        if alpha == 1:
+            return _bind(plain, self, other, out)
+        dtype = computation_dtype(out.dtype)
+        multiple = scratch.array(other.shape, dtype)
+        return in_sequence(
+            ufunc_step(np.multiply, (other.array, constant(alpha, dtype)), multiple, dtype),
+            _bind(lambda a, _, out, dtype: ufunc_step(ufunc, (a, multiple), out, dtype), self, other, out),
+        )
+
+    def with_scalar(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor) -> Step:
+        return _bind(plain, self, other * alpha if alpha != 1 else other, out)
+
+    return Kernel(names[:1], with_tensor), Kernel(names[1:], with_scalar)
+
+
+@kernel("aten::rsub.Scalar_out")
+def rsub_scalar(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor, *, scratch: Scratch) -> Step:
+    """`other - alpha * self`. Shapes: self (*S), out (*S). Dtypes: integer or floating."""
+    dtype = computation_dtype(out.dtype)
+    multiple = scratch.array(self.shape, dtype)
+    return in_sequence(
+        ufunc_step(np.multiply, (self.array, constant(alpha, dtype)), multiple, dtype),
+        _bind(lambda _, b, out, dtype: ufunc_step(np.subtract, (b, multiple), out, dtype), self, other, out),
+    )
+
+
+@kernel("aten::pow.Scalar_out")
+def pow_scalar(self: Scalar, exponent: Tensor, out: Tensor) -> Step:
+    """A number to the power of each element. Shapes: exponent (*S), out (*S)."""
+    return _bind(lambda a, b, out, dtype: ufunc_step(np.power, (b, a), out, dtype), exponent, self, out)
+
+
+@kernel("aten::div.out_mode")
+def div_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Step:
+    """Division, rounded toward zero ("trunc") or down ("floor") if asked. Inputs broadcast."""
+    return _bind(_division(rounding_mode), self, other, out)
+
+
+@kernel("aten::div.Scalar_mode_out")
+def div_scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None, out: Tensor) -> Step:
+    """The same by a number."""
+    return _bind(_division(rounding_mode), self, other, out)
+
+
+@kernel("aten::clamp.out")
+def clamp(self: Tensor, minimum: Scalar | None, maximum: Scalar | None, out: Tensor) -> Step:
+    """Limit to [minimum, maximum]; maximum wins if they cross, NaN stays. Shapes: (*S)."""
+    for bound in (minimum, maximum):
+        if bound is not None:
+            require_castable(result_dtype(self, bound), out)
+    out.resize(self.shape)
+    dtype = computation_dtype(out.dtype)
+    bounds = [None if each is None else constant(each, dtype) for each in (minimum, maximum)]
+    return clamp_step(self.array, bounds[0], bounds[1], out.array, dtype)
+
+
+@kernel("aten::clamp.Tensor_out")
+def clamp_tensor(self: Tensor, minimum: Tensor | None, maximum: Tensor | None, out: Tensor) -> Step:
+    """The same with a bound for each element; all broadcast."""
+    present = [each for each in (minimum, maximum) if each is not None]
+    for bound in present:
+        require_castable(result_dtype(self, bound), out)
+    out.resize(broadcast_shape(self.shape, *(each.shape for each in present)))
+    bounds = [None if each is None else each.array for each in (minimum, maximum)]
+    return clamp_step(self.array, bounds[0], bounds[1], out.array, computation_dtype(out.dtype))
+
+
+def clamp_step(x: Array, low: Array | None, high: Array | None, out: Array, dtype: DType) -> Step:
+    """Limit `x` to [low, high]; at least one is given."""
+    require(low is not None or high is not None, "one of min and max must be given")
+    if low is None or high is None:
+        ufunc, bound = (np.minimum, high) if low is None else (np.maximum, low)
+        assert bound is not None
+        return ufunc_step(ufunc, (x, bound), out, dtype)
+    return in_sequence(
+        ufunc_step(np.maximum, (x, low), out, dtype),
+        ufunc_step(np.minimum, (out, high), out, dtype),
+    )
+
+
+SUMS = (
+    *_add_multiple(np.add, ("aten::add.out", "aten::add.Scalar_out")),
+    *_add_multiple(np.subtract, ("aten::sub.out", "aten::sub.Scalar_out")),
+)
+
+OF_TENSORS = (
+    _with_tensor("aten::mul.out", _applying(np.multiply)),
+    _with_tensor("aten::div.out", _true_division),
+    _with_tensor("aten::floor_divide.out", _dividing(np.floor_divide)),
+    _with_tensor("aten::fmod.Tensor_out", _dividing(np.fmod)),
+    _with_tensor("aten::remainder.Tensor_out", _dividing(np.remainder)),
+    _with_tensor("aten::pow.Tensor_Tensor_out", _power),
+    _with_tensor("aten::maximum.out", _applying(np.maximum)),
+    _with_tensor("aten::minimum.out", _applying(np.minimum)),
+)
+
+WITH_NUMBERS = (
+    _with_scalar("aten::mul.Scalar_out", _applying(np.multiply)),
+    _with_scalar("aten::div.Scalar_out", _true_division),
+    _with_scalar("aten::fmod.Scalar_out", _dividing(np.fmod)),
+    _with_scalar("aten::remainder.Scalar_out", _dividing(np.remainder)),
+    _with_scalar("aten::pow.Tensor_Scalar_out", _power),
+)
+
+
+@kernel("aten::atan2.out")
+def atan2(self: Tensor, other: Tensor, out: Tensor) -> Step:
+    """The angle of (other, self); integers give floats. Inputs broadcast."""
+    require_floating("out", out)
+    return _bind(_applying(np.arctan2), self, other, out)
+
+
+KERNELS = KernelTable.of_module(globals())

@@ -1,0 +1,160 @@
+"""How steps are made: shared by all families of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from etconfig.executor.checks import is_floating, promote, require
+from etconfig.executor.memory import Array, Shape
+from etconfig.executor.registry import Scalar, Step
+from etconfig.executor.tensor import Tensor
+
+DType = np.dtype[Any]
+
+BOOL = np.dtype(np.bool_)
+INT64 = np.dtype(np.int64)
+FLOAT32 = np.dtype(np.float32)
+
+_KEYWORD_OUT = (np.maximum, np.minimum)
+"""numpy 2.4 deprecates a positional `out` for these two; elsewhere it is the faster call."""
+
+
+def computation_dtype(dtype: DType) -> DType:
+    """The dtype to compute in: float32 for the 16-bit floats, as PyTorch does, else the dtype itself."""
+    return FLOAT32 if is_floating(dtype) and dtype.itemsize < FLOAT32.itemsize else dtype
+
+
+def result_dtype(first: Tensor, second: Tensor | Scalar) -> DType:
+    """The dtype in which PyTorch computes with these two.
+
+    A number, or a tensor of rank 0 beside one of a higher rank, decides only if it is of a
+    higher category (boolean, integer, floating).
+    Source: torch.result_type, aten/src/ATen/native/TypeProperties.cpp.
+    """
+    if not isinstance(second, Tensor):
+        return _with_weak(first.dtype, _dtype_of(second))
+    if first.dtype == second.dtype:
+        return first.dtype
+    if first.array.ndim == 0 < second.array.ndim:
+        return _with_weak(second.dtype, first.dtype)
+    if second.array.ndim == 0 < first.array.ndim:
+        return _with_weak(first.dtype, second.dtype)
+    return promote(first.dtype, second.dtype)
+
+
+def _with_weak(dtype: DType, weak: DType) -> DType:
+    return dtype if _category(dtype) >= _category(weak) else weak
+
+
+def _dtype_of(number: Scalar) -> DType:
+    """PyTorch's default dtypes."""
+    return {bool: BOOL, int: INT64, float: FLOAT32}[type(number)]
+
+
+def _category(dtype: DType) -> int:
+    return 2 if is_floating(dtype) else int(dtype != BOOL)
+
+
+def require_castable(dtype: DType, out: Tensor) -> None:
+    """PyTorch writes no floats to integers, and no numbers to booleans, unasked."""
+    if dtype != out.dtype and _category(dtype) > _category(out.dtype):
+        raise ValueError(f"a result of dtype {dtype.name} cannot be written to {out.dtype.name}")
+
+
+def constant(number: Scalar, dtype: DType) -> Array:
+    """An array of rank 0: numpy takes it twice as fast as a Python number.
+
+    Raises:
+        ValueError: the number does not fit the dtype.
+    """
+    if dtype.kind in "iu" and not isinstance(number, float):
+        largest = np.iinfo(dtype).max
+        # Like PyTorch, let a negative number wrap in an unsigned type.
+        require(-largest - 1 <= number <= largest, f"{number} does not fit {dtype.name}")
+    return np.array(number).astype(dtype)
+
+
+def ufunc_step(
+    ufunc: np.ufunc, inputs: Sequence[Array], out: Array, dtype: DType, out_dtype: DType | None = None
+) -> Step:
+    """Apply `ufunc`, computing in `dtype`; the ufunc itself gives `out_dtype`, which is `dtype` unless given.
+
+    One call without conversion where the dtypes agree; otherwise numpy converts blockwise.
+    """
+    out_dtype = dtype if out_dtype is None else out_dtype
+    if out.dtype != out_dtype or any(each.dtype != dtype for each in inputs):
+        signature = (*(dtype for _ in inputs), out_dtype)
+        return partial(ufunc, *inputs, out=out, signature=signature, casting="unsafe")
+    if ufunc in _KEYWORD_OUT:
+        return partial(ufunc, *inputs, out=out)
+    return partial(ufunc, *inputs, out)
+
+
+def copy_step(out: Array, source: Array) -> Step:
+    """Copy, broadcasting and converting: what numpy calls an unsafe cast is what PyTorch does."""
+    if out.dtype == source.dtype:
+        return partial(np.copyto, out, source)
+    return partial(np.copyto, out, source, casting="unsafe")
+
+
+def in_sequence(*steps: Step) -> Step:
+    """One step that runs all of `steps`."""
+    if len(steps) == 1:
+        return steps[0]
+
+    def run() -> None:
+        for step in steps:
+            step()
+
+    return run
+
+
+def in_dtype(dtype: DType, inputs: Sequence[Array], out: Array, bind: Callable[..., Step]) -> Step:
+    """`bind(*inputs, out)`, over stand-ins of `dtype` for the arrays that have another one.
+
+    For work of several passes, in which each pass would have to be converted by itself.
+    Constants, which are read-only, are converted once.
+    """
+    before: list[Step] = []
+    stand_ins: list[Array] = []
+    for each in inputs:
+        stand_in = each if each.dtype == dtype else each.astype(dtype)
+        if stand_in is not each and each.flags.writeable:
+            before.append(copy_step(stand_in, each))
+        stand_ins.append(stand_in)
+    if out.dtype == dtype:
+        return in_sequence(*before, bind(*stand_ins, out))
+    result = np.empty(out.shape, dtype)
+    return in_sequence(*before, bind(*stand_ins, result), copy_step(out, result))
+
+
+def reshaped_copy_step(out: Array, source: Array) -> Step:
+    """Copy in logical order between arrays of one size but different shapes."""
+    if out.flags.c_contiguous:
+        return copy_step(out.reshape(source.shape), source)
+    if source.flags.c_contiguous:
+        return copy_step(out, source.reshape(out.shape))
+    return lambda: np.copyto(out, source.reshape(out.shape))
+
+
+def viewed_as(array: Array, shape: Shape) -> Array:
+    """A view with axes split, or with axes of size 1 added or removed: any strides allow that."""
+    view: Array = array.reshape(shape)
+    require(array.size == 0 or np.may_share_memory(view, array), f"{array.shape} is no view as {shape}")
+    return view
+
+
+def packed(array: Array, shape: Shape) -> tuple[Array, list[Step]]:
+    """The elements in row-major order as `shape`, and the steps that keep them up to date.
+
+    A view where the memory allows it. Otherwise a copy, made once from a constant, and at
+    each run from what may change.
+    """
+    dense = array.reshape(shape)
+    if not array.flags.writeable or np.may_share_memory(dense, array):
+        return dense, []
+    return dense, [reshaped_copy_step(dense, array)]

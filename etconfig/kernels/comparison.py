@@ -1,0 +1,105 @@
+"""Comparisons, logic and bits, of two tensors or of a tensor and a number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from etconfig.executor.checks import broadcast_shape, is_floating, require
+from etconfig.executor.registry import Kernel, KernelTable, Scalar, Step
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import (
+    BOOL,
+    INT64,
+    DType,
+    computation_dtype,
+    constant,
+    require_castable,
+    result_dtype,
+    ufunc_step,
+)
+
+
+def _comparison(name: str, ufunc: np.ufunc) -> tuple[Kernel, Kernel]:
+    """Compare in the promoted dtype; inputs broadcast."""
+
+    def with_tensor(self: Tensor, other: Tensor, out: Tensor) -> Step:
+        out.resize(broadcast_shape(self.shape, other.shape))
+        dtype = computation_dtype(result_dtype(self, other))
+        return ufunc_step(ufunc, (self.array, other.array), out.array, dtype, BOOL)
+
+    def with_scalar(self: Tensor, other: Scalar, out: Tensor) -> Step:
+        out.resize(self.shape)
+        dtype = _dtype_that_holds(other, computation_dtype(result_dtype(self, other)))
+        return ufunc_step(ufunc, (self.array, constant(other, dtype)), out.array, dtype, BOOL)
+
+    return Kernel((f"aten::{name}.Tensor_out",), with_tensor), Kernel(
+        (f"aten::{name}.Scalar_out",), with_scalar
+    )
+
+
+def _dtype_that_holds(number: Scalar, dtype: DType) -> DType:
+    """A number beyond a narrow integer type is still compared by its value."""
+    if dtype.kind in "iu" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        return INT64
+    return dtype
+
+
+def _logical(name: str, ufunc: np.ufunc) -> Kernel:
+    """Logic on whether elements differ from zero; inputs broadcast."""
+
+    def bind(self: Tensor, other: Tensor, out: Tensor) -> Step:
+        out.resize(broadcast_shape(self.shape, other.shape))
+        dtype = computation_dtype(result_dtype(self, other))
+        return ufunc_step(ufunc, (self.array, other.array), out.array, dtype, BOOL)
+
+    return Kernel((f"aten::{name}.out",), bind)
+
+
+def _bitwise(name: str, ufunc: np.ufunc, scalar_overload: str = "Scalar_out") -> tuple[Kernel, Kernel]:
+    """Bits of integers, or logic of booleans; inputs broadcast."""
+
+    def with_tensor(self: Tensor, other: Tensor, out: Tensor) -> Step:
+        _check_bits(self, other, out)
+        out.resize(broadcast_shape(self.shape, other.shape))
+        return ufunc_step(ufunc, (self.array, other.array), out.array, out.dtype)
+
+    def with_scalar(self: Tensor, other: Scalar, out: Tensor) -> Step:
+        _check_bits(self, other, out)
+        out.resize(self.shape)
+        return ufunc_step(ufunc, (self.array, constant(other, out.dtype)), out.array, out.dtype)
+
+    return Kernel((f"aten::{name}.Tensor_out",), with_tensor), Kernel(
+        (f"aten::{name}.{scalar_overload}",), with_scalar
+    )
+
+
+def _check_bits(self: Tensor, other: Tensor | Scalar, out: Tensor) -> None:
+    dtype = result_dtype(self, other)
+    require(not is_floating(dtype), f"bits are of integers or booleans, not of {dtype.name}")
+    require_castable(dtype, out)
+
+
+COMPARISONS = (
+    *_comparison("eq", np.equal),
+    *_comparison("ne", np.not_equal),
+    *_comparison("lt", np.less),
+    *_comparison("le", np.less_equal),
+    *_comparison("gt", np.greater),
+    *_comparison("ge", np.greater_equal),
+)
+
+LOGIC = (
+    _logical("logical_and", np.logical_and),
+    _logical("logical_or", np.logical_or),
+    _logical("logical_xor", np.logical_xor),
+)
+
+BITS = (
+    *_bitwise("bitwise_and", np.bitwise_and),
+    *_bitwise("bitwise_or", np.bitwise_or),
+    *_bitwise("bitwise_xor", np.bitwise_xor),
+    *_bitwise("bitwise_left_shift", np.left_shift, "Tensor_Scalar_out"),
+    *_bitwise("bitwise_right_shift", np.right_shift, "Tensor_Scalar_out"),
+)
+
+KERNELS = KernelTable.of_module(globals())

@@ -1,0 +1,196 @@
+"""Convolutions over one, two or three dimensions, plain, grouped, dilated or transposed.
+
+The windows are copied into a matrix, one slice copy for each position in a window, and
+multiplied by the weights; a depthwise convolution multiplies and adds shifted views instead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from etconfig.executor.checks import require, require_rank, require_same_dtype
+from etconfig.executor.memory import Array, Scratch, Shape
+from etconfig.executor.registry import Ints, KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import (
+    computation_dtype,
+    constant,
+    copy_step,
+    in_dtype,
+    in_sequence,
+    packed,
+    viewed_as,
+)
+from etconfig.kernels.windows import Windows, spread
+
+TILE_BYTES = 4 << 20
+"""The most that a matrix of windows takes; a larger one is made and used in parts."""
+
+DEPTHWISE_BLOCK_BYTES = 256 << 10
+"""The channels of a depthwise convolution are taken in blocks of this size, to stay in the cache."""
+
+
+@kernel("aten::convolution.out")
+def convolution(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+    out: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
+    """Cross-correlation of `x` with `weight`, plus `bias`.
+
+    Shapes: x (N, C, *S), weight (O, C / groups, *K), or (C, O / groups, *K) if transposed,
+    bias (O,), out (N, O, *T); one to three spatial dimensions. Dtypes: equal.
+    """
+    require_rank("input", x, 3, 4, 5)
+    require_rank("weight", weight, x.array.ndim)
+    require_same_dtype(input=x, weight=weight, bias=bias, out=out)
+    windows = Windows.of(weight.shape[2:], stride, padding, dilation, x.array.ndim - 2)
+    channels = _channels(x.shape, weight.shape, groups, transposed)
+    require(bias is None or bias.shape == (channels,), f"bias must have shape ({channels},)")
+    if transposed:
+        added = spread("output_padding", output_padding, x.array.ndim - 2, at_least=0)
+        sizes = _transposed_sizes(windows, x.shape[2:], added)
+    else:
+        sizes = windows.count(x.shape[2:])
+    out.resize((x.shape[0], channels, *sizes))
+
+    def passes(x: Array, weight: Array, *rest: Array) -> Step:
+        *biases, out = rest
+        steps = list(_multiplication(x, weight, out, windows, groups, transposed, scratch))
+        if biases:
+            steps.append(partial(np.add, out, viewed_as(biases[0], (channels, *(1 for _ in sizes))), out))
+        return in_sequence(*steps)
+
+    inputs = [each.array for each in (x, weight, bias) if each is not None]
+    return in_dtype(computation_dtype(out.dtype), inputs, out.array, passes)
+
+
+def _multiplication(
+    x: Array, weight: Array, out: Array, windows: Windows, groups: int, transposed: bool, scratch: Scratch
+) -> Iterator[Step]:
+    if transposed:
+        return _transposed(x, weight, out, windows, groups, scratch)
+    if groups > 1 and weight.shape[1] == 1:
+        return _depthwise(x, weight, out, windows, scratch)
+    return _by_matrix(x, weight, out, windows, groups, scratch)
+
+
+def _channels(x: Shape, weight: Shape, groups: int, transposed: bool) -> int:
+    """How many channels the output has."""
+    require(groups >= 1, f"groups must be positive, not {groups}")
+    taken = weight[0] if transposed else weight[1] * groups
+    require(x[1] == taken, f"input has {x[1]} channels, weight {weight} in {groups} groups takes {taken}")
+    channels = weight[1] * groups if transposed else weight[0]
+    require(weight[0] % groups == 0, f"{weight[0]} channels of weight cannot be split in {groups} groups")
+    return channels
+
+
+def _transposed_sizes(windows: Windows, sizes: Shape, added: Ints) -> Shape:
+    padded = windows.padded_sizes(sizes)
+    found = tuple(p - 2 * q + a for p, q, a in zip(padded, windows.padding, added, strict=True))
+    require(min(found) > 0, f"padding {windows.padding} leaves nothing of sizes {padded}")
+    return found
+
+
+def _by_matrix(
+    x: Array, weight: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
+) -> Iterator[Step]:
+    """Write weight @ windows to out, for each image, and for each tile of rows of windows."""
+    channels, counts = x.shape[1], out.shape[2:]
+    per_window = math.prod(weight.shape[1:])
+    row_size = groups * per_window * math.prod(counts[1:])
+    is_pointwise = {*windows.kernel, *windows.stride} == {1} and not any(windows.padding)
+    rows = counts[0] if is_pointwise else min(counts[0], max(1, TILE_BYTES // (row_size * x.itemsize)))
+    padding, buffer = scratch.arrays(
+        ((channels, *windows.padded_sizes(counts)), x.dtype), ((rows * row_size,), x.dtype)
+    )
+    matrix, packing = packed(weight, (groups, len(weight) // groups, per_window))
+    yield from packing
+    for image, result in zip(x, out, strict=True):
+        source, preparation = windows.padded(image, padding, constant(0, x.dtype))
+        yield from preparation
+        for first in range(0, counts[0], rows):
+            tile = (min(rows, counts[0] - first), *counts[1:])
+            columns = source
+            if not is_pointwise:
+                columns = buffer[: tile[0] * row_size].reshape((channels, *windows.kernel, *tile))
+                for offset in windows.offsets:
+                    yield copy_step(_at(columns, offset), windows.at(source, offset, tile, first))
+            columns = viewed_as(columns, (groups, per_window, math.prod(tile)))
+            target = result[:, first : first + tile[0]]
+            yield partial(np.matmul, matrix, columns, viewed_as(target, (groups, -1, math.prod(tile))))
+
+
+def _depthwise(x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch) -> Iterator[Step]:
+    """Each channel has windows of its own: shifted views times one weight each, summed."""
+    channels, counts = x.shape[1], out.shape[2:]
+    multiplier = len(weight) // channels
+    factors = viewed_as(weight, (channels, multiplier, *windows.kernel, *(1 for _ in counts)))
+    results = viewed_as(out, (len(x), channels, multiplier, *counts))
+    padded_sizes = windows.padded_sizes(counts)
+    block = min(channels, max(1, DEPTHWISE_BLOCK_BYTES // (math.prod(padded_sizes) * x.itemsize)))
+    padding, term = scratch.arrays(((block, *padded_sizes), x.dtype), ((block, multiplier, *counts), x.dtype))
+    for image, result in zip(x, results, strict=True):
+        for first in range(0, channels, block):
+            taken = slice(first, min(first + block, channels))
+            target, product = result[taken], term[: taken.stop - first]
+            source, preparation = windows.padded(image[taken], padding[: len(target)], constant(0, x.dtype))
+            yield from preparation
+            for offset in windows.offsets:
+                view = windows.at(source, offset, counts)[:, np.newaxis]
+                factor = _at(factors[taken], offset, axis=2)
+                if any(offset):
+                    yield partial(np.multiply, view, factor, product)
+                    yield partial(np.add, target, product, target)
+                else:
+                    yield partial(np.multiply, view, factor, target)
+
+
+def _transposed(
+    x: Array, weight: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
+) -> Iterator[Step]:
+    """Multiply weight.T @ x, and add each column to the window that it stands for."""
+    sizes, channels = x.shape[2:], out.shape[1]
+    count, per_window = math.prod(sizes), math.prod(weight.shape[1:])
+    ends = tuple(p + size for p, size in zip(windows.padding, out.shape[2:], strict=True))
+    reach = tuple(map(max, windows.padded_sizes(sizes), ends))
+    total, columns = scratch.arrays(
+        ((channels, *reach), x.dtype), ((channels, *windows.kernel, *sizes), x.dtype)
+    )
+    matrix, packing = packed(weight, (groups, len(weight) // groups, per_window))
+    yield from packing
+    products = columns.reshape(groups, per_window, count)
+    for image, result in zip(x, out, strict=True):
+        source, packing = packed(image, (groups, len(image) // groups, count))
+        yield from packing
+        yield partial(np.matmul, np.swapaxes(matrix, 1, 2), source, products)
+        yield partial(total.fill, 0)
+        for offset in windows.offsets:
+            view = windows.at(total, offset, sizes)
+            yield partial(np.add, view, _at(columns, offset), view)
+        inner: tuple[Any, ...] = (slice(None), *map(slice, windows.padding, ends))
+        yield copy_step(result, total[inner])
+
+
+def _at(array: Array, offset: Ints, axis: int = 1) -> Array:
+    """The view at an offset, whose dimensions begin at `axis`."""
+    index: tuple[Any, ...] = (*(slice(None) for _ in range(axis)), *offset)
+    view: Array = array[index]
+    return view
+
+
+KERNELS = KernelTable.of_module(globals())

@@ -1,0 +1,55 @@
+"""Copies of whole tensors: between dtypes and dim orders, and in place."""
+
+from __future__ import annotations
+
+from etconfig.executor.registry import Ints, KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import copy_step
+
+
+def _copy(source: Tensor, out: Tensor) -> Step:
+    """Shapes: source (*S), out (*S). Dtypes and dim orders: any; out's are what is asked for."""
+    out.resize(source.shape)
+    return copy_step(out.array, source.array)
+
+
+@kernel(
+    "aten::_conj_physical.out", "aten::alias_copy.out", "aten::detach_copy.out", "aten::lift_fresh_copy.out"
+)
+def plain_copy(self: Tensor, out: Tensor) -> Step:
+    """A copy; for real numbers the conjugate is one too."""
+    return _copy(self, out)
+
+
+@kernel("aten::clone.out")
+def clone(self: Tensor, memory_format: int | None, out: Tensor) -> Step:
+    """A copy in the memory format of `out`."""
+    return _copy(self, out)
+
+
+@kernel("aten::_to_copy.out")
+def to_copy(self: Tensor, non_blocking: bool, memory_format: int | None, out: Tensor) -> Step:
+    """A copy in the dtype and memory format of `out`."""
+    return _copy(self, out)
+
+
+@kernel("dim_order_ops::_to_dim_order_copy.out", "dim_order_ops::_clone_dim_order.out")
+def to_dim_order_copy(self: Tensor, non_blocking: bool, dim_order: Ints | None, out: Tensor) -> Step:
+    """A copy in the dtype and dim order of `out`."""
+    return _copy(self, out)
+
+
+@kernel("aten::copy.out")
+def copy(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Step:
+    """`src`, broadcast to the shape of `self`."""
+    out.resize(self.shape)
+    return copy_step(out.array, src.array)
+
+
+@kernel("aten::copy_")
+def copy_in_place(self: Tensor, src: Tensor, non_blocking: bool) -> Step:
+    """Write `src`, broadcast, into `self`: how a mutable buffer takes on its next state."""
+    return copy_step(self.array, src.array)
+
+
+KERNELS = KernelTable.of_module(globals())

@@ -1,0 +1,99 @@
+"""Tensors made from numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from etconfig.executor.checks import is_floating, require
+from etconfig.executor.memory import Array
+from etconfig.executor.registry import Ints, KernelTable, Scalar, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import constant, copy_step
+
+
+def _fill(size: tuple[int, ...], value: Scalar, out: Tensor) -> Step:
+    out.resize(size)
+    return copy_step(out.array, constant(value, out.dtype))
+
+
+@kernel("aten::full.out")
+def full(size: Ints, fill_value: Scalar, out: Tensor) -> Step:
+    """A tensor of one value."""
+    return _fill(size, fill_value, out)
+
+
+@kernel("aten::full_like.out")
+def full_like(self: Tensor, fill_value: Scalar, memory_format: int | None, out: Tensor) -> Step:
+    """A tensor of one value, in the shape of `self`."""
+    return _fill(self.shape, fill_value, out)
+
+
+@kernel("aten::zeros.out")
+def zeros(size: Ints, out: Tensor) -> Step:
+    """A tensor of zeros."""
+    return _fill(size, 0, out)
+
+
+@kernel("aten::ones.out")
+def ones(size: Ints, out: Tensor) -> Step:
+    """A tensor of ones."""
+    return _fill(size, 1, out)
+
+
+@kernel("aten::empty.out")
+def empty(size: Ints, memory_format: int | None, out: Tensor) -> Step:
+    """A tensor whose contents are left open; zeros, so that runs can be repeated."""
+    return _fill(size, 0, out)
+
+
+@kernel("dim_order_ops::_empty_dim_order.out")
+def empty_dim_order(size: Ints, dim_order: Ints | None, out: Tensor) -> Step:
+    """As `empty`, in the dim order of `out`."""
+    return _fill(size, 0, out)
+
+
+@kernel("aten::scalar_tensor.out")
+def scalar_tensor(s: Scalar, out: Tensor) -> Step:
+    """A tensor of rank 0."""
+    return _fill((), s, out)
+
+
+@kernel("aten::fill.Scalar_out")
+def fill_scalar(self: Tensor, value: Scalar, out: Tensor) -> Step:
+    """A tensor of one value, in the shape of `self`."""
+    return _fill(self.shape, value, out)
+
+
+@kernel("aten::fill.Tensor_out")
+def fill_tensor(self: Tensor, value: Tensor, out: Tensor) -> Step:
+    """The same with a value from a tensor of rank 0."""
+    require(value.array.size == 1, f"value must have one element, but has shape {value.shape}")
+    out.resize(self.shape)
+    return copy_step(out.array, value.array.reshape(()))
+
+
+@kernel("aten::arange.out")
+def arange(end: Scalar, out: Tensor) -> Step:
+    """0, 1, ... below `end`. Shapes: out (ceil(end),)."""
+    return _count(0, end, 1, out)
+
+
+@kernel("aten::arange.start_out")
+def arange_start(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
+    """start, start + step, ... before `end`. Shapes: out (ceil((end - start) / step),)."""
+    return _count(start, end, step, out)
+
+
+def _count(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
+    require(step != 0, "step must not be 0")
+    count = math.ceil((end - start) / step)
+    require(count >= 0, f"{end} cannot be reached from {start} in steps of {step}")
+    out.resize((count,))
+    dtype = np.float64 if is_floating(out.dtype) else np.int64
+    values: Array = start + np.arange(count, dtype=dtype) * dtype(step)
+    return copy_step(out.array, values)
+
+
+KERNELS = KernelTable.of_module(globals())

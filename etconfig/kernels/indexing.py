@@ -1,0 +1,336 @@
+"""Selection and writing by masks and by index tensors."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from etconfig.executor.checks import broadcast_shape, dimension, require, require_dtype, require_same_dtype
+from etconfig.executor.memory import Array
+from etconfig.executor.registry import KernelTable, OptionalTensors, Scalar, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import (
+    BOOL,
+    constant,
+    copy_step,
+    in_sequence,
+    require_castable,
+    result_dtype,
+)
+from etconfig.kernels.shape import select, slice_of
+from etconfig.values import ScalarType
+
+INDEX_TYPES = frozenset({ScalarType.INT, ScalarType.LONG})
+
+
+def _require_in_range(index: Array, size: int) -> None:
+    """Refuse an index tensor with an element outside [0, size)."""
+    if index.size and (index.min() < 0 or index.max() >= size):
+        outside = index[(index < 0) | (index >= size)].flat[0]
+        raise ValueError(f"index {outside} is out of range for size {size}")
+
+
+# --- by masks ----------------------------------------------------------------------------
+
+
+@kernel("aten::where.self_out")
+def where(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Step:
+    """`self` where `condition` holds, else `other`. All broadcast; out has the promoted dtype."""
+    require_dtype("condition", condition, {ScalarType.BOOL, ScalarType.BYTE})
+    require_castable(result_dtype(self, other), out)
+    out.resize(broadcast_shape(condition.shape, self.shape, other.shape))
+    holds, target = condition.array, out.array
+
+    def run() -> None:
+        np.copyto(target, other.array, casting="unsafe")
+        np.copyto(target, self.array, casting="unsafe", where=holds.view(BOOL))
+
+    return run
+
+
+@kernel("aten::masked_fill.Scalar_out")
+def masked_fill(self: Tensor, mask: Tensor, value: Scalar, out: Tensor) -> Step:
+    """`value` where `mask` holds, else `self`. Both broadcast."""
+    require_dtype("mask", mask, {ScalarType.BOOL})
+    require_same_dtype(self=self, out=out)
+    out.resize(broadcast_shape(self.shape, mask.shape))
+    return in_sequence(
+        copy_step(out.array, self.array),
+        partial(np.copyto, out.array, constant(value, out.dtype), where=mask.array),
+    )
+
+
+@kernel("aten::masked_select.out")
+def masked_select(self: Tensor, mask: Tensor, out: Tensor) -> Step:
+    """The elements where `mask` holds, in row-major order. Both broadcast. Shapes: out (count,)."""
+    require_dtype("mask", mask, {ScalarType.BOOL})
+    require_same_dtype(self=self, out=out)
+    shape = broadcast_shape(self.shape, mask.shape)
+    source, chosen = np.broadcast_to(self.array, shape), np.broadcast_to(mask.array, shape)
+    return lambda: _write(out, source[chosen])
+
+
+@kernel("aten::masked_scatter.out")
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> Step:
+    """`self`, with the elements of `source` one after the other where `mask` holds."""
+    require_dtype("mask", mask, {ScalarType.BOOL})
+    require_same_dtype(self=self, source=source, out=out)
+    out.resize(broadcast_shape(self.shape, mask.shape))
+    target, chosen = out.array, np.broadcast_to(mask.array, out.shape)
+
+    def run() -> None:
+        count = int(np.count_nonzero(chosen))
+        require(count <= source.array.size, f"source has {source.array.size} elements, mask takes {count}")
+        np.copyto(target, self.array)
+        target[chosen] = source.array.reshape(-1)[:count]
+
+    return run
+
+
+@kernel("aten::nonzero.out")
+def nonzero(self: Tensor, out: Tensor) -> Step:
+    """Where elements differ from zero. Shapes: out (count, rank of self). Dtypes: out int64."""
+    require_dtype("out", out, {ScalarType.LONG})
+    source = self.array
+    return lambda: _write(out, np.argwhere(source != 0))
+
+
+def _write(out: Tensor, values: Array) -> None:
+    """Size `out` while running, since the data decide."""
+    out.resize(values.shape)
+    np.copyto(out.array, values)
+
+
+# --- by index tensors --------------------------------------------------------------------
+
+
+@kernel("aten::embedding.out")
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool, out: Tensor
+) -> Step:
+    """Rows of a matrix. Shapes: weight (V, D), indices (*S), out (*S, D)."""
+    require(weight.array.ndim == 2, f"weight must be a matrix, but has shape {weight.shape}")
+    return _take(weight, indices, 0, out)
+
+
+@kernel("aten::index_select.out")
+def index_select(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Step:
+    """The given indices of one dimension. Shapes: index (n,) or ()."""
+    require(index.array.ndim <= 1, f"index must be a vector, but has shape {index.shape}")
+    axis = dimension(dim, self.array.ndim)
+    if self.array.ndim == 0:
+        require_same_dtype(self=self, out=out)
+        out.resize(())
+        return copy_step(out.array, self.array)
+    return _take(self, index, axis, out)
+
+
+def _take(source: Tensor, index: Tensor, axis: int, out: Tensor) -> Step:
+    require_same_dtype(source=source, out=out)
+    require_dtype("index", index, INDEX_TYPES)
+    inner = index.shape or ((1,) if out.array.ndim == source.array.ndim else ())
+    out.resize((*source.shape[:axis], *inner, *source.shape[axis + 1 :]))
+    places = index.array.reshape(inner)
+
+    def run() -> None:
+        _require_in_range(places, source.shape[axis])
+        np.copyto(out.array, np.take(source.array, places, axis))
+
+    return run
+
+
+@kernel("aten::index.Tensor_out")
+def index_tensor(self: Tensor, indices: OptionalTensors, out: Tensor) -> Step:
+    """Elements at index tensors, which broadcast, or at masks; None takes a dimension whole."""
+    require_same_dtype(self=self, out=out)
+    key = _key(indices)
+    return lambda: _write(out, self.array[key])
+
+
+@kernel("aten::index_put.out")
+def index_put(self: Tensor, indices: OptionalTensors, values: Tensor, accumulate: bool, out: Tensor) -> Step:
+    """`self`, with `values` written, or added, at index tensors as for `index`."""
+    require_same_dtype(self=self, values=values, out=out)
+    out.resize(self.shape)
+    return in_sequence(copy_step(out.array, self.array), _put(out, indices, values, accumulate))
+
+
+@kernel("aten::index_put_")
+def index_put_in_place(self: Tensor, indices: OptionalTensors, values: Tensor, accumulate: bool) -> Step:
+    """The same in place."""
+    require_same_dtype(self=self, values=values)
+    return _put(self, indices, values, accumulate)
+
+
+def _put(target: Tensor, indices: OptionalTensors, values: Tensor, accumulate: bool) -> Step:
+    key, array = _key(indices), target.array
+    if accumulate:
+        return lambda: np.add.at(array, key, values.array)  # type: ignore[arg-type]  # numpy's stub lacks tuples
+    return lambda: array.__setitem__(key, values.array)
+
+
+def _key(indices: OptionalTensors) -> tuple[Array | slice, ...]:
+    for each in indices:
+        if each is not None:
+            require_dtype("an index", each, INDEX_TYPES | {ScalarType.BOOL})
+    return tuple(slice(None) if each is None else each.array for each in indices)
+
+
+@kernel("aten::gather.out")
+def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Step:
+    """out[i][j] = self[index[i][j]][j] for dim 0, and so on. Shapes: index and out (*S)."""
+    require_same_dtype(self=self, out=out)
+    axis = _prepare_along(self, dim, index)
+    out.resize(index.shape)
+    source, places, target = (
+        _along(self.array, index, axis),
+        np.atleast_1d(index.array),
+        np.atleast_1d(out.array),
+    )
+
+    def run() -> None:
+        _require_in_range(places, source.shape[axis])
+        np.copyto(target, np.take_along_axis(source, places, axis))
+
+    return run
+
+
+@kernel("aten::scatter.src_out")
+def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Step:
+    """`self`, with out[index[i][j]][j] = src[i][j] for dim 0, and so on."""
+    require_same_dtype(self=self, src=src, out=out)
+    return _scatter(self, dim, index, _corner(src, index), out)
+
+
+@kernel("aten::scatter.value_out")
+def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Step:
+    """The same with one value."""
+    require_same_dtype(self=self, out=out)
+    return _scatter(self, dim, index, constant(value, out.dtype), out)
+
+
+def _scatter(self: Tensor, dim: int, index: Tensor, values: Array, out: Tensor) -> Step:
+    axis = _prepare_along(self, dim, index)
+    out.resize(self.shape)
+    target, places = _along(out.array, index, axis), np.atleast_1d(index.array)
+
+    def run() -> None:
+        _require_in_range(places, target.shape[axis])
+        np.copyto(out.array, self.array)
+        np.put_along_axis(target, places, values, axis)
+
+    return run
+
+
+@kernel("aten::scatter_add.out")
+def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Step:
+    """`self`, with src[i][j] added to out[index[i][j]][j] for dim 0, and so on."""
+    require_same_dtype(self=self, src=src, out=out)
+    axis = _prepare_along(self, dim, index)
+    out.resize(self.shape)
+    target, places, values = (
+        np.atleast_1d(out.array),
+        np.atleast_1d(index.array),
+        np.atleast_1d(_corner(src, index)),
+    )
+    key = list(np.ogrid[tuple(slice(size) for size in places.shape)])
+    key[axis] = places
+
+    def run() -> None:
+        _require_in_range(places, target.shape[axis])
+        np.copyto(out.array, self.array)
+        np.add.at(target, tuple(key), values)
+
+    return run
+
+
+def _prepare_along(self: Tensor, dim: int, index: Tensor) -> int:
+    require_dtype("index", index, {ScalarType.LONG, ScalarType.INT})
+    rank = max(self.array.ndim, 1)
+    require(max(index.array.ndim, 1) == rank, f"index {index.shape} must have the rank of {self.shape}")
+    return dimension(dim, self.array.ndim)
+
+
+def _along(array: Array, index: Tensor, axis: int) -> Array:
+    """The part of `array` that an index of this shape can reach."""
+    array = np.atleast_1d(array)
+    places = np.atleast_1d(index.array)
+    for each, (size, limit) in enumerate(zip(places.shape, array.shape, strict=True)):
+        require(each == axis or size <= limit, f"index {index.shape} exceeds {array.shape}")
+    view: Array = array[
+        tuple(slice(None if each == axis else size) for each, size in enumerate(places.shape))
+    ]
+    return view
+
+
+def _corner(src: Tensor, index: Tensor) -> Array:
+    fits = src.array.ndim == index.array.ndim and all(map(int.__le__, index.shape, src.shape))
+    require(fits, f"index {index.shape} exceeds src {src.shape}")
+    view: Array = src.array[tuple(map(slice, index.shape))]
+    return view
+
+
+# --- by constant places ------------------------------------------------------------------
+
+
+@kernel("aten::select_scatter.out")
+def select_scatter(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Step:
+    """`self`, with `src` written at one index of a dimension."""
+    require_same_dtype(self=self, src=src, out=out)
+    out.resize(self.shape)
+    target = select(self, dim, index, out.array)
+    require(target.shape == src.shape, f"src must have shape {target.shape}, not {src.shape}")
+    return in_sequence(copy_step(out.array, self.array), copy_step(target, src.array))
+
+
+@kernel("aten::slice_scatter.out")
+def slice_scatter(
+    self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+) -> Step:
+    """`self`, with `src` written to a range of a dimension."""
+    require_same_dtype(self=self, src=src, out=out)
+    out.resize(self.shape)
+    target = slice_of(self, dim, start, end, step, out.array)
+    require(target.shape == src.shape, f"src must have shape {target.shape}, not {src.shape}")
+    return in_sequence(copy_step(out.array, self.array), copy_step(target, src.array))
+
+
+@kernel("aten::tril.out")
+def tril(self: Tensor, diagonal: int, out: Tensor) -> Step:
+    """Zero above a diagonal of the last two dimensions."""
+    require_same_dtype(self=self, out=out)
+    require(self.array.ndim >= 2, f"self must be a matrix, but has shape {self.shape}")
+    out.resize(self.shape)
+    is_kept = np.tri(self.shape[-2], self.shape[-1], diagonal, BOOL)
+    return in_sequence(
+        copy_step(out.array, constant(0, out.dtype)),
+        partial(np.copyto, out.array, self.array, where=is_kept),
+    )
+
+
+@kernel("aten::topk.values")
+def topk(
+    self: Tensor, k: int, dim: int, largest: bool, is_sorted: bool, values: Tensor, indices: Tensor
+) -> Step:
+    """The k largest or smallest elements along a dimension, in order, and their indices."""
+    require_same_dtype(self=self, values=values)
+    require_dtype("indices", indices, {ScalarType.LONG})
+    axis = dimension(dim, self.array.ndim)
+    x = np.atleast_1d(self.array)
+    require(0 <= k <= x.shape[axis], f"there are no {k} elements along dimension {dim} of {self.shape}")
+    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :]) if self.array.ndim else ()
+    values.resize(shape)
+    indices.resize(shape)
+
+    def run() -> None:
+        order = np.argsort(x, axis=axis, kind="stable")
+        order = np.flip(order, axis) if largest else order
+        chosen = np.take(order, range(k), axis)
+        np.copyto(indices.array, chosen.reshape(shape))
+        np.copyto(values.array, np.take_along_axis(x, chosen, axis).reshape(shape))
+
+    return run
+
+
+KERNELS = KernelTable.of_module(globals())

@@ -1,0 +1,89 @@
+"""Several tensors into one, and one into several."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+
+from etconfig.executor.checks import dimension, require, require_same_dtype
+from etconfig.executor.memory import Array
+from etconfig.executor.registry import Ints, KernelTable, Step, Tensors, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import copy_step, in_sequence
+
+
+@kernel("aten::cat.out")
+def cat(tensors: Tensors, dim: int, out: Tensor) -> Step:
+    """Tensors one after the other along a dimension, converted to out's dtype.
+
+    Shapes: equal but for `dim`; tensors of shape (0,) are left out, as in PyTorch.
+    """
+    parts = [each for each in tensors if each.shape != (0,)] or list(tensors[:1])
+    require(bool(parts), "there is nothing to join")
+    axis = dimension(dim, parts[0].array.ndim)
+    first = parts[0].shape
+    for each in parts:
+        is_alike = (each.shape[:axis], each.shape[axis + 1 :]) == (first[:axis], first[axis + 1 :])
+        require(is_alike, f"shapes {first} and {each.shape} differ outside dimension {axis}")
+    sizes = [each.shape[axis] for each in parts]
+    out.resize((*first[:axis], sum(sizes), *first[axis + 1 :]))
+    views = np.split(out.array, list(itertools.accumulate(sizes[:-1])), axis)
+    return in_sequence(*(copy_step(view, each.array) for view, each in zip(views, parts, strict=True)))
+
+
+@kernel("aten::stack.out")
+def stack(tensors: Tensors, dim: int, out: Tensor) -> Step:
+    """Tensors of one shape along a new dimension, converted to out's dtype."""
+    require(bool(tensors), "there is nothing to stack")
+    first = tensors[0].shape
+    axis = dimension(dim, len(first) + 1)
+    for each in tensors:
+        require(each.shape == first, f"shapes {first} and {each.shape} differ")
+    out.resize((*first[:axis], len(tensors), *first[axis:]))
+    views = np.moveaxis(out.array, axis, 0)
+    return in_sequence(*(copy_step(view, each.array) for view, each in zip(views, tensors, strict=True)))
+
+
+@kernel("aten::split_copy.Tensor_out")
+def split_copy(self: Tensor, split_size: int, dim: int, out: Tensors) -> Step:
+    """Parts of `split_size` along a dimension; the last one may be smaller."""
+    require(split_size > 0, f"split_size must be positive, not {split_size}")
+    size = self.shape[dimension(dim, self.array.ndim)]
+    sizes = [min(split_size, size - start) for start in range(0, size, split_size)] or [0]
+    return _split(self, sizes, dim, out)
+
+
+@kernel("aten::split_with_sizes_copy.out")
+def split_with_sizes_copy(self: Tensor, split_sizes: Ints, dim: int, out: Tensors) -> Step:
+    """Parts of the given sizes along a dimension."""
+    return _split(self, split_sizes, dim, out)
+
+
+@kernel("aten::unbind_copy.int_out")
+def unbind_copy(self: Tensor, dim: int, out: Tensors) -> Step:
+    """One part for each index of a dimension, without that dimension."""
+    views = np.moveaxis(self.array, dimension(dim, self.array.ndim), 0)
+    require(len(views) == len(out), f"{len(views)} parts do not fit {len(out)} outputs")
+    return _copy_each(self, list(views), out)
+
+
+def _split(self: Tensor, sizes: Sequence[int], dim: int, out: Tensors) -> Step:
+    axis = dimension(dim, self.array.ndim)
+    size = self.shape[axis]
+    require(sum(sizes) == size, f"parts of {tuple(sizes)} do not make up the size {size}")
+    require(len(sizes) == len(out), f"{len(sizes)} parts do not fit {len(out)} outputs")
+    return _copy_each(self, np.split(self.array, list(itertools.accumulate(sizes))[:-1], axis), out)
+
+
+def _copy_each(self: Tensor, views: Sequence[Array], outs: Tensors) -> Step:
+    steps = []
+    for view, out in zip(views, outs, strict=True):
+        require_same_dtype(self=self, out=out)
+        out.resize(view.shape)
+        steps.append(copy_step(out.array, view))
+    return in_sequence(*steps)
+
+
+KERNELS = KernelTable.of_module(globals())

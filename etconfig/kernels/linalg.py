@@ -1,0 +1,74 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from etconfig.executor.checks import broadcast_shape, require, require_rank, require_same_dtype
+from etconfig.executor.memory import Array
+from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import computation_dtype, constant, in_dtype, in_sequence
+
+
+@kernel("aten::mm.out")
+def mm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
+    """Shapes: self (M, K), mat2 (K, N), out (M, N). Dtypes: equal."""
+    _prepare(self, mat2, out, rank=2)
+    return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, matmul_step)
+
+
+@kernel("aten::bmm.out")
+def bmm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
+    """Shapes: self (B, M, K), mat2 (B, K, N), out (B, M, N). Dtypes: equal."""
+    require_rank("self", self, 3)
+    require_rank("mat2", mat2, 3)
+    require(self.shape[0] == mat2.shape[0], f"batches of {self.shape} and {mat2.shape} differ")
+    _prepare(self, mat2, out, rank=3)
+    return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, matmul_step)
+
+
+@kernel("aten::addmm.out")
+def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Step:
+    """Compute beta * self + alpha * (mat1 @ mat2).
+
+    Shapes: mat1 (M, K), mat2 (K, N), out (M, N), self broadcasts to it. Dtypes: equal.
+    """
+    require_same_dtype(self=self, out=out)
+    _prepare(mat1, mat2, out, rank=2)
+    require(
+        broadcast_shape(self.shape, out.shape) == out.shape, f"{self.shape} does not broadcast to {out.shape}"
+    )
+    dtype = computation_dtype(out.dtype)
+
+    def passes(addend: Array, mat1: Array, mat2: Array, out: Array) -> Step:
+        steps = [matmul_step(mat1, mat2, out)]
+        if alpha != 1:
+            steps.append(partial(np.multiply, out, constant(alpha, dtype), out))
+        if beta == 1:
+            steps.append(partial(np.add, out, addend, out))
+        elif beta != 0:  # with beta 0 PyTorch ignores self, also if it holds NaN
+            scaled = np.empty(addend.shape, dtype)
+            steps.append(partial(np.multiply, addend, constant(beta, dtype), scaled))
+            steps.append(partial(np.add, out, scaled, out))
+        return in_sequence(*steps)
+
+    return in_dtype(dtype, (self.array, mat1.array, mat2.array), out.array, passes)
+
+
+def matmul_step(a: Array, b: Array, out: Array) -> Step:
+    """Write a @ b to `out`; BLAS takes transposed operands as they are."""
+    return partial(np.matmul, a, b, out)
+
+
+def _prepare(a: Tensor, b: Tensor, out: Tensor, rank: int) -> None:
+    require_same_dtype(self=a, mat2=b, out=out)
+    require_rank("self", a, rank)
+    require_rank("mat2", b, rank)
+    require(a.shape[-1] == b.shape[-2], f"{a.shape} and {b.shape} cannot be multiplied")
+    out.resize((*a.shape[:-1], b.shape[-1]))
+
+
+KERNELS = KernelTable.of_module(globals())

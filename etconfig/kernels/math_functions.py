@@ -1,0 +1,151 @@
+"""Elementwise functions of one tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from etconfig.executor.checks import is_floating, require_floating, require_same_dtype
+from etconfig.executor.memory import Array, Scratch
+from etconfig.executor.registry import Kernel, KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import (
+    BOOL,
+    computation_dtype,
+    constant,
+    copy_step,
+    in_dtype,
+    in_sequence,
+    ufunc_step,
+)
+from etconfig.kernels.error_function import erf_step
+
+
+def _floating(name: str, ufunc: np.ufunc) -> Kernel:
+    """A function with floating results; integers and booleans are converted to out's dtype first."""
+
+    def bind(self: Tensor, out: Tensor) -> Step:
+        _prepare_floating(self, out)
+        return ufunc_step(ufunc, (self.array,), out.array, computation_dtype(out.dtype))
+
+    return Kernel((name,), bind)
+
+
+def _floating_passes(name: str, steps: Callable[[Array, Array], Step]) -> Kernel:
+    """The same for what takes several passes: `steps(x, out)` for x and out of one dtype."""
+
+    def bind(self: Tensor, out: Tensor) -> Step:
+        _prepare_floating(self, out)
+        return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, steps)
+
+    return Kernel((name,), bind)
+
+
+def _prepare_floating(self: Tensor, out: Tensor) -> None:
+    require_floating("out", out)
+    out.resize(self.shape)
+
+
+def _same_dtype(name: str, ufunc: np.ufunc, *, is_identity_on_integers: bool = False) -> Kernel:
+    """A function whose result has the dtype of its input."""
+
+    def bind(self: Tensor, out: Tensor) -> Step:
+        require_same_dtype(self=self, out=out)
+        out.resize(self.shape)
+        if is_identity_on_integers and not is_floating(self.dtype):
+            return copy_step(out.array, self.array)
+        return ufunc_step(ufunc, (self.array,), out.array, computation_dtype(out.dtype))
+
+    return Kernel((name,), bind)
+
+
+def _predicate(name: str, ufunc: np.ufunc) -> Kernel:
+    """A question about each element."""
+
+    def bind(self: Tensor, out: Tensor) -> Step:
+        out.resize(self.shape)
+        return ufunc_step(ufunc, (self.array,), out.array, computation_dtype(self.dtype), BOOL)
+
+    return Kernel((name,), bind)
+
+
+def _reciprocal_square_root(x: Array, out: Array) -> Step:
+    return in_sequence(
+        ufunc_step(np.sqrt, (x,), out, x.dtype),
+        ufunc_step(np.reciprocal, (out,), out, x.dtype),
+    )
+
+
+def sigmoid_step(x: Array, out: Array) -> Step:
+    """1 / (1 + exp(-x)): small results keep their relative precision, unlike by way of tanh."""
+    one = constant(1, x.dtype)
+    return in_sequence(
+        ufunc_step(np.negative, (x,), out, x.dtype),
+        ufunc_step(np.exp, (out,), out, x.dtype),
+        ufunc_step(np.add, (out, one), out, x.dtype),
+        ufunc_step(np.reciprocal, (out,), out, x.dtype),
+    )
+
+
+FLOATING = (
+    _floating("aten::acos.out", np.arccos),
+    _floating("aten::acosh.out", np.arccosh),
+    _floating("aten::asin.out", np.arcsin),
+    _floating("aten::asinh.out", np.arcsinh),
+    _floating("aten::atan.out", np.arctan),
+    _floating("aten::atanh.out", np.arctanh),
+    _floating("aten::cos.out", np.cos),
+    _floating("aten::cosh.out", np.cosh),
+    _floating("aten::exp.out", np.exp),
+    _floating("aten::expm1.out", np.expm1),
+    _floating("aten::log.out", np.log),
+    _floating("aten::log10.out", np.log10),
+    _floating("aten::log1p.out", np.log1p),
+    _floating("aten::log2.out", np.log2),
+    _floating("aten::reciprocal.out", np.reciprocal),
+    _floating("aten::sin.out", np.sin),
+    _floating("aten::sinh.out", np.sinh),
+    _floating("aten::sqrt.out", np.sqrt),
+    _floating("aten::tan.out", np.tan),
+    _floating("aten::tanh.out", np.tanh),
+    _floating_passes("aten::erf.out", erf_step),
+    _floating_passes("aten::rsqrt.out", _reciprocal_square_root),
+    _floating_passes("aten::sigmoid.out", sigmoid_step),
+)
+
+SAME_DTYPE = (
+    _same_dtype("aten::abs.out", np.absolute),
+    _same_dtype("aten::neg.out", np.negative),
+    _same_dtype("aten::bitwise_not.out", np.invert),
+    _same_dtype("aten::ceil.out", np.ceil, is_identity_on_integers=True),
+    _same_dtype("aten::floor.out", np.floor, is_identity_on_integers=True),
+    _same_dtype("aten::round.out", np.rint, is_identity_on_integers=True),
+    _same_dtype("aten::trunc.out", np.trunc, is_identity_on_integers=True),
+)
+
+PREDICATES = (
+    _predicate("aten::isinf.out", np.isinf),
+    _predicate("aten::isnan.out", np.isnan),
+    _predicate("aten::logical_not.out", np.logical_not),
+)
+
+
+@kernel("aten::sign.out")
+def sign(self: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
+    """-1, 0 or 1, and 0 for NaN, unlike numpy's. Shapes: self (*S), out (*S). Dtypes: equal."""
+    require_same_dtype(self=self, out=out)
+    out.resize(self.shape)
+    if self.dtype == BOOL:
+        return copy_step(out.array, self.array)
+    dtype = computation_dtype(self.dtype)
+    zero = constant(0, dtype)
+    is_positive, is_negative = scratch.arrays((self.shape, BOOL), (self.shape, BOOL))
+    return in_sequence(
+        ufunc_step(np.greater, (self.array, zero), is_positive, dtype, BOOL),
+        ufunc_step(np.less, (self.array, zero), is_negative, dtype, BOOL),
+        ufunc_step(np.subtract, (is_positive, is_negative), out.array, dtype),
+    )
+
+
+KERNELS = KernelTable.of_module(globals())

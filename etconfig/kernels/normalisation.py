@@ -1,0 +1,209 @@
+"""Normalisation over layers, groups and batches. Dtypes: floating, equal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from etconfig.executor.checks import require, require_floating, require_same_dtype
+from etconfig.executor.memory import Array, Scratch, Shape
+from etconfig.executor.registry import Ints, KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import (
+    computation_dtype,
+    constant,
+    copy_step,
+    in_dtype,
+    in_sequence,
+    packed,
+    viewed_as,
+)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a tensor is cut.
+
+    Attributes:
+        rows: How many parts are normalised, each by itself, and the size of one; in row-major order.
+        scaled: The shape in which weight and bias see the tensor.
+        factors: The shape in which they are broadcast to it.
+        statistics: The shape of mean and rstd.
+    """
+
+    rows: tuple[int, int]
+    scaled: Shape
+    factors: Shape
+    statistics: Shape
+
+
+@kernel("aten::native_layer_norm.out")
+def native_layer_norm(
+    x: Tensor,
+    normalized_shape: Ints,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    out: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
+    """Normalise over the last dimensions: (x - mean) / sqrt(variance + eps) * weight + bias.
+
+    Shapes: x and out (*B, *normalized_shape), weight and bias (*normalized_shape), mean and
+    rstd (*B, 1, ...).
+    """
+    lead = x.array.ndim - len(normalized_shape)
+    require(lead >= 0 and x.shape[lead:] == normalized_shape, f"{x.shape} does not end in {normalized_shape}")
+    _check_factors(normalized_shape, weight, bias)
+    rows = (math.prod(x.shape[:lead]), math.prod(normalized_shape))
+    statistics = (*x.shape[:lead], *(1 for _ in normalized_shape))
+    return _normalise(
+        x, weight, bias, eps, (out, mean, rstd), _Layout(rows, rows, rows[1:], statistics), scratch
+    )
+
+
+@kernel("aten::native_group_norm.out")
+def native_group_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    batch: int,
+    channels: int,
+    area: int,
+    groups: int,
+    eps: float,
+    out: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
+    """The same over each group of channels of each image.
+
+    Shapes: x and out (batch, channels, *S) with `area` elements in S, weight and bias
+    (channels,), mean and rstd (batch, groups).
+    """
+    is_shaped = x.shape[:2] == (batch, channels) and math.prod(x.shape[2:]) == area
+    require(is_shaped, f"{x.shape} is not ({batch}, {channels}, ...) with {area} elements in the rest")
+    require(groups > 0 and channels % groups == 0, f"{channels} channels cannot be split in {groups} groups")
+    _check_factors((channels,), weight, bias)
+    rows = (batch * groups, channels // groups * area)
+    layout = _Layout(rows, (batch, channels, area), (channels, 1), (batch, groups))
+    return _normalise(x, weight, bias, eps, (out, mean, rstd), layout, scratch)
+
+
+def _check_factors(shape: Shape, *factors: Tensor | None) -> None:
+    for each in factors:
+        require(each is None or each.shape == shape, f"weight and bias must have shape {shape}")
+
+
+def _normalise(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    outs: tuple[Tensor, Tensor, Tensor],
+    layout: _Layout,
+    scratch: Scratch,
+) -> Step:
+    out, mean, rstd = outs
+    require_floating("input", x)
+    require_same_dtype(input=x, weight=weight, bias=bias, out=out, mean=mean, rstd=rstd)
+    out.resize(x.shape)
+    mean.resize(layout.statistics)
+    rstd.resize(layout.statistics)
+    dtype = computation_dtype(x.dtype)
+    means, inverses = np.empty(layout.rows[:1], dtype), np.empty(layout.rows[:1], dtype)
+
+    def passes(x: Array, *rest: Array) -> Step:
+        *factors, out = rest
+        source, packing = packed(x, layout.rows)
+        result, squares = scratch.arrays((layout.rows, dtype), (layout.rows, dtype))
+        average = np.full(layout.rows[1], 1 / layout.rows[1], dtype)
+        scaled = result.reshape(layout.scaled)
+        scaling = [
+            partial(ufunc, scaled, viewed_as(factor, layout.factors), scaled)
+            for ufunc, factor in zip(ufuncs, factors, strict=True)
+        ]
+        return in_sequence(
+            *packing,
+            partial(np.matmul, source, average, means),
+            partial(np.subtract, source, means[:, np.newaxis], result),
+            partial(np.multiply, result, result, squares),
+            partial(np.matmul, squares, average, inverses),
+            partial(np.add, inverses, constant(eps, dtype), inverses),
+            partial(np.sqrt, inverses, inverses),
+            partial(np.reciprocal, inverses, inverses),
+            partial(np.multiply, result, inverses[:, np.newaxis], result),
+            *scaling,
+            copy_step(out, result.reshape(out.shape)),
+        )
+
+    present = [(ufunc, each) for ufunc, each in ((np.multiply, weight), (np.add, bias)) if each is not None]
+    ufuncs = [ufunc for ufunc, _ in present]
+    return in_sequence(
+        in_dtype(dtype, [x.array, *(each.array for _, each in present)], out.array, passes),
+        copy_step(mean.array, means.reshape(layout.statistics)),
+        copy_step(rstd.array, inverses.reshape(layout.statistics)),
+    )
+
+
+@kernel("aten::_native_batch_norm_legit_no_training.out")
+def native_batch_norm_no_training(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+) -> Step:
+    """Normalise each channel by given statistics.
+
+    Shapes: x and out (N, C, *S), weight, bias, running_mean and running_var (C,), save_mean
+    and save_invstd (0,).
+    """
+    require_floating("input", x)
+    require(x.array.ndim >= 2, f"input must have a channel dimension, but has shape {x.shape}")
+    require_same_dtype(
+        input=x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var, out=out
+    )
+    channels = x.shape[1]
+    _check_factors((channels,), weight, bias, running_mean, running_var)
+    out.resize(x.shape)
+    save_mean.resize((0,))
+    save_invstd.resize((0,))
+    dtype = computation_dtype(x.dtype)
+    scale, shift = np.empty(channels, dtype), np.empty(channels, dtype)
+    per_channel = (channels, *(1 for _ in x.shape[2:]))
+
+    def passes(x: Array, mean: Array, variance: Array, *rest: Array) -> Step:
+        *factors, out = rest
+        weights = factors[:1] if weight is not None else []
+        biases = factors[-1:] if bias is not None else []
+        return in_sequence(
+            partial(np.add, variance, constant(eps, dtype), scale),
+            partial(np.sqrt, scale, scale),
+            partial(np.reciprocal, scale, scale),
+            *(partial(np.multiply, scale, each, scale) for each in weights),
+            partial(np.multiply, mean, scale, shift),
+            partial(np.negative, shift, shift),
+            *(partial(np.add, shift, each, shift) for each in biases),
+            partial(np.multiply, x, scale.reshape(per_channel), out),
+            partial(np.add, out, shift.reshape(per_channel), out),
+        )
+
+    present = [each.array for each in (x, running_mean, running_var, weight, bias) if each is not None]
+    return in_dtype(dtype, present, out.array, passes)
+
+
+KERNELS = KernelTable.of_module(globals())

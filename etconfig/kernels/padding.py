@@ -1,0 +1,76 @@
+"""Padding: constant, reflected, replicated. `padding` lists (before, after), last dimension first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from etconfig.executor.checks import require, require_rank, require_same_dtype
+from etconfig.executor.memory import Array
+from etconfig.executor.registry import Ints, Kernel, KernelTable, Scalar, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import constant, copy_step, in_sequence
+
+
+@kernel("aten::constant_pad_nd.out")
+def constant_pad_nd(self: Tensor, pad: Ints, value: Scalar, out: Tensor) -> Step:
+    """A border of one value; a negative number cuts off instead. Dtypes: equal."""
+    require_same_dtype(self=self, out=out)
+    require(len(pad) % 2 == 0 and len(pad) <= 2 * self.array.ndim, f"pad {pad} does not fit {self.shape}")
+    pairs = _pairs(pad, self.array.ndim)
+    sizes = tuple(before + size + after for size, (before, after) in zip(self.shape, pairs, strict=True))
+    require(min(sizes, default=0) >= 0, f"pad {pad} cuts off more than there is of {self.shape}")
+    out.resize(sizes)
+    inner = tuple(_cut(before, after) for before, after in pairs)
+    kept = tuple(_cut(-before, -after) for before, after in pairs)
+    return in_sequence(
+        copy_step(out.array, constant(value, out.dtype)), copy_step(out.array[inner], self.array[kept])
+    )
+
+
+def _pairs(padding: Ints, rank: int) -> list[tuple[int, int]]:
+    """(before, after) for each dimension, first to last."""
+    given = list(zip(padding[::2], padding[1::2], strict=True))[::-1]
+    return [(0, 0)] * (rank - len(given)) + given
+
+
+def _cut(before: int, after: int) -> slice:
+    """What is left without `before` elements at the beginning and `after` at the end."""
+    return slice(max(before, 0), -after if after > 0 else None)
+
+
+def _padding(name: str, spatial: int, place: Callable[[int, int, int], Array]) -> Kernel:
+    """A border of elements of the tensor; `place` says which, for a size and its padding."""
+
+    def bind(self: Tensor, padding: Ints, out: Tensor) -> Step:
+        require_same_dtype(self=self, out=out)
+        require_rank("self", self, spatial + 1, spatial + 2)
+        require(len(padding) == 2 * spatial, f"padding must have {2 * spatial} numbers, not {padding}")
+        pairs = _pairs(padding, self.array.ndim)
+        places = [place(size, *pair) for size, pair in zip(self.shape, pairs, strict=True)]
+        out.resize(tuple(map(len, places)))
+        source, target, grid = self.array, out.array, np.ix_(*places)
+        return lambda: np.copyto(target, source[grid])
+
+    return Kernel((name,), bind)
+
+
+def _reflected(size: int, before: int, after: int) -> Array:
+    require(max(before, after) < size, f"padding ({before}, {after}) must be less than the size {size}")
+    last = size - 1
+    places: Array = last - np.abs(last - np.abs(np.arange(-before, size + after)))
+    return places
+
+
+def _replicated(size: int, before: int, after: int) -> Array:
+    require(size > 0, "there is nothing to replicate")
+    return np.clip(np.arange(-before, size + after), 0, size - 1)
+
+
+BORDERS = (
+    *(_padding(f"aten::reflection_pad{rank}d.out", rank, _reflected) for rank in (1, 2, 3)),
+    *(_padding(f"aten::replication_pad{rank}d.out", rank, _replicated) for rank in (1, 2, 3)),
+)
+
+KERNELS = KernelTable.of_module(globals())

@@ -1,0 +1,299 @@
+"""Sums, means, extremes and other reductions over dimensions.
+
+Shapes: self (*S); out lacks the reduced dimensions, or has size 1 there with `keepdim`.
+No dimension given means all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from etconfig.executor.checks import (
+    dimension,
+    dimensions,
+    require,
+    require_dtype,
+    require_floating,
+    require_same_dtype,
+)
+from etconfig.executor.memory import Array, Scratch, Shape
+from etconfig.executor.registry import Ints, Kernel, KernelTable, Scalar, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import (
+    BOOL,
+    computation_dtype,
+    constant,
+    copy_step,
+    in_dtype,
+    in_sequence,
+    viewed_as,
+)
+from etconfig.values import ScalarType
+
+
+def _reduced(shape: Shape, axes: Ints, keepdim: bool) -> Shape:
+    if keepdim:
+        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+
+
+def _resize(self: Tensor, axes: Ints, keepdim: bool, out: Tensor) -> Array:
+    """Size `out`; the result is a view of it in which the reduced dimensions have size 1."""
+    out.resize(_reduced(self.shape, axes, keepdim))
+    return viewed_as(out.array, _reduced(self.shape, axes, True))
+
+
+def _count(shape: Shape, axes: Ints) -> int:
+    return math.prod(shape[axis] for axis in axes)
+
+
+def _reduce_step(ufunc: np.ufunc, x: Array, axes: Ints, out: Array) -> Step:
+    """Reduce `x` to `out` of the same dtype, in which the dimensions have size 1."""
+    return partial(ufunc.reduce, x, axis=axes, out=out, keepdims=True)
+
+
+# --- sums, means, products ---------------------------------------------------------------
+
+
+@kernel("aten::sum.IntList_out")
+def sum_dims(self: Tensor, dim: Ints | None, keepdim: bool, dtype: int | None, out: Tensor) -> Step:
+    """The sum; out's dtype is the one to sum in, int64 for integers unless `dtype` says otherwise."""
+    axes = dimensions(dim, self.array.ndim)
+    target = _resize(self, axes, keepdim, out)
+    return in_dtype(
+        computation_dtype(out.dtype), (self.array,), target, lambda x, out: _sum_step(x, axes, out)
+    )
+
+
+def _sum_step(x: Array, axes: Ints, out: Array) -> Step:
+    """A sum over trailing dimensions is a product with ones, which BLAS does in parallel lanes."""
+    is_trailing = axes == tuple(range(x.ndim - len(axes), x.ndim)) and bool(axes)
+    if not (is_trailing and x.dtype.kind == "f" and x.flags.c_contiguous and out.flags.c_contiguous):
+        return _reduce_step(np.add, x, axes, out)
+    count = _count(x.shape, axes)
+    return partial(np.matmul, x.reshape(-1, count), np.ones(count, x.dtype), out.reshape(-1))
+
+
+@kernel("aten::mean.out")
+def mean_dims(self: Tensor, dim: Ints | None, keepdim: bool, dtype: int | None, out: Tensor) -> Step:
+    """The mean. Dtypes: out floating."""
+    return _mean(self, dim, keepdim, out)
+
+
+def _mean(self: Tensor, dim: Ints | None, keepdim: bool, out: Tensor) -> Step:
+    require_floating("out", out)
+    axes = dimensions(dim, self.array.ndim)
+    target = _resize(self, axes, keepdim, out)
+    count = _count(self.shape, axes)
+
+    def passes(x: Array, out: Array) -> Step:
+        return in_sequence(_sum_step(x, axes, out), partial(np.divide, out, constant(count, out.dtype), out))
+
+    return in_dtype(computation_dtype(out.dtype), (self.array,), target, passes)
+
+
+@kernel("aten::mean.dtype_out")
+def mean_all(self: Tensor, dtype: int | None, out: Tensor) -> Step:
+    """The mean of all elements."""
+    return _mean(self, None, False, out)
+
+
+@kernel("aten::prod.out")
+def prod_all(self: Tensor, dtype: int | None, out: Tensor) -> Step:
+    """The product of all elements."""
+    return _prod(self, dimensions(None, self.array.ndim), False, out)
+
+
+@kernel("aten::prod.int_out")
+def prod_dim(self: Tensor, dim: int, keepdim: bool, dtype: int | None, out: Tensor) -> Step:
+    """The product along one dimension."""
+    return _prod(self, dimensions((dim,), self.array.ndim), keepdim, out)
+
+
+def _prod(self: Tensor, axes: Ints, keepdim: bool, out: Tensor) -> Step:
+    target = _resize(self, axes, keepdim, out)
+    dtype = computation_dtype(out.dtype)
+    return in_dtype(dtype, (self.array,), target, lambda x, out: _reduce_step(np.multiply, x, axes, out))
+
+
+@kernel("aten::cumsum.out")
+def cumsum(self: Tensor, dim: int, dtype: int | None, out: Tensor) -> Step:
+    """The sums of all prefixes along a dimension; out has self's shape."""
+    out.resize(self.shape)
+    axis = dimension(dim, self.array.ndim)
+
+    def passes(x: Array, out: Array) -> Step:
+        if x.ndim == 0:
+            return copy_step(out, x)
+        return partial(np.add.accumulate, x, axis, None, out)
+
+    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes)
+
+
+# --- variance ----------------------------------------------------------------------------
+
+
+@kernel("aten::var.out")
+def var(self: Tensor, dim: Ints | None, unbiased: bool, keepdim: bool, out: Tensor) -> Step:
+    """The variance, over n - 1 if unbiased. Dtypes: floating, equal."""
+    return _variance(self, dim, int(unbiased), keepdim, out, None)
+
+
+@kernel("aten::var.correction_out")
+def var_correction(
+    self: Tensor, dim: Ints | None, correction: Scalar | None, keepdim: bool, out: Tensor
+) -> Step:
+    """The variance over n - correction; no correction given means 1."""
+    return _variance(self, dim, 1 if correction is None else correction, keepdim, out, None)
+
+
+@kernel("aten::var_mean.correction_out")
+def var_mean_correction(
+    self: Tensor, dim: Ints | None, correction: Scalar | None, keepdim: bool, out0: Tensor, out1: Tensor
+) -> Step:
+    """The variance over n - correction, and the mean."""
+    return _variance(self, dim, 1 if correction is None else correction, keepdim, out0, out1)
+
+
+def _variance(
+    self: Tensor, dim: Ints | None, correction: Scalar, keepdim: bool, out: Tensor, mean: Tensor | None
+) -> Step:
+    require_floating("self", self)
+    require_same_dtype(self=self, out=out, mean=mean)
+    axes = dimensions(dim, self.array.ndim)
+    dtype = computation_dtype(self.dtype)
+    target = _resize(self, axes, keepdim, out)
+    means = np.empty(target.shape, dtype)
+    count = _count(self.shape, axes)
+
+    def passes(x: Array, out: Array) -> Step:
+        centred = np.empty(x.shape, dtype)
+        return in_sequence(
+            _sum_step(x, axes, means),
+            partial(np.divide, means, constant(count, dtype), means),
+            partial(np.subtract, x, means, centred),
+            partial(np.multiply, centred, centred, centred),
+            _sum_step(centred, axes, out),
+            partial(np.divide, out, constant(max(count - correction, 0), dtype), out),
+        )
+
+    step = in_dtype(dtype, (self.array,), target, passes)
+    return step if mean is None else in_sequence(step, copy_step(_resize(self, axes, keepdim, mean), means))
+
+
+# --- extremes ----------------------------------------------------------------------------
+
+
+def _extreme(name: str, ufunc: np.ufunc) -> Kernel:
+    """The largest or smallest element over dimensions; NaN wins."""
+
+    def bind(self: Tensor, dim: Ints, keepdim: bool, out: Tensor) -> Step:
+        return _extreme_step(ufunc, self, dimensions(dim, self.array.ndim), keepdim, out)
+
+    return Kernel((name,), bind)
+
+
+def _extreme_of_all(name: str, ufunc: np.ufunc) -> Kernel:
+    """The largest or smallest of all elements; NaN wins."""
+
+    def bind(self: Tensor, out: Tensor) -> Step:
+        return _extreme_step(ufunc, self, dimensions(None, self.array.ndim), False, out)
+
+    return Kernel((name,), bind)
+
+
+def _extreme_step(ufunc: np.ufunc, self: Tensor, axes: Ints, keepdim: bool, out: Tensor) -> Step:
+    require_same_dtype(self=self, out=out)
+    require(_count(self.shape, axes) > 0, f"there is no extreme of shape {self.shape}")
+    target = _resize(self, axes, keepdim, out)
+    dtype = computation_dtype(self.dtype)
+    return in_dtype(dtype, (self.array,), target, lambda x, out: _reduce_step(ufunc, x, axes, out))
+
+
+def _extreme_with_places(name: str, find: Callable[..., Array]) -> Kernel:
+    """The largest or smallest element along a dimension, and its first index; NaN wins."""
+
+    def bind(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> Step:
+        require_same_dtype(self=self, values=values)
+        axis = dimension(dim, self.array.ndim)
+        target = np.atleast_1d(_resize(self, dimensions((dim,), self.array.ndim), keepdim, values))
+        places = np.atleast_1d(_place_target(self, dim, keepdim, indices))
+        x, dtype = np.atleast_1d(self.array), computation_dtype(self.dtype)
+
+        def run() -> None:
+            found = find(x.astype(dtype, copy=False), axis=axis, keepdims=True)
+            np.copyto(places, found)
+            np.copyto(target, np.take_along_axis(x, found, axis))
+
+        return run
+
+    return Kernel((name,), bind)
+
+
+def _place(name: str, find: Callable[..., Array]) -> Kernel:
+    """The first index of the largest or smallest element; of all, in row-major order, without `dim`."""
+
+    def bind(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Step:
+        axis = None if dim is None or self.array.ndim == 0 else dimension(dim, self.array.ndim)
+        target = _place_target(self, dim, keepdim, out)
+        x, dtype = self.array, computation_dtype(self.dtype)
+        return lambda: np.copyto(target, find(x.astype(dtype, copy=False), axis=axis, keepdims=True))
+
+    return Kernel((name,), bind)
+
+
+def _place_target(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Array:
+    require_dtype("indices", out, {ScalarType.LONG})
+    axes = dimensions(None if dim is None else (dim,), self.array.ndim)
+    require(_count(self.shape, axes) > 0, f"there is no extreme of shape {self.shape}")
+    return _resize(self, axes, keepdim, out)
+
+
+EXTREMES = (
+    _extreme("aten::amax.out", np.maximum),
+    _extreme("aten::amin.out", np.minimum),
+    _extreme_of_all("aten::max.unary_out", np.maximum),
+    _extreme_of_all("aten::min.unary_out", np.minimum),
+    _extreme_with_places("aten::max.dim_max", np.argmax),
+    _extreme_with_places("aten::min.dim_min", np.argmin),
+    _place("aten::argmax.out", np.argmax),
+    _place("aten::argmin.out", np.argmin),
+)
+
+
+# --- any ---------------------------------------------------------------------------------
+
+
+@kernel("aten::any.all_out")
+def any_all(self: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
+    """Whether any element differs from zero."""
+    return _any(self, None, False, out, scratch)
+
+
+@kernel("aten::any.out")
+def any_dim(self: Tensor, dim: int, keepdim: bool, out: Tensor, *, scratch: Scratch) -> Step:
+    """The same along one dimension."""
+    return _any(self, (dim,), keepdim, out, scratch)
+
+
+@kernel("aten::any.dims_out")
+def any_dims(self: Tensor, dim: Ints | None, keepdim: bool, out: Tensor, *, scratch: Scratch) -> Step:
+    """The same over several dimensions."""
+    return _any(self, dim, keepdim, out, scratch)
+
+
+def _any(self: Tensor, dim: Ints | None, keepdim: bool, out: Tensor, scratch: Scratch) -> Step:
+    axes = dimensions(dim, self.array.ndim)
+    target = _resize(self, axes, keepdim, out)
+    is_true = scratch.array(self.shape, BOOL)
+    return in_sequence(
+        copy_step(is_true, self.array),
+        in_dtype(BOOL, (is_true,), target, lambda x, out: _reduce_step(np.logical_or, x, axes, out)),
+    )
+
+
+KERNELS = KernelTable.of_module(globals())

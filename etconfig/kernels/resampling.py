@@ -1,0 +1,96 @@
+"""Images resized: (N, C, H, W) to (N, C, OH, OW). Dtypes: equal.
+
+Either the output size is given, or factors, of which the size is the floor of their product.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from etconfig.executor.checks import require, require_floating, require_rank, require_same_dtype
+from etconfig.executor.memory import Array, Scratch
+from etconfig.executor.registry import Floats, Ints, KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import computation_dtype, in_dtype, in_sequence
+
+
+@kernel("aten::upsample_nearest2d.vec_out")
+def upsample_nearest2d(
+    x: Tensor, output_size: Ints | None, scale_factors: Floats | None, out: Tensor
+) -> Step:
+    """Each element is that of the place its upper left corner falls on."""
+    steps = _prepare(x, output_size, scale_factors, out)
+    places = [
+        np.minimum(np.floor(np.arange(count) * step).astype(np.int64), size - 1)
+        for count, step, size in zip(out.shape[2:], steps, x.shape[2:], strict=True)
+    ]
+    source, target, rows, columns = x.array, out.array, places[0][:, np.newaxis], places[1]
+    return lambda: np.copyto(target, source[:, :, rows, columns])
+
+
+@kernel("aten::upsample_bilinear2d.vec_out")
+def upsample_bilinear2d(
+    x: Tensor,
+    output_size: Ints | None,
+    align_corners: bool,
+    scale_factors: Floats | None,
+    out: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
+    """Each element is interpolated between its neighbours: one product with a matrix for each axis."""
+    require_floating("input", x)
+    steps = _prepare(x, output_size, scale_factors, out)
+    dtype = computation_dtype(x.dtype)
+    down, across = (
+        _interpolation(size, count, step, align_corners).astype(dtype)
+        for size, count, step in zip(x.shape[2:], out.shape[2:], steps, strict=True)
+    )
+    rows = scratch.array((*x.shape[:3], out.shape[3]), dtype)
+
+    def passes(x: Array, out: Array) -> Step:
+        return in_sequence(partial(np.matmul, x, across.T, rows), partial(np.matmul, down, rows, out))
+
+    return in_dtype(dtype, (x.array,), out.array, passes)
+
+
+def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: Tensor) -> list[np.float32]:
+    """Size `out`; return how far apart its elements are, in elements of `x`."""
+    require_rank("input", x, 4)
+    require_same_dtype(input=x, out=out)
+    require((output_size is None) != (factors is None), "give either output_size or scale_factors")
+    sizes = x.shape[2:]
+    if factors is not None:
+        require(
+            len(factors) == 2 and min(factors) > 0,
+            f"scale_factors must be two positive numbers, not {factors}",
+        )
+        output_size = tuple(int(size * factor) for size, factor in zip(sizes, factors, strict=True))
+    assert output_size is not None
+    require(
+        len(output_size) == 2 and min(*output_size, *sizes) > 0, f"{sizes} cannot be resized to {output_size}"
+    )
+    out.resize((*x.shape[:2], *output_size))
+    if factors is not None:
+        return [np.float32(1 / factor) for factor in factors]
+    return [np.float32(size / count) for size, count in zip(sizes, output_size, strict=True)]
+
+
+def _interpolation(size: int, count: int, step: np.float32, align_corners: bool) -> Array:
+    """The matrix (count, size) that interpolates `count` elements from `size`."""
+    if align_corners:
+        positions = np.arange(count) * ((size - 1) / max(count - 1, 1))
+    else:
+        positions = np.maximum((np.arange(count) + 0.5) * step - 0.5, 0)
+    before = np.minimum(positions.astype(np.int64), size - 1)
+    after = np.minimum(before + 1, size - 1)
+    share = np.clip(positions - before, 0, 1)
+    matrix = np.zeros((count, size))
+    np.add.at(matrix, (np.arange(count), before), 1 - share)
+    np.add.at(matrix, (np.arange(count), after), share)
+    return matrix
+
+
+KERNELS = KernelTable.of_module(globals())

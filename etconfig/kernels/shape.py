@@ -1,0 +1,252 @@
+"""Copies of views: the same elements in another shape, order or selection.
+
+Dtypes: out's equals self's. Shapes: out's is that of the view.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
+
+from etconfig.executor.checks import dimension, dimensions, require, require_rank, require_same_dtype
+from etconfig.executor.memory import Array, Shape
+from etconfig.executor.registry import Ints, KernelTable, Step, TensorAlias, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import copy_step, reshaped_copy_step, viewed_as
+
+
+def _copy_view(self: Tensor, view: Array, out: Tensor) -> Step:
+    require_same_dtype(self=self, out=out)
+    out.resize(view.shape)
+    return copy_step(out.array, view)
+
+
+@kernel("aten::view_copy.out")
+def view_copy(self: Tensor, size: Ints, out: Tensor) -> Step:
+    """The elements in row-major order; one size may be -1."""
+    require_same_dtype(self=self, out=out)
+    out.resize(view_shape(self.shape, size))
+    return reshaped_copy_step(out.array, self.array)
+
+
+@kernel("executorch_prim::et_view.default")
+def et_view(self: Tensor, size: Ints, out: TensorAlias) -> Step:
+    """Let `out` be a view of the memory of `self`, without a copy."""
+    require_same_dtype(self=self, out=out)
+    shape = view_shape(self.shape, size)
+    out.check_shape(shape)
+    require(self.array.flags.c_contiguous, "only memory in row-major order can be viewed in another shape")
+    view = self.array.reshape(shape)
+    return lambda: out.rebind(view)
+
+
+def view_shape(shape: Shape, size: Ints) -> Shape:
+    """`size` with its -1, if any, replaced by what is left.
+
+    Raises:
+        ValueError: the sizes do not agree.
+    """
+    count = math.prod(shape)
+    known = math.prod(each for each in size if each != -1)
+    holes = size.count(-1)
+    fits = holes <= 1 and all(each >= -1 for each in size)
+    fits = fits and (count == known if holes == 0 else known > 0 and count % known == 0)
+    require(fits, f"{count} elements of shape {shape} cannot be viewed as {size}")
+    return tuple(count // known if each == -1 else each for each in size)
+
+
+@kernel("aten::permute_copy.out")
+def permute_copy(self: Tensor, dims: Ints, out: Tensor) -> Step:
+    """Dimension i of out is dimension dims[i] of self."""
+    rank = self.array.ndim
+    require(len(dims) == rank, f"{dims} is no permutation of {rank} dimensions")
+    return _copy_view(self, np.transpose(self.array, dimensions(dims, rank)), out)
+
+
+@kernel("aten::transpose_copy.int_out")
+def transpose_copy(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Step:
+    """Two dimensions swapped."""
+    rank = self.array.ndim
+    first, second = dimension(dim0, rank), dimension(dim1, rank)
+    return _copy_view(self, self.array if rank == 0 else np.swapaxes(self.array, first, second), out)
+
+
+@kernel("aten::t_copy.out")
+def t_copy(self: Tensor, out: Tensor) -> Step:
+    """A matrix transposed; a vector as it is."""
+    require_rank("self", self, 0, 1, 2)
+    return _copy_view(self, self.array.T, out)
+
+
+@kernel("aten::expand_copy.out")
+def expand_copy(self: Tensor, size: Ints, implicit: bool, out: Tensor) -> Step:
+    """Broadcast to `size`, in which -1 keeps a dimension."""
+    added = len(size) - self.array.ndim
+    require(added >= 0, f"{self.shape} cannot be expanded to {size}")
+    current = (-1,) * added + self.shape
+    shape = tuple(old if new == -1 else new for old, new in zip(current, size, strict=True))
+    require(min(shape, default=0) >= 0, f"{self.shape} cannot be expanded to {size}")
+    return _copy_view(self, np.broadcast_to(self.array, shape), out)
+
+
+@kernel("aten::unsqueeze_copy.out")
+def unsqueeze_copy(self: Tensor, dim: int, out: Tensor) -> Step:
+    """A dimension of size 1 added before `dim`."""
+    return _copy_view(self, np.expand_dims(self.array, dimension(dim, self.array.ndim + 1)), out)
+
+
+@kernel("aten::squeeze_copy.dim_out")
+def squeeze_copy_dim(self: Tensor, dim: int, out: Tensor) -> Step:
+    """One dimension removed if its size is 1."""
+    return _squeeze(self, (dim,), out)
+
+
+@kernel("aten::squeeze_copy.dims_out")
+def squeeze_copy_dims(self: Tensor, dim: Ints, out: Tensor) -> Step:
+    """Those of the dimensions removed whose size is 1."""
+    return _squeeze(self, dim, out)
+
+
+def _squeeze(self: Tensor, dims: Ints, out: Tensor) -> Step:
+    removed = {dimension(each, self.array.ndim) for each in dims}
+    kept = [size for each, size in enumerate(self.shape) if each not in removed or size != 1]
+    return _copy_view(self, viewed_as(self.array, tuple(kept)), out)
+
+
+@kernel("aten::select_copy.int_out")
+def select_copy(self: Tensor, dim: int, index: int, out: Tensor) -> Step:
+    """One index of a dimension, which goes away."""
+    return _copy_view(self, select(self, dim, index, self.array), out)
+
+
+def select(self: Tensor, dim: int, index: int, array: Array) -> Array:
+    """The view of `array`, shaped as self, at one index of a dimension."""
+    axis = dimension(dim, self.array.ndim)
+    require(self.array.ndim > 0, "a scalar has nothing to select from")
+    size = self.shape[axis]
+    require(-size <= index < size, f"index {index} is out of range for size {size}")
+    view: Array = array[(slice(None),) * axis + (index,)]
+    return view
+
+
+@kernel("aten::slice_copy.Tensor_out")
+def slice_copy(self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor) -> Step:
+    """A range of a dimension; `start` and `end` are clamped."""
+    return _copy_view(self, slice_of(self, dim, start, end, step, self.array), out)
+
+
+def slice_of(self: Tensor, dim: int, start: int | None, end: int | None, step: int, array: Array) -> Array:
+    """The view of `array`, shaped as self, of a range of a dimension."""
+    axis = dimension(dim, self.array.ndim)
+    require(self.array.ndim > 0, "a scalar cannot be sliced")
+    require(step > 0, f"step must be positive, not {step}")
+    view: Array = array[(slice(None),) * axis + (slice(start, end, step),)]
+    return view
+
+
+@kernel("aten::narrow_copy.out")
+def narrow_copy(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Step:
+    """`length` indices of a dimension, from `start` on."""
+    size = self.shape[dimension(dim, self.array.ndim)]
+    first = start + size if start < 0 else start
+    require(length >= 0 and 0 <= first <= size - length, f"{start} + {length} exceeds the size {size}")
+    return _copy_view(self, slice_of(self, dim, first, first + length, 1, self.array), out)
+
+
+@kernel("aten::diagonal_copy.out")
+def diagonal_copy(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Step:
+    """The diagonal of two dimensions, as the last dimension."""
+    rank = self.array.ndim
+    return _copy_view(
+        self, np.diagonal(self.array, offset, dimension(dim1, rank), dimension(dim2, rank)), out
+    )
+
+
+@kernel("aten::unfold_copy.out")
+def unfold_copy(self: Tensor, dim: int, size: int, step: int, out: Tensor) -> Step:
+    """Windows of `size` along a dimension, every `step`; the window is the last dimension."""
+    axis = dimension(dim, self.array.ndim)
+    require(step > 0, f"step must be positive, not {step}")
+    windows = sliding_window_view(self.array, size, axis)
+    return _copy_view(self, windows[(slice(None),) * axis + (slice(None, None, step),)], out)
+
+
+@kernel("aten::as_strided_copy.out")
+def as_strided_copy(self: Tensor, size: Ints, stride: Ints, storage_offset: int | None, out: Tensor) -> Step:
+    """The elements at the given strides, counted in elements, in the memory of `self`."""
+    start = storage_offset or 0
+    require(len(size) == len(stride), f"size {size} and stride {stride} differ in length")
+    require(min((start, *size, *stride)) >= 0, "size, stride and storage_offset must not be negative")
+    require(self.array.flags.c_contiguous, "self must be in row-major order")
+    last = start + sum((count - 1) * step for count, step in zip(size, stride, strict=True))
+    require(0 in size or last < self.array.size, f"size {size} with stride {stride} leaves the tensor")
+    strides = tuple(each * self.array.itemsize for each in stride)
+    flat = self.array.reshape(-1)[start:]
+    return _copy_view(self, as_strided(flat, size, strides), out)
+
+
+@kernel("aten::flip.out")
+def flip(self: Tensor, dims: Ints, out: Tensor) -> Step:
+    """The given dimensions reversed."""
+    axes = dimensions(dims, self.array.ndim) if dims else ()
+    return _copy_view(self, np.flip(self.array, axes), out)
+
+
+@kernel("aten::roll.out")
+def roll(self: Tensor, shifts: Ints, dims: Ints, out: Tensor) -> Step:
+    """Elements shifted along dimensions, or in row-major order if none is given, with wrap-around."""
+    require_same_dtype(self=self, out=out)
+    out.resize(self.shape)
+    source, target = self.array, out.array
+    if not dims:
+        require(len(shifts) == 1, "without dims there must be one shift")
+        return lambda: np.copyto(target, np.roll(source, shifts[0]))
+    require(len(shifts) == len(dims), f"shifts {shifts} and dims {dims} differ in length")
+    axes = dimensions(dims, self.array.ndim)
+    return lambda: np.copyto(target, np.roll(source, shifts, axes))
+
+
+@kernel("aten::repeat.out")
+def repeat(self: Tensor, repeats: Ints, out: Tensor) -> Step:
+    """The tensor repeated repeats[i] times along dimension i; dimensions may be added in front."""
+    require_same_dtype(self=self, out=out)
+    added = len(repeats) - self.array.ndim
+    require(added >= 0 and min(repeats, default=0) >= 0, f"{self.shape} cannot be repeated {repeats} times")
+    shape = (1,) * added + self.shape
+    out.resize(tuple(count * size for count, size in zip(repeats, shape, strict=True)))
+    tiles = tuple(each for pair in zip(repeats, shape, strict=True) for each in pair)
+    source = viewed_as(self.array, tuple(each for size in shape for each in (1, size)))
+    return copy_step(viewed_as(out.array, tiles), source)
+
+
+@kernel("aten::pixel_shuffle.out")
+def pixel_shuffle(self: Tensor, upscale_factor: int, out: Tensor) -> Step:
+    """Shapes: self (*B, C r r, H, W), out (*B, C, H r, W r)."""
+    require_same_dtype(self=self, out=out)
+    require(self.array.ndim >= 3 and upscale_factor > 0, f"{self.shape} cannot be shuffled")
+    *batch, channels, height, width = self.shape
+    r = upscale_factor
+    require(channels % (r * r) == 0, f"{channels} channels are no multiple of {r} squared")
+    out.resize((*batch, channels // (r * r), height * r, width * r))
+    source = viewed_as(self.array, (*batch, channels // (r * r), r, r, height, width))
+    target = viewed_as(out.array, (*batch, channels // (r * r), height, r, width, r))
+    return copy_step(target, np.moveaxis(source, (-4, -3), (-3, -1)))
+
+
+@kernel("aten::pixel_unshuffle.out")
+def pixel_unshuffle(self: Tensor, downscale_factor: int, out: Tensor) -> Step:
+    """Shapes: self (*B, C, H r, W r), out (*B, C r r, H, W)."""
+    require_same_dtype(self=self, out=out)
+    require(self.array.ndim >= 3 and downscale_factor > 0, f"{self.shape} cannot be unshuffled")
+    *batch, channels, height, width = self.shape
+    r = downscale_factor
+    require(height % r == 0 and width % r == 0, f"{self.shape} is no multiple of {r}")
+    out.resize((*batch, channels * r * r, height // r, width // r))
+    source = viewed_as(self.array, (*batch, channels, height // r, r, width // r, r))
+    target = viewed_as(out.array, (*batch, channels, r, r, height // r, width // r))
+    return copy_step(target, np.moveaxis(source, (-3, -1), (-4, -3)))
+
+
+KERNELS = KernelTable.of_module(globals())

@@ -1,0 +1,69 @@
+"""Softmax and its logarithm."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from etconfig.executor.checks import dimension, require_floating
+from etconfig.executor.memory import Array, Scratch, Shape
+from etconfig.executor.registry import KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import computation_dtype, in_dtype, in_sequence
+
+
+@kernel("aten::_softmax.out")
+def softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch: Scratch) -> Step:
+    """exp(x - max) / sum of it along `dim`. Shapes: self (*S), out (*S). Dtypes: floating.
+
+    `half_to_float` says that out is float32 for a float16 self; out's own dtype says as much.
+    """
+    axis = _prepare(self, dim, out)
+
+    def passes(x: Array, out: Array) -> Step:
+        x, out = np.atleast_1d(x, out)
+        row = scratch.array(_reduced(x, axis), x.dtype)
+        return in_sequence(
+            partial(np.maximum.reduce, x, axis, None, row, True),
+            partial(np.subtract, x, row, out),
+            partial(np.exp, out, out),
+            partial(np.add.reduce, out, axis, None, row, True),
+            partial(np.divide, out, row, out),
+        )
+
+    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes)
+
+
+@kernel("aten::_log_softmax.out")
+def log_softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch: Scratch) -> Step:
+    """The logarithm of softmax, x - max - log(sum of exp(x - max)); shapes and dtypes as there."""
+    axis = _prepare(self, dim, out)
+
+    def passes(x: Array, out: Array) -> Step:
+        x, out = np.atleast_1d(x, out)
+        row, exponentials = scratch.arrays((_reduced(x, axis), x.dtype), (x.shape, x.dtype))
+        return in_sequence(
+            partial(np.maximum.reduce, x, axis, None, row, True),
+            partial(np.subtract, x, row, out),
+            partial(np.exp, out, exponentials),
+            partial(np.add.reduce, exponentials, axis, None, row, True),
+            partial(np.log, row, row),
+            partial(np.subtract, out, row, out),
+        )
+
+    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes)
+
+
+def _prepare(self: Tensor, dim: int, out: Tensor) -> int:
+    require_floating("self", self)
+    require_floating("out", out)
+    out.resize(self.shape)
+    return dimension(dim, self.array.ndim)
+
+
+def _reduced(x: Array, axis: int) -> Shape:
+    return (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+
+
+KERNELS = KernelTable.of_module(globals())

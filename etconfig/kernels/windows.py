@@ -1,0 +1,150 @@
+"""Sliding windows, shared by convolutions and pooling: sizes, padding, and the view of one offset."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from etconfig.executor.checks import require
+from etconfig.executor.memory import Array, Shape
+from etconfig.executor.registry import Ints, Step
+from etconfig.kernels.binding import copy_step
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over the last dimensions of an array, one number for each of them.
+
+    Attributes:
+        kernel: How many elements a window spans.
+        stride: How far apart windows are.
+        padding: How many elements are added at each end.
+        dilation: How far apart the elements of a window are.
+    """
+
+    kernel: Ints
+    stride: Ints
+    padding: Ints
+    dilation: Ints
+
+    @classmethod
+    def of(cls, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, rank: int) -> Windows:
+        """Windows over `rank` dimensions; a list of one number counts for all, no stride is the kernel.
+
+        Raises:
+            ValueError: a list has another length, or a number is out of range.
+        """
+        kernel = spread("kernel_size", kernel, rank, at_least=1)
+        stride = spread("stride", stride or kernel, rank, at_least=1)
+        padding = spread("padding", padding, rank, at_least=0)
+        return cls(kernel, stride, padding, spread("dilation", dilation, rank, at_least=1))
+
+    @property
+    def offsets(self) -> Iterator[Ints]:
+        """Every position within a window, in row-major order."""
+        return itertools.product(*map(range, self.kernel))
+
+    @property
+    def extent(self) -> Ints:
+        """How many elements a window reaches over, gaps included."""
+        return tuple(d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel, strict=True))
+
+    def count(self, sizes: Shape, ceil_mode: bool = False) -> Shape:
+        """How many windows fit into each of `sizes`.
+
+        With `ceil_mode` a last window may end beyond the padding, but not begin in it.
+        """
+        counts = []
+        for size, extent, stride, padding in zip(sizes, self.extent, self.stride, self.padding, strict=True):
+            room = size + 2 * padding - extent
+            require(room >= 0, f"a window of {extent} does not fit size {size} with padding {padding}")
+            count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
+            if (count - 1) * stride >= size + padding:
+                count -= 1
+            counts.append(count)
+        return tuple(counts)
+
+    def padded_sizes(self, counts: Shape) -> Shape:
+        """The sizes that `counts` windows reach over, padding included."""
+        return tuple(
+            (count - 1) * stride + extent
+            for count, stride, extent in zip(counts, self.stride, self.extent, strict=True)
+        )
+
+    def along(self, axis: int) -> Windows:
+        """The same along one dimension only."""
+        return Windows(
+            *((numbers[axis],) for numbers in (self.kernel, self.stride, self.padding, self.dilation))
+        )
+
+    def starts(self, counts: Shape) -> list[Array]:
+        """For each dimension, where the windows begin; negative in the padding."""
+        return [
+            np.arange(count) * step - padding
+            for count, step, padding in zip(counts, self.stride, self.padding, strict=True)
+        ]
+
+    def is_inside(self, offset: Ints, sizes: Shape, counts: Shape) -> Array:
+        """For each window over two dimensions, whether its element at `offset` is none of the padding."""
+        inside = []
+        for start, position, gap, size in zip(self.starts(counts), offset, self.dilation, sizes, strict=True):
+            place = start + position * gap
+            inside.append((place >= 0) & (place < size))
+        return np.logical_and.outer(*inside)
+
+    def at(self, padded: Array, offset: Ints, counts: Shape, first: int = 0) -> Array:
+        """The view of `padded` that holds, for each window, its element at `offset`.
+
+        Args:
+            padded: (..., *sizes), padding included.
+            offset: The position within a window.
+            counts: How many windows.
+            first: The first window along the first dimension.
+        """
+        firsts = (first, *(0 for _ in counts[1:]))
+        index: list[Any] = [...]
+        for window, position, step, gap, count in zip(
+            firsts, offset, self.stride, self.dilation, counts, strict=True
+        ):
+            start = window * step + position * gap
+            index.append(slice(start, start + (count - 1) * step + 1, step))
+        view: Array = padded[tuple(index)]
+        return view
+
+    def padded(self, source: Array, buffer: Array, value: Array) -> tuple[Array, list[Step]]:
+        """What windows slide over, and the steps that prepare it.
+
+        That is `source` itself if nothing is to be added to it; otherwise `buffer`, of which
+        `source` becomes the middle and `value` the border.
+        """
+        rank = len(self.padding)
+        sizes, reach = source.shape[-rank:], buffer.shape[-rank:]
+        if not any(self.padding) and all(map(int.__le__, reach, sizes)):
+            return source, []
+        steps: list[Step] = []
+        ends = [
+            min(padding + size, end) for padding, size, end in zip(self.padding, sizes, reach, strict=True)
+        ]
+        middle: list[Any] = [...]
+        kept: list[Any] = [...]
+        for axis, (padding, end) in enumerate(zip(self.padding, ends, strict=True)):
+            across = np.moveaxis(buffer, source.ndim - rank + axis, 0)
+            steps += [copy_step(across[:padding], value), copy_step(across[end:], value)]
+            middle.append(slice(padding, end))
+            kept.append(slice(end - padding))
+        return buffer, [*steps, copy_step(buffer[tuple(middle)], source[tuple(kept)])]
+
+
+def spread(name: str, values: Ints, rank: int, *, at_least: int) -> Ints:
+    """One number for each of `rank` dimensions, from a list of them or of one.
+
+    Raises:
+        ValueError: the list has another length, or a number is too small.
+    """
+    require(len(values) in (1, rank), f"{name} must have {rank} numbers, not {values}")
+    require(min(values) >= at_least, f"{name} must be at least {at_least}, not {values}")
+    return values * rank if len(values) == 1 else values

@@ -1,0 +1,142 @@
+"""The recorded operator calls of tests/data/kernels, and how a kernel is run on one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from etconfig.executor.memory import Scratch, allocate_zeroed
+from etconfig.executor.registry import Kernel
+from etconfig.executor.tensor import DTYPES, Tensor
+from etconfig.program.model import TensorShapeDynamism
+from etconfig.values import ScalarType
+
+DATA = Path(__file__).parents[1] / "data" / "kernels"
+
+SCALAR_TYPES = {
+    DTYPES[each].name: each for each in reversed(ScalarType) if each.dtype_name in np.sctypeDict
+} | {"bfloat16": ScalarType.BFLOAT16}
+
+POISON = 0xA5
+"""What outputs are filled with, so that an element that is not written shows."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A tensor as eager PyTorch had it."""
+
+    array: np.ndarray
+    dim_order: tuple[int, ...]
+
+    @property
+    def scalar_type(self) -> ScalarType:
+        return SCALAR_TYPES[self.array.dtype.name]
+
+    def tensor(self, is_dynamic: bool = False) -> Tensor:
+        """A Tensor of this dtype, shape and dim order; a dynamic one has room for more."""
+        bounds = tuple(size + 2 for size in self.array.shape) if is_dynamic else self.array.shape
+        dynamism = TensorShapeDynamism.DYNAMIC_BOUND if is_dynamic else TensorShapeDynamism.STATIC
+        memory = allocate_zeroed(int(np.prod(bounds)) * self.array.itemsize)
+        memory.fill(POISON)
+        return Tensor(self.scalar_type, bounds, self.dim_order, memory, 0, dynamism)
+
+
+@dataclass(frozen=True)
+class KernelCase:
+    """One call and its results."""
+
+    operator: str
+    arguments: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+
+    def run(self, kernel: Kernel, *, with_dynamic_outputs: bool = False) -> list[Tensor]:
+        """Run `kernel` on the arguments; the outputs, with lists of them flattened."""
+        outputs = [_to_argument(each, with_dynamic_outputs) for each in self.outputs]
+        arguments = [_filled(each) for each in self.arguments]
+        with np.errstate(all="ignore"):
+            step = kernel.bind(self.operator, Scratch(), [*arguments, *outputs])
+            step()
+        return [each for output in outputs for each in (output if isinstance(output, tuple) else (output,))]
+
+    @property
+    def expected(self) -> list[np.ndarray]:
+        """The results, with lists of them flattened."""
+        nested = [each if isinstance(each, tuple) else (each,) for each in self.outputs]
+        return [each.array for output in nested for each in output]
+
+
+def load_cases() -> list[KernelCase]:
+    described = json.loads((DATA / "cases.json").read_text())["cases"]
+    with np.load(DATA / "cases.npz") as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    arrays["bfloat16"] = arrays["bfloat16"].view(ml_dtypes.bfloat16)
+    return [
+        KernelCase(
+            each["operator"],
+            tuple(_parse(argument, arrays) for argument in each["arguments"]),
+            tuple(_parse(output, arrays) for output in each["outputs"]),
+        )
+        for each in described
+    ]
+
+
+def _parse(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    if isinstance(value, list):
+        return tuple(_parse(each, arrays) for each in value)
+    if not isinstance(value, dict):
+        return value
+    shape, start = tuple(value["shape"]), value["start"]
+    array = arrays[value["dtype"]][start : start + int(np.prod(shape))].reshape(shape)
+    return Recorded(array, tuple(value.get("dim_order", range(len(shape)))))
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_filled(each) for each in value)
+    if not isinstance(value, Recorded):
+        return value
+    tensor = value.tensor()
+    np.copyto(tensor.array, value.array)
+    return tensor
+
+
+def _to_argument(value: Any, is_dynamic: bool) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_to_argument(each, is_dynamic) for each in value)
+    return value.tensor(is_dynamic)
+
+
+TOLERANCES: dict[str, tuple[float, float]] = {
+    "float64": (1e-12, 1e-12),
+    "float32": (2e-6, 2e-6),
+    "float16": (1e-3, 1e-3),
+    "bfloat16": (8e-3, 8e-3),
+}
+"""(relative, absolute) by dtype: a few units in the last place. All other dtypes are exact."""
+
+
+def assert_close(actual: np.ndarray, expected: np.ndarray) -> None:
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    relative, absolute = TOLERANCES.get(expected.dtype.name, (0, 0))
+    if (relative, absolute) == (0, 0):
+        np.testing.assert_array_equal(actual, expected)
+    else:
+        np.testing.assert_allclose(
+            actual.astype(np.float64), expected.astype(np.float64), rtol=relative, atol=absolute
+        )
+
+
+def case_ids(cases: Sequence[KernelCase]) -> list[str]:
+    counts: dict[str, int] = {}
+    ids = []
+    for each in cases:
+        counts[each.operator] = counts.get(each.operator, -1) + 1
+        ids.append(f"{each.operator}-{counts[each.operator]}")
+    return ids
