@@ -10,13 +10,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from etconfig.backend import BoundBackend
-from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.diagnostics import Diagnostic, Severity, did_you_mean
 from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
-from etconfig.executor import Method, MethodMeta, RecordingTracer, load_method
 from etconfig.facts import FactSheet
 from etconfig.installation import Installation
 from etconfig.profile import Layer, Profile, Selection, layers_of, load_chain, select_profile
-from etconfig.program import Program, Verification, open_program
+from etconfig.program import MethodMeta, Program, Verification, open_program
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.resolver import (
     ANY_METHOD,
@@ -32,6 +31,7 @@ from etconfig.resolver import (
 from etconfig.schema import BackendSpec, change_options
 
 if TYPE_CHECKING:
+    from etconfig.executor import Method, RecordingTracer
     from etconfig.program.source import ProgramSource
 
 AUTO = "auto"
@@ -97,6 +97,8 @@ class LoadedProgram:
             DelegateError: a backend failed at initialisation.
             OptionError: an option that is required is not set.
         """
+        from etconfig.executor import load_method  # numpy comes with it, which resolving does not need
+
         needed = self.backends(name)
         if arguments is None:
             arguments = _resolve_defaults(self, name)
@@ -162,7 +164,7 @@ def load_program(
     """
     installation = _or_current(installation)
     if executor != NUMPY:
-        plugin: Any = installation.plugins.executor(executor).executor
+        plugin = _find_executor(installation, executor)
         loaded: LoadedProgram = plugin.load_program(
             source, verification=verification, installation=installation
         )
@@ -263,6 +265,15 @@ def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
             reason=f"no installed plugin declares it (installed: {installed})",
             help=error.help or f"install the package that provides {backend_id}; see `etconfig backends`",
         ) from error
+
+
+def _find_executor(installation: Installation, name: str) -> Any:
+    try:
+        return installation.plugins.executor(name).executor
+    except UnknownPluginError as error:
+        guess = did_you_mean(name, (NUMPY, *error.known))
+        error.help = error.help or guess or f"{NUMPY!r} is built in and always there"
+        raise
 
 
 def _or_current(installation: Installation | None) -> Installation:

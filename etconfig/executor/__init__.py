@@ -1,6 +1,5 @@
 """Loads methods of a program and runs them on numpy kernels and delegates."""
 
-from etconfig.executor.metadata import MethodMeta, TensorInfo
 from etconfig.executor.method import Method, load_method
 from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.executor.registry import Kernel, KernelRegistry, KernelTable, kernel
@@ -13,10 +12,8 @@ __all__ = [
     "KernelRegistry",
     "KernelTable",
     "Method",
-    "MethodMeta",
     "NullTracer",
     "RecordingTracer",
-    "TensorInfo",
     "kernel",
     "load_method",
 ]

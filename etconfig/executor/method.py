@@ -19,7 +19,6 @@ from etconfig.executor.delegate import Surroundings
 from etconfig.executor.delegate_set import DelegateSet
 from etconfig.executor.inputs import Inputs
 from etconfig.executor.memory import MethodAllocator
-from etconfig.executor.metadata import MethodMeta
 from etconfig.executor.options_update import validated_changes
 from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT, Plan
 from etconfig.executor.registry import Kernel
@@ -27,6 +26,7 @@ from etconfig.executor.tensor import Register, Tensor
 from etconfig.executor.tracer import NullTracer, RecordingTracer
 from etconfig.executor.values import load_registers
 from etconfig.executor.workers import Workers
+from etconfig.program import MethodMeta
 
 if TYPE_CHECKING:
     from etconfig.program import Program

@@ -8,6 +8,7 @@ from etconfig.program.cursor import Extent
 from etconfig.program.faults import PROGRAM_ERROR_CODES
 from etconfig.program.header import ExtendedHeader
 from etconfig.program.limits import Limits
+from etconfig.program.metadata import MethodMeta, TensorInfo
 from etconfig.program.program import Program, Verification, open_program
 
 __all__ = [
@@ -15,7 +16,9 @@ __all__ = [
     "ExtendedHeader",
     "Extent",
     "Limits",
+    "MethodMeta",
     "Program",
+    "TensorInfo",
     "Verification",
     "open_program",
 ]

@@ -1,8 +1,8 @@
 """The checked tree to closures.
 
-Closures rather than a generated code object: with leaves folded into the operation above them a condition
-of four clauses costs well under a microsecond, which is small beside merging and validation, compiling
-costs a tenth, and no text from a file comes near `eval`.
+Closures rather than a generated code object: a condition of four clauses takes 0.6 us instead of 0.14 us,
+which is little beside merging and validation, but compiling takes a fifth, and no text from a file comes
+near `eval`. The most frequent leaves are folded into the operation above them.
 
 A closure takes the known facts and returns the value. What has no value raises: `KeyError` with the
 names of the missing facts as its arguments, or `ArithmeticError` with the reason. So three-valued logic

@@ -67,6 +67,13 @@ class TestSyntaxErrors:
         assert (problem.spans[0].line, problem.spans[0].column) == (2, 8)
         assert problem.spans[0].text == "b = [1,"
 
+    def test_a_key_that_is_set_twice_gets_advice(self) -> None:
+        (problem,) = problems_of(lambda: parse_document("a = 1\na = 2\n", "a.toml"))
+        assert said(problem) == (
+            "2:6-6 invalid-toml: invalid TOML: cannot overwrite a value; "
+            "a table may set each key once; remove or rename one of the two"
+        )
+
     def test_a_carriage_return_alone_is_no_line_end(self) -> None:
         (problem,) = problems_of(lambda: parse_document("a = 1\r\r\n", "a.toml"))
         assert (problem.code, problem.spans[0].line, problem.spans[0].column) == ("invalid-toml", 1, 6)
