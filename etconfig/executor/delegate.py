@@ -34,6 +34,7 @@ class Surroundings:
     Attributes:
         method: The method's name.
         instance: The named instance, or None for the default one.
+        named_data: The program's data by key.
         workers: The Method's threads.
         allocator: Memory that lives as long as the Method.
         tracer: Event tracer.
@@ -41,6 +42,7 @@ class Surroundings:
 
     method: str
     instance: str | None
+    named_data: Mapping[str, memoryview]
     workers: Workers
     allocator: MethodAllocator
     tracer: Tracer
@@ -107,7 +109,7 @@ class Delegate:
             method_name=surroundings.method,
             instance_name=surroundings.instance,
             delegate_index=index,
-            named_data=program.named_data,
+            named_data=surroundings.named_data,
             allocator=surroundings.allocator,
             tracer=surroundings.tracer,
         )

@@ -79,7 +79,8 @@ class _TensorSlot(_Slot):
     def check(self, value: object) -> Array:
         array = value if type(value) is np.ndarray else self._as_array(value)
         if array.dtype != self._dtype:
-            given = f"dtype {array.dtype.name}"
+            order = "" if array.dtype.isnative else " in the other byte order"
+            given = f"dtype {array.dtype.name}{order}"
             raise self._refusal(self._description(), given, f"convert it to {self._dtype.name} first")
         if array.shape != self._tensor.array.shape:
             try:

@@ -92,10 +92,18 @@ class Kernel:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters that take the instruction's arguments, in order."""
+        """The parameters that take the instruction's arguments, in order.
+
+        Raises:
+            TypeError: one has no annotation, or one that no argument of a program can have.
+        """
         hints = get_type_hints(self.binder, include_extras=True)
         parameters = inspect.signature(self.binder).parameters.values()
         names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+        for name in names:
+            if hints.get(name) not in ARGUMENT_KINDS:
+                binder = self.binder.__qualname__
+                raise TypeError(f"kernel {binder}: no argument of a program is a {name}: {hints.get(name)}")
         return tuple(Parameter(name, ARGUMENT_KINDS[hints[name]]) for name in names)
 
     @cached_property

@@ -39,9 +39,6 @@ DTYPES: dict[ScalarType, np.dtype[Any]] = {
 }
 """The numpy dtype that holds a scalar type; quantized types are held by their plain integers."""
 
-_DTYPE_AT = tuple(DTYPES.get(number) for number in range(max(ScalarType) + 1))  # type: ignore[call-overload]  # ints are keys
-"""The same by number: hashing an enumeration's member costs more than all else in making a tensor."""
-
 _ROW_MAJOR = tuple(tuple(range(rank)) for rank in range(MAX_RANK + 1))
 _NO_MEMORY: Array = np.empty((0,), np.uint8)
 
@@ -83,7 +80,7 @@ class Tensor:
     ) -> None:
         """Place the tensor at byte `offset` of `memory`; None means that it has none yet."""
         self.scalar_type = scalar_type
-        self.dtype: np.dtype[Any] = _DTYPE_AT[scalar_type]
+        self.dtype = DTYPES[scalar_type]
         self.dim_order = dim_order
         self.dynamism = dynamism
         self.bounds = sizes
@@ -131,6 +128,8 @@ class Tensor:
         """
         if len(shape) != len(self.bounds):
             raise ValueError(f"shape {shape} has rank {len(shape)}, planned is rank {len(self.bounds)}")
+        if min(shape, default=0) < 0:
+            raise ValueError(f"shape {shape} has a negative size")
         if self.dynamism is TensorShapeDynamism.STATIC and shape != self.bounds:
             raise ValueError(f"shape {shape} differs from the planned shape {self.bounds}")
         if self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND and any(map(int.__gt__, shape, self.bounds)):

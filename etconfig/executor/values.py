@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from etconfig.program import Program
 
 
-def load_registers(program: Program, plan: model.ExecutionPlan) -> tuple[Register, ...]:
+def load_registers(
+    program: Program, plan: model.ExecutionPlan, named_data: Mapping[str, memoryview]
+) -> tuple[Register, ...]:
     """One register for each value of `plan`, with memory as the plan's memory plan says.
+
+    `named_data` holds the data of external tensors, by their fully qualified names.
 
     Planned tensors share arenas, one for each memory id: overlaps carry meaning. Constants
     are read-only views of the program's bytes. Lists become tuples; those of integers and
@@ -29,7 +33,7 @@ def load_registers(program: Program, plan: model.ExecutionPlan) -> tuple[Registe
     """
     arenas = [allocate_zeroed(size_bytes) for size_bytes in plan.non_const_buffer_sizes]
     registers = tuple(Register(None) for _ in plan.values)
-    load_tensor = _TensorLoader(program, arenas)
+    load_tensor = _TensorLoader(program, named_data, arenas)
     for register, value in zip(registers, plan.values, strict=True):
         if isinstance(value, model.Tensor):
             register.value = load_tensor(value)
@@ -53,9 +57,11 @@ def current_value(register: Register) -> object:
 class _TensorLoader:
     """Places the tensors of one plan."""
 
-    def __init__(self, program: Program, arenas: Sequence[Array]) -> None:
+    def __init__(
+        self, program: Program, named_data: Mapping[str, memoryview], arenas: Sequence[Array]
+    ) -> None:
         self._program = program
-        self._named_data = program.named_data
+        self._named_data = named_data
         self._arenas = arenas
 
     def __call__(self, value: model.Tensor) -> Tensor:
@@ -87,7 +93,7 @@ class _TensorLoader:
                 code="missing-external-data",
                 region=f"tensor {name!r}",
                 detail="its data lie outside the program, and were not given",
-                help="give the .ptd file that holds them",
+                help="export the program with its constants inside: .ptd files are not read yet",
             )
         if len(data) != size_bytes:
             raise MalformedProgramError(

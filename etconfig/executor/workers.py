@@ -51,11 +51,11 @@ class Workers:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(MAX_WORKERS, thread_name_prefix=self._name)
         self._is_busy = True
-        # Each helper gets a copy of the caller's context, for numpy keeps errstate in it.
-        helpers: list[Future[None]] = [
-            self._pool.submit(contextvars.copy_context().run, loop.work) for _ in range(helper_count)
-        ]
+        helpers: list[Future[None]] = []
         try:
+            for _ in range(helper_count):
+                # Each helper gets a copy of the caller's context, for numpy 2 keeps errstate in it.
+                helpers.append(self._pool.submit(contextvars.copy_context().run, loop.work))
             loop.work()
         finally:
             wait(helpers)

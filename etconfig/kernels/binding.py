@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,23 @@ def in_sequence(*steps: Step) -> Step:
     return run
 
 
+KEPT_STEPS = 20_000
+"""How many steps of one instruction are made when it is bound; more would take too much memory."""
+
+
+def run_through(make: Callable[[], Iterator[Step]]) -> Step:
+    """One step that runs all steps that `make` gives: made once, or for each run if they are many."""
+    steps = list(islice(make(), KEPT_STEPS + 1))
+    if len(steps) <= KEPT_STEPS:
+        return in_sequence(*steps)
+
+    def run() -> None:
+        for step in make():
+            step()
+
+    return run
+
+
 def in_dtype(dtype: DType, inputs: Sequence[Array], out: Array, bind: Callable[..., Step]) -> Step:
     """`bind(*inputs, out)`, over stand-ins of `dtype` for the arrays that have another one.
 
@@ -158,3 +176,9 @@ def packed(array: Array, shape: Shape) -> tuple[Array, list[Step]]:
     if not array.flags.writeable or np.may_share_memory(dense, array):
         return dense, []
     return dense, [reshaped_copy_step(dense, array)]
+
+
+def write_resized(out: Tensor, values: Array) -> None:
+    """Size `out` while running, since the data decide, and write the values to it."""
+    out.resize(values.shape)
+    np.copyto(out.array, values)

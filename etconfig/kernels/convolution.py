@@ -1,7 +1,7 @@
 """Convolutions over one, two or three dimensions, plain, grouped, dilated or transposed.
 
 The windows are copied into a matrix, one slice copy for each position in a window, and
-multiplied by the weights; a depthwise convolution multiplies and adds shifted views instead.
+multiplied by the weights. Depthwise convolutions have a way of their own.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from etconfig.kernels.binding import (
     in_dtype,
     in_sequence,
     packed,
+    run_through,
     viewed_as,
 )
+from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.windows import Windows, spread
 
 TILE_BYTES = 4 << 20
 """The most that a matrix of windows takes; a larger one is made and used in parts."""
-
-DEPTHWISE_BLOCK_BYTES = 256 << 10
-"""The channels of a depthwise convolution are taken in blocks of this size, to stay in the cache."""
 
 
 @kernel("aten::convolution.out")
@@ -70,10 +69,9 @@ def convolution(
 
     def passes(x: Array, weight: Array, *rest: Array) -> Step:
         *biases, out = rest
-        steps = list(_multiplication(x, weight, out, windows, groups, transposed, scratch))
-        if biases:
-            steps.append(partial(np.add, out, viewed_as(biases[0], (channels, *(1 for _ in sizes))), out))
-        return in_sequence(*steps)
+        work = partial(_multiplication, x, weight, out, windows, groups, transposed, scratch)
+        additions = (viewed_as(each, (channels, *(1 for _ in sizes))) for each in biases)
+        return in_sequence(run_through(work), *(partial(np.add, out, each, out) for each in additions))
 
     inputs = [each.array for each in (x, weight, bias) if each is not None]
     return in_dtype(computation_dtype(out.dtype), inputs, out.array, passes)
@@ -85,7 +83,7 @@ def _multiplication(
     if transposed:
         return _transposed(x, weight, out, windows, groups, scratch)
     if groups > 1 and weight.shape[1] == 1:
-        return _depthwise(x, weight, out, windows, scratch)
+        return depthwise_steps(x, weight, out, windows, scratch)
     return _by_matrix(x, weight, out, windows, groups, scratch)
 
 
@@ -103,6 +101,7 @@ def _transposed_sizes(windows: Windows, sizes: Shape, added: Ints) -> Shape:
     padded = windows.padded_sizes(sizes)
     found = tuple(p - 2 * q + a for p, q, a in zip(padded, windows.padding, added, strict=True))
     require(min(found) > 0, f"padding {windows.padding} leaves nothing of sizes {padded}")
+    windows.check_reach(padded, found)
     return found
 
 
@@ -135,31 +134,6 @@ def _by_matrix(
             yield partial(np.matmul, matrix, columns, viewed_as(target, (groups, -1, math.prod(tile))))
 
 
-def _depthwise(x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch) -> Iterator[Step]:
-    """Each channel has windows of its own: shifted views times one weight each, summed."""
-    channels, counts = x.shape[1], out.shape[2:]
-    multiplier = len(weight) // channels
-    factors = viewed_as(weight, (channels, multiplier, *windows.kernel, *(1 for _ in counts)))
-    results = viewed_as(out, (len(x), channels, multiplier, *counts))
-    padded_sizes = windows.padded_sizes(counts)
-    block = min(channels, max(1, DEPTHWISE_BLOCK_BYTES // (math.prod(padded_sizes) * x.itemsize)))
-    padding, term = scratch.arrays(((block, *padded_sizes), x.dtype), ((block, multiplier, *counts), x.dtype))
-    for image, result in zip(x, results, strict=True):
-        for first in range(0, channels, block):
-            taken = slice(first, min(first + block, channels))
-            target, product = result[taken], term[: taken.stop - first]
-            source, preparation = windows.padded(image[taken], padding[: len(target)], constant(0, x.dtype))
-            yield from preparation
-            for offset in windows.offsets:
-                view = windows.at(source, offset, counts)[:, np.newaxis]
-                factor = _at(factors[taken], offset, axis=2)
-                if any(offset):
-                    yield partial(np.multiply, view, factor, product)
-                    yield partial(np.add, target, product, target)
-                else:
-                    yield partial(np.multiply, view, factor, target)
-
-
 def _transposed(
     x: Array, weight: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
 ) -> Iterator[Step]:
@@ -186,10 +160,10 @@ def _transposed(
         yield copy_step(result, total[inner])
 
 
-def _at(array: Array, offset: Ints, axis: int = 1) -> Array:
-    """The view at an offset, whose dimensions begin at `axis`."""
-    index: tuple[Any, ...] = (*(slice(None) for _ in range(axis)), *offset)
-    view: Array = array[index]
+def _at(columns: Array, offset: Ints) -> Array:
+    """The part (C, *sizes) of columns (C, *K, *sizes) for one position in the windows."""
+    index: tuple[Any, ...] = (slice(None), *offset)
+    view: Array = columns[index]
     return view
 
 

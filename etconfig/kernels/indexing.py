@@ -1,23 +1,14 @@
-"""Selection and writing by masks and by index tensors."""
+"""Selection and writing by index tensors, and at constant places."""
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from etconfig.executor.checks import broadcast_shape, dimension, require, require_dtype, require_same_dtype
+from etconfig.executor.checks import dimension, require, require_dtype, require_same_dtype
 from etconfig.executor.memory import Array
 from etconfig.executor.registry import KernelTable, OptionalTensors, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
-    BOOL,
-    constant,
-    copy_step,
-    in_sequence,
-    require_castable,
-    result_dtype,
-)
+from etconfig.kernels.binding import constant, copy_step, in_sequence, write_resized
 from etconfig.kernels.shape import select, slice_of
 from etconfig.values import ScalarType
 
@@ -29,80 +20,6 @@ def _require_in_range(index: Array, size: int) -> None:
     if index.size and (index.min() < 0 or index.max() >= size):
         outside = index[(index < 0) | (index >= size)].flat[0]
         raise ValueError(f"index {outside} is out of range for size {size}")
-
-
-# --- by masks ----------------------------------------------------------------------------
-
-
-@kernel("aten::where.self_out")
-def where(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Step:
-    """`self` where `condition` holds, else `other`. All broadcast; out has the promoted dtype."""
-    require_dtype("condition", condition, {ScalarType.BOOL, ScalarType.BYTE})
-    require_castable(result_dtype(self, other), out)
-    out.resize(broadcast_shape(condition.shape, self.shape, other.shape))
-    holds, target = condition.array, out.array
-
-    def run() -> None:
-        np.copyto(target, other.array, casting="unsafe")
-        np.copyto(target, self.array, casting="unsafe", where=holds.view(BOOL))
-
-    return run
-
-
-@kernel("aten::masked_fill.Scalar_out")
-def masked_fill(self: Tensor, mask: Tensor, value: Scalar, out: Tensor) -> Step:
-    """`value` where `mask` holds, else `self`. Both broadcast."""
-    require_dtype("mask", mask, {ScalarType.BOOL})
-    require_same_dtype(self=self, out=out)
-    out.resize(broadcast_shape(self.shape, mask.shape))
-    return in_sequence(
-        copy_step(out.array, self.array),
-        partial(np.copyto, out.array, constant(value, out.dtype), where=mask.array),
-    )
-
-
-@kernel("aten::masked_select.out")
-def masked_select(self: Tensor, mask: Tensor, out: Tensor) -> Step:
-    """The elements where `mask` holds, in row-major order. Both broadcast. Shapes: out (count,)."""
-    require_dtype("mask", mask, {ScalarType.BOOL})
-    require_same_dtype(self=self, out=out)
-    shape = broadcast_shape(self.shape, mask.shape)
-    source, chosen = np.broadcast_to(self.array, shape), np.broadcast_to(mask.array, shape)
-    return lambda: _write(out, source[chosen])
-
-
-@kernel("aten::masked_scatter.out")
-def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> Step:
-    """`self`, with the elements of `source` one after the other where `mask` holds."""
-    require_dtype("mask", mask, {ScalarType.BOOL})
-    require_same_dtype(self=self, source=source, out=out)
-    out.resize(broadcast_shape(self.shape, mask.shape))
-    target, chosen = out.array, np.broadcast_to(mask.array, out.shape)
-
-    def run() -> None:
-        count = int(np.count_nonzero(chosen))
-        require(count <= source.array.size, f"source has {source.array.size} elements, mask takes {count}")
-        np.copyto(target, self.array)
-        target[chosen] = source.array.reshape(-1)[:count]
-
-    return run
-
-
-@kernel("aten::nonzero.out")
-def nonzero(self: Tensor, out: Tensor) -> Step:
-    """Where elements differ from zero. Shapes: out (count, rank of self). Dtypes: out int64."""
-    require_dtype("out", out, {ScalarType.LONG})
-    source = self.array
-    return lambda: _write(out, np.argwhere(source != 0))
-
-
-def _write(out: Tensor, values: Array) -> None:
-    """Size `out` while running, since the data decide."""
-    out.resize(values.shape)
-    np.copyto(out.array, values)
-
-
-# --- by index tensors --------------------------------------------------------------------
 
 
 @kernel("aten::embedding.out")
@@ -145,7 +62,7 @@ def index_tensor(self: Tensor, indices: OptionalTensors, out: Tensor) -> Step:
     """Elements at index tensors, which broadcast, or at masks; None takes a dimension whole."""
     require_same_dtype(self=self, out=out)
     key = _key(indices)
-    return lambda: _write(out, self.array[key])
+    return lambda: write_resized(out, self.array[key])
 
 
 @kernel("aten::index_put.out")
@@ -294,43 +211,6 @@ def slice_scatter(
     target = slice_of(self, dim, start, end, step, out.array)
     require(target.shape == src.shape, f"src must have shape {target.shape}, not {src.shape}")
     return in_sequence(copy_step(out.array, self.array), copy_step(target, src.array))
-
-
-@kernel("aten::tril.out")
-def tril(self: Tensor, diagonal: int, out: Tensor) -> Step:
-    """Zero above a diagonal of the last two dimensions."""
-    require_same_dtype(self=self, out=out)
-    require(self.array.ndim >= 2, f"self must be a matrix, but has shape {self.shape}")
-    out.resize(self.shape)
-    is_kept = np.tri(self.shape[-2], self.shape[-1], diagonal, BOOL)
-    return in_sequence(
-        copy_step(out.array, constant(0, out.dtype)),
-        partial(np.copyto, out.array, self.array, where=is_kept),
-    )
-
-
-@kernel("aten::topk.values")
-def topk(
-    self: Tensor, k: int, dim: int, largest: bool, is_sorted: bool, values: Tensor, indices: Tensor
-) -> Step:
-    """The k largest or smallest elements along a dimension, in order, and their indices."""
-    require_same_dtype(self=self, values=values)
-    require_dtype("indices", indices, {ScalarType.LONG})
-    axis = dimension(dim, self.array.ndim)
-    x = np.atleast_1d(self.array)
-    require(0 <= k <= x.shape[axis], f"there are no {k} elements along dimension {dim} of {self.shape}")
-    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :]) if self.array.ndim else ()
-    values.resize(shape)
-    indices.resize(shape)
-
-    def run() -> None:
-        order = np.argsort(x, axis=axis, kind="stable")
-        order = np.flip(order, axis) if largest else order
-        chosen = np.take(order, range(k), axis)
-        np.copyto(indices.array, chosen.reshape(shape))
-        np.copyto(values.array, np.take_along_axis(x, chosen, axis).reshape(shape))
-
-    return run
 
 
 KERNELS = KernelTable.of_module(globals())

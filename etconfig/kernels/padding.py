@@ -48,8 +48,9 @@ def _padding(name: str, spatial: int, place: Callable[[int, int, int], Array]) -
         require_rank("self", self, spatial + 1, spatial + 2)
         require(len(padding) == 2 * spatial, f"padding must have {2 * spatial} numbers, not {padding}")
         pairs = _pairs(padding, self.array.ndim)
+        require(min(padding) >= 0, f"padding must not be negative, but is {padding}")
+        out.resize(tuple(size + sum(pair) for size, pair in zip(self.shape, pairs, strict=True)))
         places = [place(size, *pair) for size, pair in zip(self.shape, pairs, strict=True)]
-        out.resize(tuple(map(len, places)))
         source, target, grid = self.array, out.array, np.ix_(*places)
         return lambda: np.copyto(target, source[grid])
 

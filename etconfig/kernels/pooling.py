@@ -26,6 +26,7 @@ from etconfig.kernels.binding import (
     copy_step,
     in_dtype,
     in_sequence,
+    run_through,
 )
 from etconfig.kernels.windows import Windows, spread
 from etconfig.values import ScalarType
@@ -57,7 +58,7 @@ def max_pool2d_with_indices(
     indices.resize(out.shape)
 
     def passes(x: Array, out: Array) -> Step:
-        return in_sequence(*_largest(x, out, indices.array, windows, scratch))
+        return run_through(partial(_largest, x, out, indices.array, windows, scratch))
 
     return in_dtype(computation_dtype(self.dtype), (self.array,), out.array, passes)
 

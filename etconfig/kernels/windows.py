@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,12 @@ from etconfig.executor.checks import require
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.registry import Ints, Step
 from etconfig.kernels.binding import copy_step
+
+MAX_WINDOW = 1 << 16
+"""The most elements of one window: there is a step for each of them."""
+
+MAX_PADDED, PADDED_PER_ELEMENT = 1 << 20, 100
+"""How many elements padding may make of an image, and of each of its elements."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class Windows:
             ValueError: a list has another length, or a number is out of range.
         """
         kernel = spread("kernel_size", kernel, rank, at_least=1)
+        require(math.prod(kernel) <= MAX_WINDOW, f"a window of {kernel} has more than {MAX_WINDOW} elements")
         stride = spread("stride", stride or kernel, rank, at_least=1)
         padding = spread("padding", padding, rank, at_least=0)
         return cls(kernel, stride, padding, spread("dilation", dilation, rank, at_least=1))
@@ -66,9 +74,19 @@ class Windows:
             if (count - 1) * stride >= size + padding:
                 count -= 1
             counts.append(count)
+        self.check_reach(self.padded_sizes(counts), sizes)
         return tuple(counts)
 
-    def padded_sizes(self, counts: Shape) -> Shape:
+    def check_reach(self, reach: Shape, sizes: Shape) -> None:
+        """Refuse padding that makes something huge of something small.
+
+        Raises:
+            ValueError: it does.
+        """
+        limit = max(MAX_PADDED, PADDED_PER_ELEMENT * math.prod(sizes))
+        require(math.prod(reach) <= limit, f"padding {self.padding} makes {reach} of {sizes}")
+
+    def padded_sizes(self, counts: Sequence[int]) -> Shape:
         """The sizes that `counts` windows reach over, padding included."""
         return tuple(
             (count - 1) * stride + extent

@@ -43,6 +43,7 @@ PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
         "duplicate-name": "Two methods or two named blobs have one name.",
         "overlapping-segments": "Two segments share bytes.",
         "conflicting-constants": "Constants are stored inline and in a segment.",
+        "missing-external-data": "A tensor's data lie outside the program and were not given.",
     }
 )
 """Every code a `ProgramError` can carry, with its meaning."""

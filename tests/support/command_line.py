@@ -12,8 +12,16 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 DIGITS = DATA / "digits"
 TWO_CAMERAS = ROOT / "examples" / "two_cameras"
-WORKSTATION = DATA / "sheets" / "x86_64-hybrid-workstation.json"
 SCRIPT = Path(sysconfig.get_path("scripts")) / "etconfig"
+
+DEVICE = {
+    "os.name": "linux",
+    "cpu.arch": "x86_64",
+    "cpu.available_cores": 4,
+    "cpu.cache.l2": 1048576,
+    "power.source": "mains",
+}
+"""A device that only the generic profiles fit."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Pages of the documentation: their fenced blocks, tables and links, and how blocks are run.
+"""Pages of the documentation: their fenced blocks and tables, and how blocks are run.
 
-What each kind of block means is told to authors in CONTRIBUTING.md, "Documentation".
+CONTRIBUTING.md, "Change the documentation", tells authors what each kind of block means.
 """
 
 from __future__ import annotations
@@ -9,28 +9,34 @@ import contextlib
 import io
 import re
 import shlex
+import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import pytest
+import tomli
+from plugin_data import write_distribution
 
 from etconfig.cli.group import run
+from etconfig.facts import BUILTIN_FACTS
 from etconfig.installation import Installation
+from etconfig.profile import parse_expression
 from etconfig.validation import validate_file
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 
-NOT_RUN = {"", "sh", "text", "cel", "c++"}
-"""Languages of blocks that a `Session` leaves alone: what they say is not for this machine to do."""
-
-_FENCE = re.compile(r"^```([\w+]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE_NAME = re.compile(r"# ([\w./-]+\.(?:toml|py))\n")
+_FENCE = re.compile(
+    r"^(?:`(?P<file>[^`\n]+)`:\n\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 _TABLE = re.compile(r"^\|(?P<head>.+)\|\n\|[-| ]+\|\n(?P<rows>(?:\|.+\|\n)+)", re.MULTILINE)
+_VARIABLES = ("ETCONFIG_SET", "ETCONFIG_PROFILE_PATH", "ETCONFIG_DISABLE_PLUGINS")
 
 
 @dataclass(frozen=True)
@@ -41,19 +47,15 @@ class Fence:
         language: The word after the opening fence.
         text: What is inside.
         line: The line of the opening fence.
-        output: The text block that follows at once, which shows what this one prints; or None.
+        file: The name of the file that it is, from a line above that is only this name and a colon.
+        output: The text block that follows at once and shows what this one prints, or None.
     """
 
     language: str
     text: str
     line: int
-    output: str | None = None
-
-    @property
-    def file_name(self) -> str | None:
-        """The file that the block is, if its first line is a comment that names one."""
-        match = _FILE_NAME.match(self.text)
-        return match[1] if match else None
+    file: str | None
+    output: str | None
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,24 @@ class Page:
 
     @cached_property
     def prose(self) -> str:
-        """The text without its fenced blocks; line numbers stay."""
-        return _FENCE.sub(lambda match: "\n" * match[0].count("\n"), self.text)
+        """The text without its fenced blocks."""
+        return _FENCE.sub("", self.text)
 
     def fences(self) -> Iterator[Fence]:
         matches = list(_FENCE.finditer(self.text))
-        for match, after in zip(matches, [*matches[1:], None], strict=True):
-            is_shown = after and after[1] == "text" and not self.text[match.end() : after.start()].strip()
-            line = self.text.count("\n", 0, match.start()) + 1
-            yield Fence(match[1], match[2], line, after[2] if after and is_shown else None)
+        for match, after in zip_longest(matches, matches[1:]):
+            is_shown = (
+                after
+                and after["language"] == "text"
+                and not self.text[match.end() : after.start()].strip()
+                and match["language"] == "python"
+            )
+            line = self.text.count("\n", 0, match.start("text"))
+            output = after["text"] if is_shown else None
+            yield Fence(match["language"], match["text"], line, match["file"], output)
 
     def tables(self, *heads: str) -> Iterator[tuple[str, ...]]:
-        """The rows of the tables with these column heads, code marks removed."""
+        """The rows of the tables with these column heads, without code marks."""
         for match in _TABLE.finditer(self.text):
             if _cells(match["head"]) == heads:
                 yield from (_cells(row.strip("|")) for row in match["rows"].splitlines())
@@ -89,102 +97,120 @@ def _cells(row: str) -> tuple[str, ...]:
     return tuple(cell.strip().strip("`").replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", row))
 
 
-def assert_shown(shown: str, given: str) -> None:
-    """What a page shows is what was given; `...` stands for any text, alone in a line for any lines."""
-    pattern = "".join(
-        "(?:.*\n)*" if line.strip() == "..." else ".*".join(map(re.escape, line.split("..."))) + "\n"
-        for line in shown.splitlines()
-    )
-    if not re.fullmatch(pattern, given):
-        assert given == shown
+def check_shown(shown: str, given: str, place: str) -> None:
+    """Fail unless a page shows what was given.
+
+    On the page, `...` stands for any text, and alone in a line for any lines; columns may be of
+    any width.
+    """
+    if not re.fullmatch("".join(map(_line_pattern, shown.splitlines())), given):
+        pytest.fail(f"{place} shows\n{shown}\nbut it is\n{given}", pytrace=False)
+
+
+def _line_pattern(line: str) -> str:
+    if line.strip() == "...":
+        return "(?:.*\n)*"
+    pieces = (" {2,}".join(map(re.escape, re.split(" {2,}", piece))) for piece in line.split("..."))
+    return ".*".join(pieces) + "\n"
 
 
 class Session:
     """Does what a page says, block by block, in an empty directory.
 
-    The directories of the checkout are linked into it, so that pages can name `tests/data/...`.
+    Directories of the checkout are linked into it, so that pages can name `tests/data/...`.
     """
 
-    def __init__(self, directory: Path, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, page: Page, directory: Path, patch: pytest.MonkeyPatch) -> None:
+        self.page = page
         self.directory = directory
         self.patch = patch
         self.names: dict[str, object] = {"__name__": "page"}
         self.status = 0
-        for name in ("examples", "plugins", "tests", "tools"):
+        for name in ("examples", "plugins", "tests"):
             (directory / name).symlink_to(ROOT / name)
         patch.chdir(directory)
-        patch.setenv("COLUMNS", "100")
-        for variable in ("ETCONFIG_SET", "ETCONFIG_PROFILE_PATH", "ETCONFIG_DISABLE_PLUGINS"):
+        for variable in _VARIABLES:
             patch.delenv(variable, raising=False)
 
-    def do(self, page: Page, fence: Fence) -> None:
-        if fence.file_name is not None:
-            path = self.directory / fence.file_name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(fence.text, encoding="utf-8")
-        if fence.language == "python":
-            self._python(page, fence)
+    def do(self, fence: Fence) -> None:
+        """Run, write or check one block."""
+        place = f"{self.page.path}:{fence.line}"
+        if fence.file is not None:
+            self._write(self.directory / fence.file, fence)
+        elif fence.language == "python":
+            self._python(fence, place)
         elif fence.language == "console":
-            self._console(fence)
+            self._console(fence, place)
         elif fence.language == "toml":
             self._toml(fence)
+        elif fence.language == "cel":
+            for line in fence.text.splitlines():
+                parse_expression(line, BUILTIN_FACTS)
         else:
-            assert fence.language in NOT_RUN, f"{page.path}:{fence.line}: what is {fence.language!r}?"
+            # shell commands change the machine, plain text shows
+            assert fence.language in ("sh", "text"), f"{place}: what is {fence.language!r}?"
 
-    def _python(self, page: Page, fence: Fence) -> None:
+    def _write(self, path: Path, fence: Fence) -> None:
+        """A block that is a file: who imports or names it runs it. A plugin is installed."""
+        assert path.parent.resolve().is_relative_to(self.directory.resolve()), f"{path} is in the checkout"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(fence.text, encoding="utf-8")
+        if fence.language == "python":
+            compile(fence.text, str(path), "exec")
+        elif path.name == "pyproject.toml" and "entry-points" in fence.text:
+            self._install(path.parent, tomli.loads(fence.text)["project"])
+
+    def _install(self, root: Path, project: Mapping[str, Any]) -> None:
+        """What `pip install -e` does, as far as etconfig sees it."""
+        lines = [
+            line
+            for group, entries in project["entry-points"].items()
+            for line in (f"[{group}]", *(f"{name} = {value}" for name, value in entries.items()))
+        ]
+        directory = f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+        write_distribution(root, directory, "\n".join(lines), f"Name: {project['name']}\n")
+        self.patch.syspath_prepend(root)
+
+    def _python(self, fence: Fence, place: str) -> None:
         # blank lines in front, so that a traceback names the line of the page
-        code = compile("\n" * fence.line + fence.text, str(page.path), "exec")
-        if fence.file_name is not None:
-            return  # whoever imports it runs it
+        code = compile("\n" * fence.line + fence.text, str(self.page.path), "exec")
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, self.names)
         if fence.output is not None:
-            assert_shown(fence.output, printed.getvalue())
+            check_shown(fence.output, printed.getvalue(), place)
 
     def _toml(self, fence: Fence) -> None:
-        """Every block of TOML is right, unless it is a file: of these, commands show what is wrong."""
-        if fence.file_name is not None:
-            return
-        path = self.directory / "fragment" / ("p.toml" if "[profile]" in fence.text else "etconfig.toml")
+        """A block that is no file is a piece of one, and right as it stands."""
+        path = self.directory / "piece" / ("piece.toml" if "[profile]" in fence.text else "etconfig.toml")
         path.parent.mkdir(exist_ok=True)
         path.write_text(fence.text, encoding="utf-8")
         assert [str(problem) for problem in validate_file(path, Installation(self.directory))] == []
 
-    def _console(self, fence: Fence) -> None:
-        """`$ ` begins a command, other lines are what it shows; `$ echo $?` tells that it fails."""
-        commands = re.split(r"^\$ ", fence.text.replace("\\\n", ""), flags=re.MULTILINE)[1:]
-        for index, text in enumerate(commands):
-            line, _, shown = text.partition("\n")
+    def _console(self, fence: Fence, place: str) -> None:
+        """`$ ` begins a command, what follows is shown; after one that fails comes `$ echo $?`."""
+        text = fence.text.replace("\\\n", "")
+        commands = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
+        for command, following in zip_longest(commands, commands[1:], fillvalue=""):
+            line, _, shown = command.partition("\n")
             if line == "echo $?":
-                assert shown.strip() == str(self.status)
+                assert shown.strip() == str(self.status), place
                 continue
             given = self._run(line)
+            if self.status != 0 and not following.startswith("echo $?"):
+                pytest.fail(f"{place}: {line}\n{given}", pytrace=False)
             if shown:
-                assert_shown(shown, given)
-            is_status_shown = commands[index + 1 : index + 2] == ["echo $?"] or "echo $?" in "".join(
-                commands[index + 1 : index + 2]
-            )
-            assert self.status == 0 or is_status_shown, given
+                check_shown(shown, given, place)
 
     def _run(self, line: str) -> str:
         words = shlex.split(line)
+        if words[0] == "cp":
+            shutil.copy(words[1], words[2])
+            self.status = 0
+            return ""
         with self.patch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
             while "=" in words[0]:
                 patch.setenv(*words.pop(0).split("=", 1))
-            assert words[0] == "etconfig", f"a console block runs etconfig alone, not {line!r}"
+            assert words[0] == "etconfig", f"a console block runs etconfig, not {line!r}"
             with contextlib.redirect_stderr(sys.stdout):
                 self.status = run(words[1:])
         return printed.getvalue()
-
-
-def install(site: Path, name: str, version: str, entry_points: Mapping[str, Mapping[str, str]]) -> None:
-    """Write the metadata that `pip install` would: what etconfig discovers."""
-    directory = site / f"{name.replace('-', '_')}-{version}.dist-info"
-    directory.mkdir(parents=True)
-    (directory / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    lines: Sequence[str] = [
-        text
-        for group, entries in entry_points.items()
-        for text in (f"[{group}]", *(f"{key} = {value}" for key, value in entries.items()))
-    ]
-    (directory / "entry_points.txt").write_text("\n".join(lines) + "\n")

@@ -69,6 +69,8 @@ def make_layer(
                 origin=Origin(kind, f"{name}.toml", number, 1),
                 span=span,
                 key_span=span,
+                backend_span=span,
+                scope_span=span,
                 condition=held,
             )
         )

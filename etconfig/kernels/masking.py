@@ -1,0 +1,99 @@
+"""Selection and writing by masks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from etconfig.executor.checks import broadcast_shape, require, require_dtype, require_same_dtype
+from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import (
+    BOOL,
+    constant,
+    copy_step,
+    in_sequence,
+    require_castable,
+    result_dtype,
+    write_resized,
+)
+from etconfig.values import ScalarType
+
+
+@kernel("aten::where.self_out")
+def where(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Step:
+    """`self` where `condition` holds, else `other`. All broadcast; out has the promoted dtype."""
+    require_dtype("condition", condition, {ScalarType.BOOL, ScalarType.BYTE})
+    require_castable(result_dtype(self, other), out)
+    out.resize(broadcast_shape(condition.shape, self.shape, other.shape))
+    holds, target = condition.array, out.array
+
+    def run() -> None:
+        np.copyto(target, other.array, casting="unsafe")
+        np.copyto(target, self.array, casting="unsafe", where=holds.view(BOOL))
+
+    return run
+
+
+@kernel("aten::masked_fill.Scalar_out")
+def masked_fill(self: Tensor, mask: Tensor, value: Scalar, out: Tensor) -> Step:
+    """`value` where `mask` holds, else `self`. Both broadcast."""
+    require_dtype("mask", mask, {ScalarType.BOOL})
+    require_same_dtype(self=self, out=out)
+    out.resize(broadcast_shape(self.shape, mask.shape))
+    return in_sequence(
+        copy_step(out.array, self.array),
+        partial(np.copyto, out.array, constant(value, out.dtype), where=mask.array),
+    )
+
+
+@kernel("aten::masked_select.out")
+def masked_select(self: Tensor, mask: Tensor, out: Tensor) -> Step:
+    """The elements where `mask` holds, in row-major order. Both broadcast. Shapes: out (count,)."""
+    require_dtype("mask", mask, {ScalarType.BOOL})
+    require_same_dtype(self=self, out=out)
+    shape = broadcast_shape(self.shape, mask.shape)
+    source, chosen = np.broadcast_to(self.array, shape), np.broadcast_to(mask.array, shape)
+    return lambda: write_resized(out, source[chosen])
+
+
+@kernel("aten::masked_scatter.out")
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> Step:
+    """`self`, with the elements of `source` one after the other where `mask` holds."""
+    require_dtype("mask", mask, {ScalarType.BOOL})
+    require_same_dtype(self=self, source=source, out=out)
+    out.resize(broadcast_shape(self.shape, mask.shape))
+    target, chosen = out.array, np.broadcast_to(mask.array, out.shape)
+
+    def run() -> None:
+        count = int(np.count_nonzero(chosen))
+        require(count <= source.array.size, f"source has {source.array.size} elements, mask takes {count}")
+        np.copyto(target, self.array)
+        target[chosen] = source.array.reshape(-1)[:count]
+
+    return run
+
+
+@kernel("aten::nonzero.out")
+def nonzero(self: Tensor, out: Tensor) -> Step:
+    """Where elements differ from zero. Shapes: out (count, rank of self). Dtypes: out int64."""
+    require_dtype("out", out, {ScalarType.LONG})
+    source = self.array
+    return lambda: write_resized(out, np.argwhere(source != 0))
+
+
+@kernel("aten::tril.out")
+def tril(self: Tensor, diagonal: int, out: Tensor) -> Step:
+    """Zero above a diagonal of the last two dimensions."""
+    require_same_dtype(self=self, out=out)
+    require(self.array.ndim >= 2, f"self must be a matrix, but has shape {self.shape}")
+    out.resize(self.shape)
+    is_kept = np.tri(self.shape[-2], self.shape[-1], diagonal, BOOL)
+    return in_sequence(
+        copy_step(out.array, constant(0, out.dtype)),
+        partial(np.copyto, out.array, self.array, where=is_kept),
+    )
+
+
+KERNELS = KernelTable.of_module(globals())

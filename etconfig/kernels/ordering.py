@@ -1,0 +1,37 @@
+"""Elements in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from etconfig.executor.checks import dimension, require, require_dtype, require_same_dtype
+from etconfig.executor.registry import KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.values import ScalarType
+
+
+@kernel("aten::topk.values")
+def topk(
+    self: Tensor, k: int, dim: int, largest: bool, is_sorted: bool, values: Tensor, indices: Tensor
+) -> Step:
+    """The k largest or smallest elements along a dimension, in order, and their indices."""
+    require_same_dtype(self=self, values=values)
+    require_dtype("indices", indices, {ScalarType.LONG})
+    axis = dimension(dim, self.array.ndim)
+    x = np.atleast_1d(self.array)
+    require(0 <= k <= x.shape[axis], f"there are no {k} elements along dimension {dim} of {self.shape}")
+    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :]) if self.array.ndim else ()
+    values.resize(shape)
+    indices.resize(shape)
+
+    def run() -> None:
+        order = np.argsort(x, axis=axis, kind="stable")
+        order = np.flip(order, axis) if largest else order
+        chosen = np.take(order, range(k), axis)
+        np.copyto(indices.array, chosen.reshape(shape))
+        np.copyto(values.array, np.take_along_axis(x, chosen, axis).reshape(shape))
+
+    return run
+
+
+KERNELS = KernelTable.of_module(globals())

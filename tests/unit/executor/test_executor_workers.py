@@ -1,0 +1,108 @@
+"""`Workers`: parallel_for on a Method's own threads."""
+
+from __future__ import annotations
+
+import threading
+from contextvars import ContextVar
+
+import pytest
+
+from etconfig.executor.workers import Workers
+
+STATE = ContextVar("state", default="nobody's")
+
+
+def test_every_index_runs_once() -> None:
+    workers = Workers("test")
+    for count, at_most in ((0, 4), (1, 4), (5, 1), (100, 4), (3, 50)):
+        seen: list[int] = []
+        workers.parallel_for(count, seen.append, at_most)
+        assert sorted(seen) == list(range(count))
+    workers.close()
+
+
+def test_threads_are_made_when_they_are_first_needed_and_end_with_close() -> None:
+    before = threading.active_count()
+    workers = Workers("test")
+    workers.parallel_for(10, lambda _: None, 1)
+    assert threading.active_count() == before
+    meeting = threading.Barrier(3)
+    workers.parallel_for(3, lambda _: meeting.wait(30), 3)
+    assert threading.active_count() == before + 2
+    workers.close()
+    workers.close()
+    assert threading.active_count() == before
+
+
+def test_at_most_max_workers_run_at_a_time() -> None:
+    workers = Workers("test")
+    lock = threading.Lock()
+    running = peak = 0
+
+    def body(_: int) -> None:
+        nonlocal running, peak
+        with lock:
+            running += 1
+            peak = max(peak, running)
+        with lock:
+            running -= 1
+
+    workers.parallel_for(200, body, 3)
+    workers.close()
+    assert 1 <= peak <= 3
+
+
+@pytest.mark.parametrize("at_most", [1, 3])
+def test_the_first_failure_by_index_is_raised_after_all_have_run(at_most: int) -> None:
+    workers = Workers("test")
+    seen = []
+
+    def body(index: int) -> None:
+        seen.append(index)
+        if index in (2, 5):
+            raise KeyError(index)
+
+    with pytest.raises(KeyError, match="2"):
+        workers.parallel_for(8, body, at_most)
+    assert sorted(seen) == list(range(8))
+    workers.close()
+
+
+def test_a_nested_call_runs_inline() -> None:
+    workers = Workers("test")
+    threads = []
+
+    def inner(_: int) -> None:
+        threads.append(threading.get_ident())
+
+    def outer(_: int) -> None:
+        here = threading.get_ident()
+        before = len(threads)
+        workers.parallel_for(4, inner, 4)
+        assert threads.count(here) >= 4
+        assert len(threads) >= before + 4
+
+    workers.parallel_for(2, outer, 2)
+    workers.close()
+    assert len(threads) == 8
+
+
+def test_workers_have_the_context_of_the_caller() -> None:
+    workers = Workers("test")
+    meeting = threading.Barrier(2)
+    states = []
+
+    def body(_: int) -> None:
+        meeting.wait(30)
+        states.append(STATE.get())
+
+    token = STATE.set("the caller's")
+    workers.parallel_for(2, body, 2)
+    STATE.reset(token)
+    workers.close()
+    assert states == ["the caller's"] * 2
+
+
+def test_no_workers_is_no_number_of_workers() -> None:
+    with pytest.raises(ValueError, match="max_workers must be at least 1, not 0"):
+        Workers("test").parallel_for(1, lambda _: None, 0)

@@ -1,0 +1,180 @@
+"""Writes the generated parts of the documentation, or checks that they are current.
+
+    python tools/generate_docs.py [--check]
+
+A part stands in a page between `<!-- generated: NAME -->` and `<!-- end -->`. What a part
+holds follows from the code: docstrings, registries, schemas, the command line's help.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from inspect import cleandoc
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import click
+
+from etconfig.cli.group import etconfig
+from etconfig.facts import BUILTIN_FACTS, facts_markdown
+from etconfig.installation import Installation
+from etconfig.kernels import builtin_tables
+from etconfig.schema import markdown_reference
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "etconfig"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+_PART = re.compile(r"(<!-- generated: (?P<name>[\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Rewrite every page that is out of date, or with `--check` only list them; the exit status."""
+    is_check = "--check" in arguments
+    stale = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        current = with_current_parts(text)
+        if current != text:
+            stale.append(page.relative_to(ROOT))
+            if not is_check:
+                page.write_text(current, encoding="utf-8")
+    for name in stale:
+        print(f"{name} is out of date; run `make docs`" if is_check else f"{name} written")
+    return 1 if stale and is_check else 0
+
+
+def with_current_parts(text: str) -> str:
+    """The text of a page with every generated part as it should be."""
+    return _PART.sub(lambda match: f"{match[1]}\n{generate(match['name'])}\n{match[3]}", text)
+
+
+def generate(name: str) -> str:
+    """One part; a name may have an argument after a blank."""
+    kind, _, argument = name.partition(" ")
+    make = PARTS[kind]
+    return make(argument).strip("\n") + "\n"
+
+
+# --- the parts -----------------------------------------------------------------------------
+
+
+def rooms(_: str) -> str:
+    """Every room of the package, lowest first, and the first sentence about it."""
+    rows = [f"| `{room}` | {first_line(room)} |" for room in layering()["ROOMS"]]
+    return "\n".join(["| room | what it is |", "|---|---|", *rows])
+
+
+def imports(_: str) -> str:
+    """Who may import whom."""
+    allowed, bottom = layering()["ROOMS"], layering()["BOTTOM"]
+    width = max(map(len, allowed))
+    lines = [f"{', '.join(room for room in allowed if room in bottom)}: below all others", ""]
+    for room, others in allowed.items():
+        if room not in bottom:
+            named = [other for other in allowed if other in others - bottom]
+            lines.append(f"{room:<{width}} -> {', '.join(named) or '(nothing else)'}")
+    return block("text", "\n".join(lines))
+
+
+@cache
+def layering() -> Mapping[str, Any]:
+    """The names in the test that holds the layers."""
+    return runpy.run_path(str(ROOT / "tests" / "meta" / "test_layering.py"))
+
+
+def first_line(room: str) -> str:
+    """The first line of the docstring of a module or package."""
+    path = PACKAGE / f"{room}.py"
+    path = path if path.exists() else PACKAGE / room / "__init__.py"
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return docstring.partition("\n")[0]
+
+
+def command(name: str) -> str:
+    """A command's usage, help, options and subcommands; from its declaration."""
+    context = click.Context(etconfig, info_name="etconfig", **etconfig.context_settings)
+    found: click.Command = etconfig
+    for part in name.split():
+        assert isinstance(found, click.Group)
+        child = found.get_command(context, part)
+        assert child is not None, name
+        found, context = child, click.Context(child, info_name=part, parent=context)
+    usage = f"{context.command_path} {' '.join(found.collect_usage_pieces(context))}"
+    options = [record for param in found.get_params(context) if (record := param.get_help_record(context))]
+    parts = [block("text", usage), *map(paragraph, cleandoc(found.help or "").split("\n\n"))]
+    parts += table("option", [row for row in options if "--help" not in row[0]])
+    if isinstance(found, click.Group):
+        parts += table(
+            "subcommand", [(name, each.get_short_help_str(200)) for name, each in found.commands.items()]
+        )
+    return "\n\n".join(parts)
+
+
+def paragraph(text: str) -> str:
+    """A paragraph of a command's help; click marks what must not be wrapped."""
+    mark, _, lines = text.partition("\b\n")
+    return text if mark else block("text", dedent(lines))
+
+
+def block(language: str, text: str) -> str:
+    """A fenced block."""
+    return f"```{language}\n{text}\n```"
+
+
+def table(head: str, rows: Iterable[tuple[str, str]]) -> list[str]:
+    """A table of names and meanings, if there are any."""
+    lines = [f"| `{name}` | {meaning} |" for name, meaning in rows]
+    return ["\n".join([f"| {head} | meaning |", "|---|---|", *lines])] if lines else []
+
+
+def facts(_: str) -> str:
+    """The table of facts."""
+    return facts_markdown(BUILTIN_FACTS)
+
+
+def backend(backend_id: str) -> str:
+    """The reference of one backend's options, without its heading."""
+    spec = Installation().plugins.backend_spec(backend_id)
+    return markdown_reference(spec).partition("\n")[2]
+
+
+def operators(_: str) -> str:
+    """The operators with a built-in kernel, by family."""
+    rows = []
+    count = 0
+    for family in builtin_tables():
+        names = sorted(name for kernel in family.kernels for name in kernel.operators)
+        count += len(names)
+        module = family.source.rpartition(".")[2]
+        listed = ", ".join(f"`{name}`" for name in names)
+        rows.append(f"| [{module}](../etconfig/kernels/{module}.py) | {listed} |")
+    return "\n".join([f"{count} operators:", "", "| family | operators |", "|---|---|", *rows])
+
+
+def errors(_: str) -> str:
+    """The tree of exceptions, from the module's docstring."""
+    docstring = ast.get_docstring(ast.parse((PACKAGE / "errors.py").read_text(encoding="utf-8"))) or ""
+    lines = [line[4:] for line in docstring.splitlines() if line.startswith("    ")]
+    return block("text", "\n".join(lines))
+
+
+PARTS: Mapping[str, Callable[[str], str]] = {
+    "backend": backend,
+    "command": command,
+    "errors": errors,
+    "facts": facts,
+    "imports": imports,
+    "operators": operators,
+    "rooms": rooms,
+}
+"""By the first word of a part's name."""
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
