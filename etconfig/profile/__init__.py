@@ -10,7 +10,7 @@ from etconfig.profile.expression import (
     Unknown,
     parse_expression,
 )
-from etconfig.profile.inheritance import load_chain, load_profile
+from etconfig.profile.inheritance import ProfileReader, load_chain, load_profile
 from etconfig.profile.layer import (
     UNSET,
     Assignment,
@@ -21,7 +21,7 @@ from etconfig.profile.layer import (
     Unset,
 )
 from etconfig.profile.layers import layers_of
-from etconfig.profile.library import ProfileFile, ProfileLibrary, ProfileSource, bundled_profiles
+from etconfig.profile.library import ProfileFile, ProfileLibrary, ProfileSource, Provider, bundled_profiles
 from etconfig.profile.profile import Profile, Reference, parse_profile
 from etconfig.profile.project import PluginChoices, ProjectFile, parse_plugin_choices, parse_project
 from etconfig.profile.selection import ProfileMatch, Selection, match_profiles, select_profile
@@ -42,8 +42,10 @@ __all__ = [
     "ProfileFile",
     "ProfileLibrary",
     "ProfileMatch",
+    "ProfileReader",
     "ProfileSource",
     "ProjectFile",
+    "Provider",
     "RawValue",
     "Reference",
     "Result",

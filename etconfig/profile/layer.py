@@ -48,6 +48,8 @@ class Assignment:
         origin: Where, for provenance.
         span: Where, for diagnostics; underlines the value.
         key_span: The same, underlining the option's name.
+        backend_span: The same, underlining the backend's id.
+        scope_span: The same, underlining the method or instance; None if it means all of them.
         condition: The `[[when]]` condition it depends on, or None.
     """
 
@@ -56,6 +58,8 @@ class Assignment:
     origin: Origin
     span: Span
     key_span: Span
+    backend_span: Span
+    scope_span: Span | None = None
     condition: Expression | None = None
 
 

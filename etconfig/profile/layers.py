@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.diagnostics import Diagnostic, Respelling, nearest
 from etconfig.errors import ProfileError
 from etconfig.profile.layer import InstanceDeclaration, Layer
 from etconfig.profile.profile import Profile
@@ -43,11 +43,15 @@ def _declare(settings: Settings, declared: dict[str, InstanceDeclaration]) -> It
             yield _conflict(earlier, declaration)
     for name, span in settings.instance_spans.items():
         if name not in declared:
+            guess = nearest(name, declared)
             yield Diagnostic(
                 code="unknown-instance",
                 message=f"instance {name!r} has no method",
                 spans=(span,),
-                help=did_you_mean(name, declared) or f'write method = "..." under [instances.{name}]',
+                help=(
+                    f"did you mean {guess!r}?" if guess else f'write method = "..." under [instances.{name}]'
+                ),
+                fix=Respelling(name, guess).at(span) if guess else None,
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +18,17 @@ from etconfig.profile.profile import Reference
 _SUFFIX = ".toml"
 
 
+class Provider(enum.IntEnum):
+    """Who provides profiles; a later member knows better which one is right for a device."""
+
+    BUNDLED = 0
+    """etconfig itself."""
+    PACKAGE = 1
+    """An installed package."""
+    USER = 2
+    """The user, who named the directory."""
+
+
 @dataclass(frozen=True)
 class ProfileSource:
     """A directory of profiles.
@@ -24,10 +36,12 @@ class ProfileSource:
     Attributes:
         name: Who provides it, such as `bundled` or a distribution's name.
         directory: Where it is. `vendor/device.toml` below it is the profile `vendor/device`.
+        provider: Whose profile `auto` selects when unrelated ones match.
     """
 
     name: str
     directory: Path
+    provider: Provider = Provider.USER
 
 
 @dataclass(frozen=True)
@@ -38,11 +52,13 @@ class ProfileFile:
         path: Where it is.
         root: The directory that files which it extends by path must not leave.
         name: The name that its place in a library gives it; None if it was given by path.
+        provider: Who provides it.
     """
 
     path: Path
     root: Path
     name: str | None = None
+    provider: Provider = Provider.USER
 
     @property
     def label(self) -> str:
@@ -82,7 +98,8 @@ class ProfileLibrary:
         for source in self.sources:
             for path in sorted(source.directory.rglob(f"*{_SUFFIX}")):
                 name = path.relative_to(source.directory).as_posix().removesuffix(_SUFFIX)
-                files[name] = (*files.get(name, ()), ProfileFile(path, source.directory, name))
+                file = ProfileFile(path, source.directory, name, source.provider)
+                files[name] = (*files.get(name, ()), file)
         return files
 
     @cached_property
@@ -140,7 +157,7 @@ def bundled_profiles() -> ProfileSource:
     package = Path(__file__).parents[1]
     for directory in (package / "profiles", package.parent / "profiles"):
         if directory.is_dir():
-            return ProfileSource("bundled", directory)
+            return ProfileSource("bundled", directory, Provider.BUNDLED)
     raise InternalError(detail=f"{package} has no bundled profiles")
 
 

@@ -49,10 +49,12 @@ class Selection:
     Attributes:
         chain: All that it extends, base first, and at the end the profile itself.
         matches: Every profile of the library, sorted by name, with the reasons.
+        outranked: Unrelated profiles that match as well, but come from who knows the device less.
     """
 
     chain: tuple[Profile, ...]
     matches: tuple[ProfileMatch, ...]
+    outranked: tuple[Profile, ...] = ()
 
     @property
     def profile(self) -> Profile:
@@ -74,20 +76,26 @@ def match_profiles(library: ProfileLibrary, facts: Mapping[str, object]) -> tupl
 def select_profile(library: ProfileLibrary, facts: Mapping[str, object]) -> Selection:
     """Select the most derived of the profiles that match a device with these facts.
 
+    Among unrelated ones, a user's own beats a package's, and a package's beats a bundled one.
+
     Raises:
-        ConfigError: no profile matches, or several do of which none extends the others, or a profile is
-            wrong.
+        ConfigError: no profile matches, or several do of which none extends or outranks the others, or a
+            profile is wrong.
     """
     reader = ProfileReader(library)
     matches = _match_all(reader, facts)
-    chains = [reader.chain(library.find(match.profile.name)) for match in matches if match.is_match]
-    bases = [id(base) for chain in chains for base in chain[:-1]]
-    winners = [chain for chain in chains if id(chain[-1]) not in bases]
-    if not winners:
+    files = [library.find(match.profile.name) for match in matches if match.is_match]
+    chains = {file: reader.chain(file) for file in files}
+    bases = [id(base) for chain in chains.values() for base in chain[:-1]]
+    candidates = [file for file, chain in chains.items() if id(chain[-1]) not in bases]
+    if not candidates:
         raise ProfileError(diagnostics=(_no_match(matches),))
+    highest = max(file.provider for file in candidates)
+    winners = [chains[file] for file in candidates if file.provider is highest]
     if len(winners) > 1:
         raise ProfileError(diagnostics=(_ambiguity([chain[-1] for chain in winners]),))
-    return Selection(chain=winners[0], matches=matches)
+    outranked = tuple(chains[file][-1] for file in candidates if file.provider is not highest)
+    return Selection(chain=winners[0], matches=matches, outranked=outranked)
 
 
 def _match_all(reader: ProfileReader, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:

@@ -91,6 +91,7 @@ class _Scope:
     condition: Expression | None
     method: str | None = None
     instance: str | None = None
+    span: Span | None = None
 
 
 class _Reader:
@@ -120,7 +121,7 @@ class _Reader:
             for name, entry in sorted(entries, key=lambda item: not is_glob(item[0])):
                 _check_name(methods, name, "method")
                 _check_entry_keys(entry, ("options",))
-                yield from self.entry_options(entry, replace(scope, method=name))
+                yield from self.entry_options(entry, replace(scope, method=name, span=methods.key_span(name)))
         if instances := table.table("instances"):
             for name, entry in instances.tables("write [instances.NAME]"):
                 self.instance_spans.setdefault(name, instances.key_span(name))
@@ -128,7 +129,9 @@ class _Reader:
                 if table is self.root:
                     self.declare(name, entry)
                 _check_entry_keys(entry, ("method", "options") if table is self.root else ("options",))
-                yield from self.entry_options(entry, replace(scope, instance=name))
+                yield from self.entry_options(
+                    entry, replace(scope, instance=name, span=instances.key_span(name))
+                )
 
     def declare(self, name: str, entry: Table) -> None:
         """Note an instance with its method; one without only refers to an inherited declaration."""
@@ -158,16 +161,18 @@ class _Reader:
                 value = self.value(table, option)
                 if value is not None:
                     path = OptionPath(backend, option, scope.method, scope.instance)
-                    yield self.assignment(table, path, value, scope.condition)
+                    yield self.assignment(table, path, value, scope, options.key_span(backend))
 
     def assignment(
         self,
         table: Table,
         path: OptionPath,
         value: RawValue | Expression | Unset,
-        condition: Expression | None,
+        scope: _Scope,
+        backend_span: Span,
     ) -> Assignment:
-        reasons = [] if condition is None else [f"when {condition}"]
+        """One option; the origin says why it holds and how it is computed."""
+        reasons = [] if scope.condition is None else [f"when {scope.condition}"]
         if isinstance(value, Expression):
             reasons.append(f"expr {value}")
         key_span = table.key_span(path.option)
@@ -177,7 +182,9 @@ class _Reader:
             origin=self.origin(key_span, "; ".join(reasons) or None),
             span=table.value_span(path.option),
             key_span=key_span,
-            condition=condition,
+            backend_span=backend_span,
+            scope_span=scope.span,
+            condition=scope.condition,
         )
 
     def value(self, table: Table, option: str) -> RawValue | Expression | Unset | None:

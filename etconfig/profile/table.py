@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.diagnostics import Diagnostic, Fix, Respelling, Span, nearest
 from etconfig.errors import ProfileError
 from etconfig.profile.document import Document
 from etconfig.profile.positions import KeyPath
@@ -57,9 +57,11 @@ class Table:
         """Where the value of the last of nested `keys` stands."""
         return self.document.value_span((*self.path, *keys))
 
-    def report(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+    def report(
+        self, code: str, message: str, span: Span, hint: str | None = None, fix: Fix | None = None
+    ) -> None:
         """Add a problem."""
-        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=hint))
+        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=hint, fix=fix))
 
     def error(self) -> ProfileError:
         """All problems of the document, in the order of their places."""
@@ -71,8 +73,12 @@ class Table:
         for key in self.data:
             if key in known:
                 continue
-            hint = (hints or {}).get(key) or did_you_mean(key, known) or f"its keys are {', '.join(known)}"
-            self.report("unknown-key", f"{self.header} has no key {key!r}", self.key_span(key), hint)
+            hint, fix, span = (hints or {}).get(key), None, self.key_span(key)
+            guess = None if hint else nearest(key, known)
+            if guess is not None:
+                hint, fix = f"did you mean {guess!r}?", Respelling(key, guess).at(span)
+            hint = hint or f"its keys are {', '.join(known)}"
+            self.report("unknown-key", f"{self.header} has no key {key!r}", span, hint, fix)
 
     def string(self, key: str, hint: str | None = None) -> str | None:
         """The string at `key`; None if it is missing or no string."""

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from profile_texts import REGISTRY, problems_of, write_profiles
 
-from etconfig.profile import ProfileLibrary, ProfileSource, match_profiles, select_profile
+from etconfig.errors import ProfileError
+from etconfig.profile import ProfileLibrary, ProfileSource, Provider, match_profiles, select_profile
 
 LINUX = {"os.name": "linux", "cpu.cores": 4}
 
@@ -52,6 +54,53 @@ class TestSelection:
     def test_hand_set_facts_of_a_profile_take_no_part(self, tmp_path: Path) -> None:
         profiles = library(tmp_path, a="match = 'true'", b="match = 'net.is_up'\n[facts]\n'net.is_up' = true")
         assert select_profile(profiles, LINUX).profile.name == "a"
+
+
+class TestProviders:
+    """Among unrelated profiles, a user's own beats a package's, and a package's beats a bundled one."""
+
+    @staticmethod
+    def selected(directory: Path, *providers: Provider) -> tuple[str, tuple[str, ...]]:
+        """The selected profile and the outranked ones, of one unrelated profile for each provider."""
+        sources = [
+            ProfileSource(
+                name, write_profiles(directory / name, **{f"of_{name}": "match = 'true'"}), provider
+            )
+            for name, provider in ((f"{index}{p.name.lower()}", p) for index, p in enumerate(providers))
+        ]
+        selection = select_profile(ProfileLibrary(tuple(sources), REGISTRY), LINUX)
+        return selection.profile.name, tuple(profile.name for profile in selection.outranked)
+
+    @pytest.mark.parametrize(
+        ("providers", "winner", "outranked"),
+        [
+            ((Provider.BUNDLED, Provider.USER), "of_1user", ("of_0bundled",)),
+            ((Provider.PACKAGE, Provider.BUNDLED), "of_0package", ("of_1bundled",)),
+            (
+                (Provider.BUNDLED, Provider.PACKAGE, Provider.USER),
+                "of_2user",
+                ("of_0bundled", "of_1package"),
+            ),
+        ],
+    )
+    def test_who_knows_the_device_better_wins(
+        self, tmp_path: Path, providers: tuple[Provider, ...], winner: str, outranked: tuple[str, ...]
+    ) -> None:
+        assert self.selected(tmp_path, *providers) == (winner, outranked)
+
+    def test_two_of_one_provider_are_ambiguous(self, tmp_path: Path) -> None:
+        with pytest.raises(ProfileError, match="profiles 'of_0user' and 'of_1user' match this device"):
+            self.selected(tmp_path, Provider.USER, Provider.USER, Provider.BUNDLED)
+
+    def test_what_a_profile_extends_counts_before_who_provides_it(self, tmp_path: Path) -> None:
+        base = ProfileSource("user", write_profiles(tmp_path / "user", base="match = 'true'"), Provider.USER)
+        bundled = ProfileSource(
+            "bundled",
+            write_profiles(tmp_path / "bundled", device="extends = ['base']\nmatch = 'true'"),
+            Provider.BUNDLED,
+        )
+        selection = select_profile(ProfileLibrary((base, bundled), REGISTRY), LINUX)
+        assert selection.profile.name == "device"
 
 
 class TestReasons:
