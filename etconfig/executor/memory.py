@@ -85,9 +85,11 @@ class TemporaryAllocator:
     def __init__(self) -> None:
         self._block = allocate_zeroed(0)
         self._used_bytes = 0
+        self._alignment_bytes = ALIGNMENT_BYTES
 
     def allocate(self, size_bytes: int, alignment_bytes: int = ALIGNMENT_BYTES) -> Array:
         """A zeroed `uint8` array of shape (size_bytes,), valid until `reset`."""
+        self._alignment_bytes = max(self._alignment_bytes, alignment_bytes)
         start = self._used_bytes + -(_address(self._block) + self._used_bytes) % alignment_bytes
         self._used_bytes = start + size_bytes
         if self._used_bytes > len(self._block):
@@ -99,7 +101,8 @@ class TemporaryAllocator:
     def reset(self) -> None:
         """Take all memory back."""
         if self._used_bytes > len(self._block):
-            self._block = allocate_zeroed(self._used_bytes)
+            # Aligned for the most demanding array, so that the same call fits the next time.
+            self._block = allocate_zeroed(self._used_bytes, self._alignment_bytes)
         self._used_bytes = 0
 
 

@@ -19,29 +19,39 @@ _HOME = {
     "FactType": "registry",
     "FactValue": "registry",
     "FunctionDetector": "detector",
-    "Host": "system",
+    "Host": "host",
     "Reading": "detector",
+    "SheetDifference": "difference",
     "System": "system",
     "Volatility": "registry",
+    "attached_device": "adb",
     "detect": "detection",
+    "diff_sheets": "difference",
     "facts_markdown": "markdown",
+    "facts_schema": "json_schema",
     "load_fact_sheet": "sheet",
     "parse_fact_assignment": "assignment",
     "parse_fact_assignments": "assignment",
+    "redetect": "detection",
+    "sheet_schema": "json_schema",
 }
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
+    from etconfig.facts.adb import attached_device
     from etconfig.facts.assignment import parse_fact_assignment, parse_fact_assignments
     from etconfig.facts.builtin import BUILTIN_FACTS
-    from etconfig.facts.detection import detect
+    from etconfig.facts.detection import detect, redetect
     from etconfig.facts.detector import Detector, FunctionDetector, Reading
     from etconfig.facts.detectors import BUILTIN_DETECTORS
+    from etconfig.facts.difference import SheetDifference, diff_sheets
     from etconfig.facts.fact import Fact
+    from etconfig.facts.host import Host
+    from etconfig.facts.json_schema import facts_schema, sheet_schema
     from etconfig.facts.markdown import facts_markdown
     from etconfig.facts.registry import FactInfo, FactRegistry, FactType, FactValue, Volatility
     from etconfig.facts.sheet import FactSheet, load_fact_sheet
-    from etconfig.facts.system import Host, System
+    from etconfig.facts.system import System
 
 __all__ = [
     "BUILTIN_DETECTORS",
@@ -56,13 +66,19 @@ __all__ = [
     "FunctionDetector",
     "Host",
     "Reading",
+    "SheetDifference",
     "System",
     "Volatility",
+    "attached_device",
     "detect",
+    "diff_sheets",
     "facts_markdown",
+    "facts_schema",
     "load_fact_sheet",
     "parse_fact_assignment",
     "parse_fact_assignments",
+    "redetect",
+    "sheet_schema",
 ]
 
 

@@ -1,4 +1,6 @@
-"""`detect`: run detectors within bounds of time and put their readings on a fact sheet."""
+"""`detect` runs detectors within bounds of time and puts their readings on a fact sheet;
+`redetect` brings a sheet up to date.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.detector import Detector, Reading
 from etconfig.facts.detectors import BUILTIN_DETECTORS
 from etconfig.facts.fact import Fact, unknown_facts
-from etconfig.facts.registry import FactRegistry
+from etconfig.facts.host import Host
+from etconfig.facts.registry import FactRegistry, Volatility
 from etconfig.facts.sheet import FactSheet
-from etconfig.facts.system import DEVICE_ROOT, Host, System
+from etconfig.facts.sources import DEVICE_ROOT
+from etconfig.facts.system import System
 from etconfig.provenance import Origin, OriginKind
 
 DETECTOR_LIMIT_S = 2.0
@@ -31,7 +35,7 @@ class _Run:
 
 
 def detect(
-    root: Path = DEVICE_ROOT,
+    device: Path | System = DEVICE_ROOT,
     *,
     registry: FactRegistry = BUILTIN_FACTS,
     detectors: Sequence[Detector] = BUILTIN_DETECTORS,
@@ -43,11 +47,12 @@ def detect(
     Where two detectors know a fact, the one that comes first wins.
 
     Args:
-        root: The root of the file tree; `/` is this device.
+        device: The root of a file tree, `/` for this device, or a `System` such as
+            `etconfig.facts.adb.attached_device` makes.
         registry: The facts that the sheet holds.
         detectors: Who looks for them.
-        host: What is not told by files. Without it, `Host.current()` on this device, and
-            `Host.captured(root)` for a tree, so that the two are never mixed.
+        host: What is not told by files of a tree. Without it, `Host.current()` on this device,
+            and `Host.captured(root)` for a tree, so that the two are never mixed.
         limit_s: How long one detector may take, in seconds.
 
     Raises:
@@ -56,15 +61,62 @@ def detect(
     """
     for detector in detectors:
         _check_provides(detector, registry)
-    if host is None:
-        host = Host.current() if root == DEVICE_ROOT else Host.captured(root)
+    system = device if isinstance(device, System) else _system_at(device, host)
     facts = unknown_facts(registry, "no detector looks for it", Origin(OriginKind.DETECTED, "nothing"))
     found: dict[str, Fact] = {}
-    for run in _run_all(detectors, System(root, host), registry, limit_s):
+    for run in _run_all(detectors, system, registry, limit_s):
         for fact in (*run.facts, *_missing_facts(run, registry)):
             if fact.name not in found or (fact.is_known and not found[fact.name].is_known):
                 found[fact.name] = fact
     return FactSheet(facts | found, registry)
+
+
+def redetect(
+    sheet: FactSheet,
+    *,
+    volatility: Volatility = Volatility.LIVE,
+    device: Path | System = DEVICE_ROOT,
+    detectors: Sequence[Detector] = BUILTIN_DETECTORS,
+    host: Host | None = None,
+    limit_s: float = DETECTOR_LIMIT_S,
+) -> FactSheet:
+    """A sheet on which the facts of one volatility are detected anew, and all others kept.
+
+    Only the detectors that provide such facts run. What a person or a saved sheet said is
+    kept too: only what was detected before is detected again.
+
+    Args:
+        sheet: What `detect` returned, or `with_overrides` of it.
+        volatility: Which facts to detect.
+        device: As in `detect`, and the same as there.
+        detectors: As in `detect`, and the same as there.
+        host: As in `detect`.
+        limit_s: As in `detect`.
+
+    Raises:
+        ValueError: as in `detect`.
+    """
+    registry = sheet.registry
+    wanted = {info.name for info in registry.infos if info.volatility is volatility}
+    chosen = [detector for detector in detectors if wanted.intersection(detector.provides)]
+    wanted.intersection_update(name for detector in chosen for name in detector.provides)
+    fresh = detect(device, registry=registry, detectors=chosen, host=host, limit_s=limit_s)
+
+    def is_renewed(fact: Fact) -> bool:
+        info = registry.get(fact.name)
+        return info is not None and info.name in wanted and fact.origin.kind is OriginKind.DETECTED
+
+    fixed = {name for name, fact in sheet.facts.items() if not is_renewed(fact)}
+    found = {name: fact for name, fact in fresh.facts.items() if is_renewed(fact) and name not in fixed}
+    # kept in its place on the sheet; a member of a family that is gone is left out
+    facts = {name: fact for name, fact in sheet.facts.items() if name in fixed or name in found}
+    return FactSheet(facts | found, registry)
+
+
+def _system_at(root: Path, host: Host | None) -> System:
+    if host is None:
+        host = Host.current() if root == DEVICE_ROOT else Host.captured(root)
+    return System(root, host)
 
 
 def _check_provides(detector: Detector, registry: FactRegistry) -> None:
@@ -82,7 +134,8 @@ def _run_all(
 
     Python cannot kill a thread. One that hangs is left behind as a daemon, which does not
     keep the interpreter from ending (only a system call that the kernel itself cannot
-    interrupt does), and the other detectors go on in a new thread.
+    interrupt does), and the other detectors go on in a new thread. A command that it waits
+    for is killed, see `etconfig.facts.commands`.
     """
     remaining = list(detectors)
     while remaining:

@@ -62,7 +62,8 @@ class Detector(Protocol):
         """Give the readings one by one. It runs in a thread of its own.
 
         An exception makes the facts that were not yet given unknown, with the exception as
-        the reason. Whoever reads only through `system` can be tested on captured trees.
+        the reason. Whoever reads and runs commands only through `system` can be tested on
+        captured trees, and leaves no process behind.
         """
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest
 from etconfig.facts.registry import FactInfo, FactRegistry
 
 
@@ -18,17 +18,19 @@ def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
             if guess is not None
             else "`etconfig facts` lists the known ones; a plugin's facts are known where it is installed"
         ),
+        fix=Respelling(name, guess).at(spans[0]) if guess is not None and spans else None,
     )
 
 
 def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *spans: Span) -> Diagnostic:
     """`info.check(value)` raised `error`."""
-    guess = did_you_mean(value, info.choices) if isinstance(value, str) else None
+    guess = nearest(value, info.choices) if isinstance(value, str) else None
     unit = f", {info.unit}" if info.unit else ""
     return Diagnostic(
         code="invalid-fact-value",
         message=f"fact {name!r}: {error}",
         spans=spans,
         notes=(f"{name} ({info.type.value}{unit}): {info.doc}",),
-        help=guess or "give a value of the fact's type and range",
+        help=f"did you mean {guess!r}?" if guess is not None else "give a value of the fact's type and range",
+        fix=Respelling(str(value), guess).at(spans[0]) if guess is not None and spans else None,
     )

@@ -17,8 +17,11 @@ FactValue: TypeAlias = "bool | int | float | str | tuple[str, ...]"
 INDEX = "<n>"
 """Stands for a number in the name of an indexed family: `gpu.<n>.name` has the member `gpu.0.name`."""
 
+NUMBER_PATTERN = "(0|[1-9][0-9]{0,3})"
+"""A regular expression for the numbers that may stand there."""
+
 _NAME = re.compile(rf"[a-z][a-z0-9_]*(\.({INDEX}|[a-z][a-z0-9_]*))+")
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,3}")
+_NUMBER = re.compile(NUMBER_PATTERN)
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _SHOWN_CHARACTERS = 60
 

@@ -30,8 +30,8 @@ SHEET_VERSION = 1
 MAX_SHEET_BYTES = 256 << 10
 MAX_SHEET_FACTS = 1000
 
-_VERSION_KEY = "etconfig_fact_sheet"
-_SHEET_KEYS = (_VERSION_KEY, "facts")
+VERSION_KEY = "etconfig_fact_sheet"
+_SHEET_KEYS = (VERSION_KEY, "facts")
 _ENTRY_KEYS = ("value", "unit", "unknown", "origin")
 _GUIDE = "write the sheet as `etconfig facts --save` does"
 
@@ -39,7 +39,7 @@ _GUIDE = "write the sheet as `etconfig facts --save` does"
 def sheet_text(facts: Iterable[Fact]) -> str:
     """The facts as the text of a sheet, one a line, with a line feed at the end."""
     body = ",\n".join(f"    {json.dumps(fact.name)}: {json.dumps(_entry(fact))}" for fact in facts)
-    return f'{{\n  "{_VERSION_KEY}": {SHEET_VERSION},\n  "facts": {{\n{body}\n  }}\n}}\n'
+    return f'{{\n  "{VERSION_KEY}": {SHEET_VERSION},\n  "facts": {{\n{body}\n  }}\n}}\n'
 
 
 def _entry(fact: Fact) -> dict[str, object]:
@@ -131,10 +131,10 @@ class _Reader:
             self._refuse("expected a JSON object", start)
             return {}
         sheet = self._members(start, "the fact sheet")
-        if _VERSION_KEY not in sheet:
-            self._refuse(f"the key {_VERSION_KEY!r} with the format's version is missing", start)
+        if VERSION_KEY not in sheet:
+            self._refuse(f"the key {VERSION_KEY!r} with the format's version is missing", start)
             return {}
-        if not self._check_version(sheet[_VERSION_KEY]):
+        if not self._check_version(sheet[VERSION_KEY]):
             return {}
         self._check_keys(sheet, "the fact sheet", _SHEET_KEYS)
         if "facts" not in sheet:

@@ -2,106 +2,42 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-DEVICE_ROOT = Path("/")
-"""The root of this device; any other is that of a captured tree."""
+from etconfig.facts.host import Host, parse_cpu_list
+from etconfig.facts.sources import DEVICE_ROOT, RegistryValues, Source, ThisDevice, Tree
+
+if TYPE_CHECKING:
+    from etconfig.facts.nvml import NvmlGpu
 
 MAX_FILE_BYTES = 4 << 20
 """More than /proc/cpuinfo takes on a machine with two thousand cores."""
 
-MACHINE_FILE = "machine.json"
-"""What a captured tree says of its `Host`."""
-
-_MAX_CPUS = 1 << 16
-_CPU_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Host:
-    """What an operating system tells through calls instead of files; None is not known.
-
-    Attributes:
-        system: The operating system's name as uname has it, such as `Linux`.
-        release: The kernel's release.
-        machine: The architecture as uname has it, such as `aarch64`.
-        affinity: The numbers of the hardware threads that this process may run on.
-        python: The version of Python.
-        search_path: The directories in which Python finds what is installed.
-    """
-
-    system: str | None = None
-    release: str | None = None
-    machine: str | None = None
-    affinity: frozenset[int] | None = None
-    python: str | None = None
-    search_path: tuple[str, ...] = ()
-
-    @classmethod
-    def current(cls) -> Host:
-        """This device and this process. The affinity is that of the calling thread."""
-        uname = os.uname() if hasattr(os, "uname") else None
-        return cls(
-            system=uname and uname.sysname,
-            release=uname and uname.release,
-            machine=uname and uname.machine,
-            affinity=frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-            python=".".join(map(str, sys.version_info[:3])),
-            search_path=tuple(entry for entry in sys.path if Path(entry).is_absolute()),
-        )
-
-    @classmethod
-    def captured(cls, root: Path) -> Host:
-        """The device that the tree at `root` was captured on, from its `machine.json`.
-
-        The file is an object with the attributes of `Host` as keys, each of which may be
-        left out; `affinity` is a CPU list such as `"0-3,8"`. Without the file nothing is known.
-
-        Raises:
-            ValueError: the file is malformed.
-        """
-        path = root / MACHINE_FILE
-        try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            affinity = record.pop("affinity", None)
-            return cls(
-                **record | {"search_path": tuple(record.get("search_path", ()))},
-                affinity=None if affinity is None else parse_cpu_list(affinity),
-            )
-        except FileNotFoundError:
-            return cls()
-        except (AttributeError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} does not describe a machine: {error}") from error
-
 
 class System:
-    """A file tree and a host. Paths are those of the device: absolute, with slashes.
+    """Files, commands and calls of a device. Paths are those of the device: absolute, with slashes.
 
-    Attributes:
+    Args:
+        where: The root of the file tree, `/` for this device; or any other source.
         host: What is not told by files.
     """
 
-    def __init__(self, root: Path, host: Host) -> None:
+    def __init__(self, where: Path | Source, host: Host) -> None:
         self.host = host
-        self._root = root
-        self._boundary = None if root == DEVICE_ROOT else root.resolve()
+        self._outputs: dict[tuple[str, ...], str | None] = {}
+        if isinstance(where, Path):
+            where = ThisDevice() if where == DEVICE_ROOT else Tree(where)
+        self._source = where
 
     def read_text(self, path: str, max_bytes: int = MAX_FILE_BYTES) -> str | None:
         """The text of a file, or None when it is missing, unreadable or larger than `max_bytes`.
 
         Bytes that are not UTF-8 become U+FFFD.
         """
-        try:
-            with self._locate(path).open("rb") as file:
-                data = file.read(max_bytes + 1)
-        except OSError:
-            return None
-        return data.decode(errors="replace") if len(data) <= max_bytes else None
+        data = self._source.read(path, max_bytes)
+        return None if data is None else data.decode(errors="replace")
 
     def read_line(self, path: str) -> str | None:
         """The text of a file of one line without the space around it, or None; also when it is empty."""
@@ -126,31 +62,27 @@ class System:
 
     def list_directory(self, path: str) -> tuple[str, ...] | None:
         """The names in a directory, sorted, or None when it cannot be listed."""
-        try:
-            return tuple(sorted(entry.name for entry in self._locate(path).iterdir()))
-        except OSError:
-            return None
+        return self._source.names(path)
 
-    def _locate(self, path: str) -> Path:
-        located = self._root / path.lstrip("/")
-        # a link in a captured tree must not lead to a file of this device
-        if self._boundary is not None and not located.resolve().is_relative_to(self._boundary):
-            raise FileNotFoundError(f"{path} leads out of {self._root}")
-        return located
+    def run(self, *command: str) -> str | None:
+        """What a command of the operating system prints, or None.
 
+        None stands for a command that is missing, takes more than a second or prints more
+        than a megabyte; it is killed then. A `System` runs the same command once.
+        """
+        if command not in self._outputs:
+            output = self._source.run(command)
+            self._outputs[command] = None if output is None else output.decode(errors="replace")
+        return self._outputs[command]
 
-def parse_cpu_list(text: str) -> frozenset[int]:
-    """Parse a list such as `0-3,8`, the kernel's way to write a set of CPUs.
+    def windows_call(self, name: str) -> bytes | None:
+        """The structure that a function of Windows fills in, or None. `etconfig.facts.windows` has them."""
+        return self._source.windows_call(name)
 
-    Raises:
-        ValueError: `text` is no such list, or names a CPU beyond the 65,536th.
-    """
-    cpus: set[int] = set()
-    for part in filter(None, text.strip().split(",")):
-        match = _CPU_RANGE.fullmatch(part)
-        low = int(match[1]) if match else 0
-        high = int(match[2] or match[1]) if match else -1
-        if not low <= high < _MAX_CPUS:
-            raise ValueError(f"{text!r} is no CPU list")
-        cpus.update(range(low, high + 1))
-    return frozenset(cpus)
+    def registry_values(self, key: str) -> RegistryValues:
+        r"""The values of a key of the Windows registry, such as `HKLM\SOFTWARE`; empty without the key."""
+        return self._source.registry_values(key) or {}
+
+    def nvml_gpus(self) -> Sequence[NvmlGpu] | None:
+        """The GPUs that NVIDIA's management library lists, or None without the library."""
+        return self._source.nvml_gpus()

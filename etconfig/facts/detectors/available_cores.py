@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.facts.cgroup import Limit, cpu_quota, cpuset
-from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.detector import Reading
+from etconfig.facts.detectors.system_detector import SystemDetector
 from etconfig.facts.system import System
 
 _AVAILABLE = "cpu.available_cores"
@@ -36,4 +37,9 @@ def _available(system: System, quota: Limit | None) -> Reading:
     return Reading(_AVAILABLE, max(1, len(cpus)), source)
 
 
-AVAILABLE_CORES = FunctionDetector("available-cores", (_AVAILABLE, "cpu.quota_cores"), _detect)
+AVAILABLE_CORES = SystemDetector(
+    "available-cores",
+    (_AVAILABLE, "cpu.quota_cores"),
+    _detect,
+    ("Darwin", "Windows"),
+)

@@ -4,52 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.detector import Reading
+from etconfig.facts.detectors.firmware import filled_in
+from etconfig.facts.detectors.system_detector import SystemDetector
 from etconfig.facts.system import System
 
 _DMI = "/sys/class/dmi/id"
 _DEVICE_TREE = "/proc/device-tree"
 
-_PLACEHOLDERS = frozenset(
-    {
-        "default string",
-        "not applicable",
-        "not specified",
-        "o.e.m.",
-        "system manufacturer",
-        "system product name",
-        "to be filled by o.e.m.",
-        "unknown",
-    }
-)
-"""What firmware says when its maker filled nothing in."""
-
 
 def _detect(system: System) -> Iterator[Reading]:
     compatible = _device_tree_strings(system, "compatible")
     model = _device_tree_strings(system, "model")
-    vendor = compatible[0].partition(",")[0] if compatible else None
+    board = compatible[0] if compatible else None
+    vendor = None if board is None else board.partition(",")[0]
     yield _from_firmware(system, "device.vendor", "sys_vendor", vendor, "compatible")
+    yield _from_firmware(system, "device.family", "product_family", None, "compatible")
     yield _from_firmware(system, "device.model", "product_name", model[0] if model else None, "model")
-    yield _soc(compatible)
+    yield _from_firmware(system, "device.board", "board_name", board, "compatible")
+    yield from _soc(compatible)
 
 
 def _from_firmware(system: System, fact: str, dmi_name: str, in_tree: str | None, tree_name: str) -> Reading:
     dmi_path = f"{_DMI}/{dmi_name}"
     text = system.read_line(dmi_path)
-    if text is not None and text.lower() not in _PLACEHOLDERS:
-        return Reading(fact, text, dmi_path)
+    name = filled_in(text)
+    if name is not None:
+        return Reading(fact, name, dmi_path)
     if in_tree is not None:
         return Reading(fact, in_tree, f"{_DEVICE_TREE}/{tree_name}")
     says = "nothing" if text is None else f"only {text!r}"
-    return Reading.unknown(fact, dmi_path, f"the firmware says {says}, and there is no device tree")
+    return Reading.unknown(fact, dmi_path, f"the firmware says {says}, and no device tree tells")
 
 
-def _soc(compatible: list[str]) -> Reading:
+def _soc(compatible: list[str]) -> Iterator[Reading]:
     # "compatible" goes from the board to the chip: raspberrypi,5-model-b then brcm,bcm2712
     source = f"{_DEVICE_TREE}/compatible"
-    chip = compatible[-1].rpartition(",")[2] if len(compatible) > 1 else None
-    return Reading.of("soc.model", chip, source, otherwise="no device tree names a chip")
+    vendor, chip = compatible[-1].split(",", 1) if _names_a_chip(compatible) else (None, None)
+    for fact, value in (("soc.vendor", vendor), ("soc.model", chip)):
+        yield Reading.of(fact, value, source, otherwise="no device tree names a chip")
+
+
+def _names_a_chip(compatible: list[str]) -> bool:
+    return len(compatible) > 1 and "," in compatible[-1]
 
 
 def _device_tree_strings(system: System, name: str) -> list[str]:
@@ -58,4 +55,9 @@ def _device_tree_strings(system: System, name: str) -> list[str]:
     return [part.strip() for part in text.split("\0") if part.strip()]
 
 
-DEVICE = FunctionDetector("device", ("device.vendor", "device.model", "soc.model"), _detect)
+DEVICE = SystemDetector(
+    "device",
+    ("device.vendor", "device.family", "device.model", "device.board", "soc.vendor", "soc.model"),
+    _detect,
+    ("Android", "Darwin", "Windows"),
+)

@@ -1,11 +1,12 @@
-"""Memory, from /proc/meminfo and the control groups."""
+"""Memory; on Linux from /proc/meminfo and the control groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from etconfig.facts.cgroup import memory_headroom, memory_limit
-from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.detector import Reading
+from etconfig.facts.detectors.system_detector import SystemDetector
 from etconfig.facts.system import System
 
 _MEMINFO = "/proc/meminfo"
@@ -15,6 +16,8 @@ def _detect(system: System) -> Iterator[Reading]:
     meminfo = _meminfo_bytes(system)
     total = meminfo.get("MemTotal")
     yield Reading.of("memory.total", total, _MEMINFO, otherwise=f"{_MEMINFO} has no MemTotal")
+    swap = meminfo.get("SwapTotal")
+    yield Reading.of("memory.swap_total", swap, _MEMINFO, otherwise=f"{_MEMINFO} has no SwapTotal")
     yield _available(system, meminfo)
     limit = memory_limit(system)
     if limit is None:
@@ -43,4 +46,9 @@ def _meminfo_bytes(system: System) -> dict[str, int]:
     return sizes
 
 
-MEMORY = FunctionDetector("memory", ("memory.total", "memory.available", "memory.cgroup_limit"), _detect)
+MEMORY = SystemDetector(
+    "memory",
+    ("memory.total", "memory.swap_total", "memory.available", "memory.cgroup_limit"),
+    _detect,
+    ("Darwin", "Windows"),
+)

@@ -1,21 +1,20 @@
-"""The operating system, from uname and os-release."""
+"""The operating system; on Linux from uname and os-release."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.detector import Reading
+from etconfig.facts.detectors.system_detector import SystemDetector
 from etconfig.facts.system import System
 
-_OS_NAMES = {"Darwin": "macos"}
 _OS_RELEASE_FILES = ("/etc/os-release", "/usr/lib/os-release")
 _NO_UNAME = "uname does not tell"
 
 
 def _detect(system: System) -> Iterator[Reading]:
     name = system.host.system
-    os_name = None if name is None else _OS_NAMES.get(name, name.lower())
-    yield Reading.of("os.name", os_name, "uname", otherwise=_NO_UNAME)
+    yield Reading.of("os.name", None if name is None else name.lower(), "uname", otherwise=_NO_UNAME)
     yield Reading.of("os.kernel", system.host.release, "uname", otherwise=_NO_UNAME)
     source, release = _os_release(system)
     for fact, key in (("os.distribution", "ID"), ("os.version", "VERSION_ID")):
@@ -32,6 +31,9 @@ def _os_release(system: System) -> tuple[str, dict[str, str]]:
     return _OS_RELEASE_FILES[0], {}
 
 
-OPERATING_SYSTEM = FunctionDetector(
-    "operating-system", ("os.name", "os.kernel", "os.distribution", "os.version"), _detect
+OPERATING_SYSTEM = SystemDetector(
+    "operating-system",
+    ("os.name", "os.kernel", "os.distribution", "os.version", "os.api_level"),
+    _detect,
+    ("Android", "Darwin", "Windows"),
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from etconfig.facts.detector import FunctionDetector, Reading
+from etconfig.facts.detector import Reading
+from etconfig.facts.detectors.system_detector import SystemDetector
 from etconfig.facts.system import System
 
 _CLASS = "/sys/class/power_supply"
@@ -72,4 +73,9 @@ def _level(batteries: list[_Battery]) -> Reading:
     return Reading("power.battery_level", sum(levels) / (100 * len(levels)), source)
 
 
-POWER = FunctionDetector("power", ("power.source", "power.battery_level"), _detect)
+POWER = SystemDetector(
+    "power",
+    ("power.source", "power.battery_level"),
+    _detect,
+    ("Android", "Darwin", "Windows"),
+)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from etconfig.facts.detectors.cpuinfo import CPUINFO, Block
+from etconfig.facts.detectors.cpuinfo import CPUINFO, read_blocks
 from etconfig.facts.system import System
 
-_CPUS = "/sys/devices/system/cpu"
+CPUS = "/sys/devices/system/cpu"
 _INTEL_PERFORMANCE_CORES = "/sys/devices/cpu_core/cpus"
 
 _MEASURES = (("cpu_capacity", 0.6), ("cpufreq/cpuinfo_max_freq", 0.8))
@@ -34,18 +33,19 @@ class Cores(NamedTuple):
     source: str
 
 
-def online_cpus(system: System, blocks: Mapping[int, Block]) -> Cpus | None:
+def online_cpus(system: System) -> Cpus | None:
     """The hardware threads that are online."""
-    source = f"{_CPUS}/online"
+    source = f"{CPUS}/online"
     numbers = system.read_cpus(source)
     if numbers is not None:
         return Cpus(numbers, source)
+    blocks = read_blocks(system)
     return Cpus(frozenset(blocks), CPUINFO) if blocks else None
 
 
-def physical_cores(system: System, online: Cpus, blocks: Mapping[int, Block]) -> Cores | None:
+def physical_cores(system: System, online: Cpus) -> Cores | None:
     """The threads of each core, by sysfs or else by the ids in /proc/cpuinfo."""
-    return _cores_in_sysfs(system, online) or _cores_in_cpuinfo(online, blocks)
+    return _cores_in_sysfs(system, online) or _cores_in_cpuinfo(system, online)
 
 
 def performance_cpus(system: System, online: Cpus) -> Cpus | None:
@@ -54,23 +54,25 @@ def performance_cpus(system: System, online: Cpus) -> Cpus | None:
     if listed is not None and listed & online.numbers:
         return Cpus(listed & online.numbers, _INTEL_PERFORMANCE_CORES)
     for file, share in _MEASURES:
-        values = {cpu: system.read_int(f"{_CPUS}/cpu{cpu}/{file}") or 0 for cpu in online.numbers}
+        values = {cpu: system.read_int(f"{CPUS}/cpu{cpu}/{file}") or 0 for cpu in online.numbers}
         if all(values.values()):
             least = share * max(values.values())
             fast = frozenset(cpu for cpu, value in values.items() if value >= least)
-            return Cpus(fast, f"{_CPUS}/cpu*/{file}", f"at least {share:.0%} of the fastest core's")
+            return Cpus(fast, f"{CPUS}/cpu*/{file}", f"at least {share:.0%} of the fastest core's")
     return None
 
 
-def cache_bytes(system: System, cpu: int, level: int) -> tuple[int, str] | None:
-    """The size of the data or unified cache that a thread uses, and the file that tells it."""
-    caches = f"{_CPUS}/cpu{cpu}/cache"
+def cache_bytes(system: System, cpu: int) -> dict[int, tuple[int, str]]:
+    """By level the size of the data or unified cache that a thread uses, and the file that tells it."""
+    caches = f"{CPUS}/cpu{cpu}/cache"
+    found: dict[int, tuple[int, str]] = {}
     for name in system.list_directory(caches) or ():
         path = f"{caches}/{name}"
-        if system.read_int(f"{path}/level") == level and system.read_line(f"{path}/type") != "Instruction":
-            size = _size_bytes(system.read_line(f"{path}/size"))
-            return None if size is None else (size, f"{path}/size")
-    return None
+        level = system.read_int(f"{path}/level")
+        size = _size_bytes(system.read_line(f"{path}/size"))
+        if level is not None and size is not None and system.read_line(f"{path}/type") != "Instruction":
+            found.setdefault(level, (size, f"{path}/size"))
+    return found
 
 
 def _cores_in_sysfs(system: System, online: Cpus) -> Cores | None:
@@ -82,9 +84,9 @@ def _cores_in_sysfs(system: System, online: Cpus) -> Cores | None:
             continue
         # the second name is the older one of the same list
         for file in ("core_cpus_list", "thread_siblings_list"):
-            core = system.read_cpus(f"{_CPUS}/cpu{cpu}/topology/{file}")
+            core = system.read_cpus(f"{CPUS}/cpu{cpu}/topology/{file}")
             if core is not None:
-                source = f"{_CPUS}/cpu*/topology/{file}"
+                source = f"{CPUS}/cpu*/topology/{file}"
                 break
         else:
             return None
@@ -93,7 +95,8 @@ def _cores_in_sysfs(system: System, online: Cpus) -> Cores | None:
     return Cores(frozenset(siblings), source)
 
 
-def _cores_in_cpuinfo(online: Cpus, blocks: Mapping[int, Block]) -> Cores | None:
+def _cores_in_cpuinfo(system: System, online: Cpus) -> Cores | None:
+    blocks = read_blocks(system)
     cores: dict[tuple[str, str], set[int]] = {}
     for cpu in online.numbers:
         block = blocks.get(cpu, {})

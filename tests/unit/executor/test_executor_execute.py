@@ -94,7 +94,8 @@ class TestMemory:
             builder.load()
         assert str(caught.value) == (
             "tensor 'encoder.weight': its data lie outside the program, and were not given "
-            "[missing-external-data]; export the program with its constants inside: .ptd files are not read yet"
+            "[missing-external-data]; "
+            "export the program with its constants inside: .ptd files are not read yet"
         )
 
     def test_external_constants_of_another_size_are_refused(self) -> None:

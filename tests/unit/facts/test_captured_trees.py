@@ -34,10 +34,6 @@ class TestSavedSheets:
         path = DATA / "sheets" / f"{tree}.json"
         assert FactSheet.from_json(path.read_text(encoding="utf-8"), str(path)) == detected(tree)
 
-    def test_each_tree_has_a_sheet_and_each_sheet_a_tree(self):
-        assert sorted(path.stem for path in (DATA / "sheets").glob("*.json")) == TREES
-        assert len(TREES) == 5
-
 
 class TestHybridWorkstation:
     """An x86_64 workstation with performance and efficient cores."""
@@ -63,7 +59,7 @@ class TestHybridWorkstation:
         sheet = detected("x86_64-hybrid-workstation")
         assert sheet["device.vendor"].value == "ASUS"
         assert sheet["device.model"].reason == (
-            "the firmware says only 'System Product Name', and there is no device tree"
+            "the firmware says only 'System Product Name', and no device tree tells"
         )
 
     def test_installed_versions_are_found_without_an_import(self):

@@ -166,13 +166,17 @@ class TestBuiltinFacts:
 
     def test_the_names_are_these(self):
         assert set(BUILTIN_FACTS.names) == {
-            *("os.name", "os.version", "os.kernel", "os.distribution"),
+            *("os.name", "os.version", "os.kernel", "os.distribution", "os.api_level"),
             *("cpu.arch", "cpu.model", "cpu.vendor", "cpu.features", "cpu.logical_cores"),
-            *("cpu.physical_cores", "cpu.performance_cores", "cpu.available_cores", "cpu.quota_cores"),
-            *("cpu.cache.l2", "cpu.cache.l3"),
-            *("memory.total", "memory.available", "memory.cgroup_limit"),
-            *("device.vendor", "device.model", "soc.model", "power.source", "power.battery_level"),
-            *("thermal.state", "gpu.count", "gpu.<n>.name", "npu.count"),
+            *("cpu.physical_cores", "cpu.performance_cores", "cpu.efficiency_cores", "cpu.offline_cores"),
+            *("cpu.isolated_cores", "cpu.numa_nodes", "cpu.available_cores", "cpu.quota_cores"),
+            *("cpu.cache.l1d", "cpu.cache.l2", "cpu.cache.l3"),
+            *("memory.total", "memory.available", "memory.cgroup_limit", "memory.swap_total"),
+            *("device.vendor", "device.family", "device.model", "device.board", "soc.vendor", "soc.model"),
+            *("power.source", "power.battery_level", "thermal.state", "thermal.max_celsius"),
+            *("gpu.count", "gpu.<n>.name", "gpu.<n>.vendor", "gpu.<n>.memory", "gpu.<n>.driver"),
+            *("gpu.<n>.pci_id", "npu.count", "npu.<n>.name", "npu.<n>.vendor", "npu.<n>.driver"),
+            "npu.<n>.pci_id",
             *("runtime.python", "runtime.etconfig", "runtime.executorch", "runtime.torch", "runtime.numpy"),
         }
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from etconfig.facts import Host, System, detect
-from etconfig.facts.system import parse_cpu_list
+from etconfig.facts.host import parse_cpu_list
 
 
 class TestReading:
@@ -94,6 +94,10 @@ class TestHost:
         assert host.affinity == os.sched_getaffinity(0)
         assert host.python == ".".join(map(str, sys.version_info[:3]))
         assert set(host.search_path) <= set(sys.path)
+
+    def test_android_is_not_taken_for_linux(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(sys, "getandroidapilevel", lambda: 34, raising=False)
+        assert Host.current().system == "Android"
 
     def test_a_captured_host_is_read(self, tmp_path: Path):
         (tmp_path / "machine.json").write_text(

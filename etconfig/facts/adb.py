@@ -1,0 +1,103 @@
+"""A phone on a cable: what detectors read on Android, read over adb all at once.
+
+`adb` is Android's debug bridge, of its platform tools. Each call takes some tens of
+milliseconds, so nothing is read file by file. Tried with a stand-in for adb, not with a phone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import FactError
+from etconfig.facts.detectors.android import ADRENO_MODEL, COMMANDS, MALI_INFO
+from etconfig.facts.host import Host, parse_cpu_list
+from etconfig.facts.sources import RecordedFiles
+from etconfig.facts.system import System
+
+_CPU = "/sys/devices/system/cpu"
+_FILES = (
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/self/status",
+    *(f"{_CPU}/{name}" for name in ("online", "present", "isolated")),
+    f"{_CPU}/cpu*/cpu_capacity",
+    f"{_CPU}/cpu*/cpufreq/cpuinfo_max_freq",
+    f"{_CPU}/cpu*/topology/*_list",
+    *(f"{_CPU}/cpu*/cache/index*/{name}" for name in ("level", "type", "size")),
+    ADRENO_MODEL,
+    MALI_INFO,
+)
+"""Patterns for the device's shell."""
+
+_READ_FILES = f"grep -saH '' {' '.join(_FILES)}"
+"""Prints every line of the files after the path and a colon. No path here has a colon."""
+
+_LIMIT_S = 10.0
+"""The first call may have to start adb's server."""
+
+Run: TypeAlias = "Callable[[Sequence[str]], bytes | None]"
+
+
+def attached_device(serial: str | None = None, *, run: Run | None = None) -> System:
+    """The device that adb reaches, for `detect`. What it told is kept: `redetect` sees no change.
+
+    Args:
+        serial: Which device, as `adb devices` lists it; None when there is only one.
+        run: Runs a command and returns what it prints, or None; by default within 10 s.
+
+    Raises:
+        FactError: adb is not installed, or reaches no such device.
+    """
+    run = run or _run
+    adb = ("adb",) if serial is None else ("adb", "-s", serial)
+    if (run((*adb, "get-state")) or b"").strip() != b"device":
+        raise FactError(diagnostics=(_unreachable(serial),))
+
+    def ask(command: str) -> bytes:
+        return run((*adb, "exec-out", command)) or b""
+
+    files = _files(ask(_READ_FILES))
+    outputs: dict[tuple[str, ...], bytes] = {command: ask(" ".join(command)) for command in COMMANDS}
+    release, _, machine = ask("uname -rm").decode(errors="replace").strip().partition(" ")
+    host = Host(
+        system="Android",
+        release=release or None,
+        machine=machine or None,
+        affinity=_affinity(files.get("/proc/self/status", b"")),
+    )
+    return System(RecordedFiles(files, outputs), host)
+
+
+def _run(command: Sequence[str]) -> bytes | None:
+    from etconfig.facts.commands import run_command
+
+    return run_command(command, limit_s=_LIMIT_S)
+
+
+def _files(lines: bytes) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    for line in lines.splitlines(keepends=True):
+        path, colon, text = line.partition(b":")
+        if colon:
+            name = path.decode(errors="replace")
+            files[name] = files.get(name, b"") + text
+    return files
+
+
+def _affinity(status: bytes) -> frozenset[int] | None:
+    for line in status.decode(errors="replace").splitlines():
+        name, _, cpus = line.partition(":")
+        if name == "Cpus_allowed_list":
+            return parse_cpu_list(cpus)
+    return None
+
+
+def _unreachable(serial: str | None) -> Diagnostic:
+    return Diagnostic(
+        code="unreachable-device",
+        message="adb reaches no device" if serial is None else f"adb reaches no device {serial!r}",
+        help="install adb (of Android's platform tools), allow debugging on the device, and check that "
+        "`adb devices` lists it; of several devices, name one: --adb SERIAL",
+    )

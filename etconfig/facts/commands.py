@@ -1,0 +1,67 @@
+"""Run a command of the operating system within bounds of time and output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+
+COMMAND_LIMIT_S = 1.0
+"""How long one command may take, in seconds; a detector has twice as much."""
+
+MAX_OUTPUT_BYTES = 1 << 20
+
+
+def run_command(
+    command: Sequence[str], *, limit_s: float = COMMAND_LIMIT_S, max_bytes: int = MAX_OUTPUT_BYTES
+) -> bytes | None:
+    """What a command prints, or None when it cannot be started, takes too long or prints too much.
+
+    What it printed counts also when it failed: `sysctl` prints what it knows and fails for the
+    rest. A command that exceeds a bound is killed, with the processes it started.
+    """
+    try:
+        process = subprocess.Popen(  # noqa: S603  # the commands are constants, and no shell reads them
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            # the children of a hanging command would keep the pipe open; as a group they can be killed
+            start_new_session=os.name == "posix",
+        )
+    except OSError:
+        return None
+    overran = threading.Event()
+
+    def stop() -> None:
+        overran.set()
+        _kill(process)
+
+    timer = threading.Timer(limit_s, stop)
+    timer.daemon = True
+    timer.start()
+    with process:
+        try:
+            assert process.stdout is not None  # it was asked for above
+            output = process.stdout.read(max_bytes + 1)
+            if len(output) > max_bytes:
+                stop()
+            process.wait()
+        finally:
+            timer.cancel()
+    return None if overran.is_set() else output
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    # not poll(): a dead parent that is not waited for keeps its number from being given to others
+    if process.returncode is not None:
+        return
+    if sys.platform == "win32":
+        process.kill()
+        return
+    with suppress(ProcessLookupError):  # it ended meanwhile
+        os.killpg(process.pid, signal.SIGKILL)

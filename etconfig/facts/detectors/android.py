@@ -1,0 +1,119 @@
+"""Android: its properties, and the services that the shell may ask (an app may not, `adb` may).
+
+Written from the Android Open Source Project's sources and documentation: `getprop` of
+system/core/toolbox, BatteryService.dump, ThermalManagerService.dump. Tried on captured
+outputs only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from etconfig.facts.detector import Reading
+from etconfig.facts.system import System
+
+GETPROP = ("/system/bin/getprop",)
+BATTERY = ("/system/bin/dumpsys", "battery")
+THERMAL = ("/system/bin/dumpsys", "thermalservice")
+ADRENO_MODEL = "/sys/class/kgsl/kgsl-3d0/gpu_model"
+MALI_INFO = "/sys/class/misc/mali0/device/gpuinfo"
+COMMANDS = (GETPROP, BATTERY, THERMAL)
+"""All that these functions run."""
+
+_PROPERTY = re.compile(r"\[([^\]]+)\]: \[(.*)\]")
+
+_THERMAL_STATES = ("nominal", "fair", "fair", "serious", "critical", "critical", "critical")
+"""By Android's number: none, light, moderate, severe, critical, emergency, shutdown.
+Source: PowerManager.getCurrentThermalStatus.
+"""
+
+_BATTERY_STATE = re.compile(r"^  (level|scale|[A-Za-z ]+ powered): (true|false|[0-9]+)$", re.MULTILINE)
+_STATUS = re.compile(r"^Thermal Status: ([0-6])$", re.MULTILINE)
+_TEMPERATURE = re.compile(r"^\s*Temperature\{mValue=(-?[0-9.]+),", re.MULTILINE)
+
+
+def operating_system(system: System) -> Iterator[Reading]:
+    """Name, kernel, release and API level."""
+    properties = _properties(system)
+    yield Reading("os.name", "android", "uname")
+    yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not tell")
+    yield _property(properties, "os.version", "ro.build.version.release")
+    level = properties.get("ro.build.version.sdk", "")
+    number = int(level) if level.isdecimal() else None
+    reason = "getprop has no ro.build.version.sdk"
+    yield Reading.of("os.api_level", number, "getprop ro.build.version.sdk", otherwise=reason)
+
+
+def device(system: System) -> Iterator[Reading]:
+    """Maker, model, board and system on a chip."""
+    properties = _properties(system)
+    yield _property(properties, "device.vendor", "ro.product.manufacturer")
+    yield _property(properties, "device.model", "ro.product.model")
+    yield _property(properties, "device.board", "ro.product.board")
+    # Android 12 and later name the chip; before, the platform is the nearest that there is
+    yield _property(properties, "soc.vendor", "ro.soc.manufacturer")
+    yield _property(properties, "soc.model", "ro.soc.model", "ro.board.platform")
+
+
+def power(system: System) -> Iterator[Reading]:
+    """Source and level; nothing where the service may not be asked."""
+    text = system.run(*BATTERY) or ""
+    state = dict(_BATTERY_STATE.findall(text))
+    if not {"level", "scale"} <= state.keys():
+        return
+    is_powered = any(value == "true" for name, value in state.items() if name.endswith(" powered"))
+    yield Reading("power.source", "mains" if is_powered else "battery", "dumpsys battery")
+    fraction = int(state["level"]) / max(1, int(state["scale"]))
+    yield Reading("power.battery_level", min(fraction, 1.0), "dumpsys battery")
+
+
+def thermal(system: System) -> Iterator[Reading]:
+    """State and temperature; nothing where the service may not be asked."""
+    text = system.run(*THERMAL) or ""
+    status = _STATUS.search(text)
+    if status is None:
+        return
+    source = "dumpsys thermalservice"
+    yield Reading("thermal.state", _THERMAL_STATES[int(status[1])], source, f"status {status[1]}")
+    hottest = max(map(float, _TEMPERATURE.findall(text)), default=None)
+    reason = "the service lists no temperature"
+    yield Reading.of("thermal.max_celsius", hottest, source, otherwise=reason)
+
+
+def gpu(system: System) -> Iterator[Reading]:
+    """The GPU, by the class of its vendor's driver."""
+    adreno = system.read_line(ADRENO_MODEL)
+    mali = system.read_line(MALI_INFO)
+    if adreno is not None:
+        # "Adreno740v2": the revision of the silicon does not matter
+        name, vendor, source = adreno.partition("v")[0].replace("Adreno", "Adreno "), "Qualcomm", ADRENO_MODEL
+    elif mali is not None:
+        # "Mali-G715 7 cores r1p2 0xA0020C0B"
+        name, vendor, source = mali.partition(" ")[0], "Arm", MALI_INFO
+    else:
+        yield Reading.unknown(
+            "gpu.count", "/sys/class", f"neither {ADRENO_MODEL} nor {MALI_INFO} can be read"
+        )
+        return
+    yield Reading("gpu.count", 1, source)
+    yield Reading("gpu.0.name", name, source)
+    yield Reading("gpu.0.vendor", vendor, source)
+
+
+def npu(system: System) -> Iterator[Reading]:
+    """None that could be seen."""
+    yield Reading.unknown(
+        "npu.count", "getprop", "Android lists no neural processors; soc.model tells the chip"
+    )
+
+
+def _properties(system: System) -> Mapping[str, str]:
+    return dict(_PROPERTY.findall(system.run(*GETPROP) or ""))
+
+
+def _property(properties: Mapping[str, str], fact: str, *names: str) -> Reading:
+    for name in names:
+        if properties.get(name):
+            return Reading(fact, properties[name], f"getprop {name}")
+    return Reading.unknown(fact, "getprop", f"getprop has no {' and no '.join(names)}")

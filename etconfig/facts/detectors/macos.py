@@ -1,0 +1,201 @@
+"""macOS: what sysctl, vm_stat, pmset, notifyutil and ioreg print.
+
+Written from their manual pages and Apple's documentation, and tried on captured outputs
+only. system_profiler knows more, but takes seconds. On iOS no command can be run: save a
+sheet by hand there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from etconfig.facts.detector import Reading
+from etconfig.facts.detectors.architecture import architecture
+from etconfig.facts.system import System
+
+SYSCTL = (
+    "/usr/sbin/sysctl",
+    "hw",
+    "machdep.cpu",
+    "kern.osproductversion",
+    "kern.hv_vmm_present",
+    "vm.swapusage",
+)
+VM_STAT = ("/usr/bin/vm_stat",)
+BATTERY = ("/usr/bin/pmset", "-g", "batt")
+THERMAL_PRESSURE = ("/usr/bin/notifyutil", "-g", "com.apple.system.thermalpressurelevel")
+ACCELERATORS = ("/usr/sbin/ioreg", "-r", "-c", "IOAccelerator", "-d", "1", "-w", "0")
+
+_ARM_FEATURES = {
+    "AdvSIMD": "asimd",
+    "arm.AdvSIMD": "asimd",
+    "arm.FEAT_AES": "aes",
+    "arm.FEAT_BF16": "bf16",
+    "arm.FEAT_CRC32": "crc32",
+    "arm.FEAT_DotProd": "asimddp",
+    "arm.FEAT_FCMA": "fcma",
+    "arm.FEAT_FHM": "asimdfhm",
+    "arm.FEAT_FP16": "asimdhp",
+    "arm.FEAT_I8MM": "i8mm",
+    "arm.FEAT_JSCVT": "jscvt",
+    "arm.FEAT_LRCPC": "lrcpc",
+    "arm.FEAT_LSE": "atomics",
+    "arm.FEAT_RDM": "asimdrdm",
+    "arm.FEAT_SHA256": "sha2",
+    "arm.FEAT_SHA3": "sha3",
+    "arm.FEAT_SHA512": "sha512",
+    "arm.FEAT_SME": "sme",
+    "arm.FEAT_SME2": "sme2",
+}
+"""Linux's names by those below `hw.optional`."""
+
+_INTEL_FEATURES = {"avx1.0": "avx", "sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2"}
+"""Linux's names where they differ."""
+
+_PRESSURE_STATES = {"0": "nominal", "1": "fair", "2": "serious", "3": "critical", "4": "critical"}
+"""nominal, moderate, heavy, trapping, sleeping. Source: OSThermalNotification.h."""
+
+_PAGES = re.compile(r"^(Pages free|Pages inactive):\s+([0-9]+)\.$", re.MULTILINE)
+_PAGE_BYTES = re.compile(r"page size of ([0-9]+) bytes")
+_SWAP_TOTAL = re.compile(r"total = ([0-9.]+)M")
+_POWER_SOURCE = re.compile(r"drawing from '(AC|Battery|UPS) Power'")
+_CHARGE = re.compile(r"\t([0-9]{1,3})%;")
+_PRESSURE = re.compile(r"thermalpressurelevel ([0-9]+)")
+_GPU_MODEL = re.compile(r'^\s*"model" = "([^"]+)"$', re.MULTILINE)
+
+
+def operating_system(system: System) -> Iterator[Reading]:
+    """Name, kernel and version."""
+    yield Reading("os.name", "macos", "uname")
+    yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not tell")
+    yield _text(_sysctl(system), "os.version", "kern.osproductversion")
+
+
+def cpu(system: System) -> Iterator[Reading]:
+    """Architecture, model, features and caches."""
+    values = _sysctl(system)
+    yield architecture(system)
+    yield _text(values, "cpu.model", "machdep.cpu.brand_string")
+    vendor = "Apple" if _is_apple_silicon(values) else "Intel" if "machdep.cpu.vendor" in values else None
+    yield Reading.of("cpu.vendor", vendor, "sysctl machdep.cpu", otherwise="sysctl does not tell")
+    features = _features(values)
+    yield Reading.of("cpu.features", features or None, "sysctl", otherwise="sysctl lists none")
+    # Apple's processors have caches for each kind of core, the fast ones first
+    for fact, name in (("l1d", "l1dcachesize"), ("l2", "l2cachesize"), ("l3", "l3cachesize")):
+        yield _number(values, f"cpu.cache.{fact}", f"hw.perflevel0.{name}", f"hw.{name}")
+
+
+def cores(system: System) -> Iterator[Reading]:
+    """Threads and cores, fast and slow."""
+    values = _sysctl(system)
+    yield _number(values, "cpu.logical_cores", "hw.logicalcpu")
+    yield _number(values, "cpu.physical_cores", "hw.physicalcpu")
+    yield _number(values, "cpu.performance_cores", "hw.perflevel0.physicalcpu", "hw.physicalcpu")
+    if "hw.physicalcpu" in values and "hw.perflevel1.physicalcpu" not in values:
+        yield Reading("cpu.efficiency_cores", 0, "sysctl hw", "it tells of one kind of core")
+    else:
+        yield _number(values, "cpu.efficiency_cores", "hw.perflevel1.physicalcpu")
+
+
+def available_cores(system: System) -> Iterator[Reading]:
+    """All threads: macOS limits no process to some of them."""
+    yield _number(_sysctl(system), "cpu.available_cores", "hw.activecpu", "hw.logicalcpu")
+
+
+def memory(system: System) -> Iterator[Reading]:
+    """Total, swap, and what is free or was not used lately."""
+    values = _sysctl(system)
+    yield _number(values, "memory.total", "hw.memsize")
+    swap = _SWAP_TOTAL.search(values.get("vm.swapusage", ""))
+    swap_bytes = None if swap is None else int(float(swap[1]) * (1 << 20))
+    yield Reading.of("memory.swap_total", swap_bytes, "sysctl vm.swapusage", otherwise="sysctl does not tell")
+    text = system.run(*VM_STAT) or ""
+    page = _PAGE_BYTES.search(text)
+    pages = [int(count) for _, count in _PAGES.findall(text)]
+    available = sum(pages) * int(page[1]) if page is not None and len(pages) == 2 else None
+    reason = "vm_stat does not tell"
+    yield Reading.of(
+        "memory.available", available, "vm_stat", otherwise=reason, detail="free and inactive pages"
+    )
+
+
+def power(system: System) -> Iterator[Reading]:
+    """Source and level."""
+    text = system.run(*BATTERY) or ""
+    source = _POWER_SOURCE.search(text)
+    name = None if source is None else "mains" if source[1] == "AC" else "battery"
+    yield Reading.of("power.source", name, "pmset -g batt", otherwise="pmset does not tell")
+    levels = [min(int(percent), 100) for percent in _CHARGE.findall(text)]
+    level = sum(levels) / (100 * len(levels)) if levels else None
+    yield Reading.of("power.battery_level", level, "pmset -g batt", otherwise="pmset lists no battery")
+
+
+def thermal(system: System) -> Iterator[Reading]:
+    """State; temperatures are not told to programs."""
+    level = _PRESSURE.search(system.run(*THERMAL_PRESSURE) or "")
+    state = None if level is None else _PRESSURE_STATES.get(level[1])
+    yield Reading.of("thermal.state", state, "notifyutil", otherwise="notifyutil does not tell")
+
+
+def device(system: System) -> Iterator[Reading]:
+    """Apple, and the model; on Apple silicon also the chip."""
+    values = _sysctl(system)
+    yield Reading("device.vendor", "Apple", "uname")
+    yield _text(values, "device.model", "hw.model")
+    chip = values.get("machdep.cpu.brand_string") if _is_apple_silicon(values) else None
+    for fact, value in (("soc.vendor", chip and "Apple"), ("soc.model", chip)):
+        reason = "it has no Apple silicon"
+        yield Reading.of(fact, value, "sysctl machdep.cpu.brand_string", otherwise=reason)
+
+
+def gpu(system: System) -> Iterator[Reading]:
+    """The GPUs that ioreg names; on an Intel Mac it names none."""
+    models = _GPU_MODEL.findall(system.run(*ACCELERATORS) or "")
+    yield Reading.of("gpu.count", len(models) or None, "ioreg", otherwise="ioreg names none")
+    for index, model in enumerate(models):
+        yield Reading(f"gpu.{index}.name", model, "ioreg")
+        if model.startswith("Apple"):
+            yield Reading(f"gpu.{index}.vendor", "Apple", "ioreg")
+
+
+def npu(system: System) -> Iterator[Reading]:
+    """The Neural Engine, which every Mac with Apple silicon has, but no virtual machine on it."""
+    values = _sysctl(system)
+    if not _is_apple_silicon(values):
+        yield Reading.unknown("npu.count", "sysctl", "sysctl tells of no Apple silicon")
+        return
+    is_virtual = values.get("kern.hv_vmm_present") == "1"
+    source = "sysctl kern.hv_vmm_present"
+    yield Reading("npu.count", 0 if is_virtual else 1, source, "all Apple silicon has one")
+    if not is_virtual:
+        yield Reading("npu.0.name", "Apple Neural Engine", source)
+        yield Reading("npu.0.vendor", "Apple", source)
+
+
+def _sysctl(system: System) -> Mapping[str, str]:
+    lines = (system.run(*SYSCTL) or "").splitlines()
+    pairs = (line.partition(":") for line in lines)
+    return {name: value.strip() for name, colon, value in pairs if colon}
+
+
+def _is_apple_silicon(values: Mapping[str, str]) -> bool:
+    return values.get("machdep.cpu.brand_string", "").startswith("Apple")
+
+
+def _features(values: Mapping[str, str]) -> tuple[str, ...]:
+    arm = {linux for name, linux in _ARM_FEATURES.items() if values.get(f"hw.optional.{name}") == "1"}
+    intel = f"{values.get('machdep.cpu.features', '')} {values.get('machdep.cpu.leaf7_features', '')}"
+    return tuple(sorted(arm | {_INTEL_FEATURES.get(name, name) for name in intel.lower().split()}))
+
+
+def _text(values: Mapping[str, str], fact: str, name: str) -> Reading:
+    return Reading.of(fact, values.get(name) or None, f"sysctl {name}", otherwise=f"sysctl has no {name}")
+
+
+def _number(values: Mapping[str, str], fact: str, *names: str) -> Reading:
+    """The first of several numbers that there is."""
+    for name in names:
+        if values.get(name, "").isdecimal():
+            return Reading(fact, int(values[name]), f"sysctl {name}")
+    return Reading.unknown(fact, f"sysctl {names[0]}", f"sysctl has no {' and no '.join(names)}")

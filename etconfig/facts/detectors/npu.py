@@ -1,0 +1,48 @@
+"""Neural processors: devices of the kernel's `accel` class, and those known by their PCI ids,
+whose drivers (of Coral and Hailo, for example) may have classes of their own.
+
+What etconfig cannot see: the NPU inside a phone's system on a chip, which Android lists
+nowhere, and whether a runtime can use the device. OpenVINO's and ONNX Runtime's own lists of
+devices come from their plugins' detectors, as facts in the plugins' own namespaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from etconfig.facts.detector import Reading
+from etconfig.facts.detectors.device_names import NPUS, name_of, vendor_of
+from etconfig.facts.detectors.sysfs_devices import (
+    PCI_DEVICES,
+    Device,
+    Listing,
+    count,
+    find_devices,
+    readings,
+)
+from etconfig.facts.detectors.system_detector import SystemDetector
+from etconfig.facts.system import System
+
+_ACCEL = "/sys/class/accel"
+_LISTINGS = (Listing(_ACCEL, "accel", "/device"),)
+
+
+def _detect(system: System) -> Iterator[Reading]:
+    devices = find_devices(system, _LISTINGS, _is_npu)
+    looked_in = _ACCEL if devices is None else f"{_ACCEL} and {PCI_DEVICES}"
+    yield count("npu.count", devices, looked_in)
+    for index, device in enumerate(devices or ()):
+        name = name_of(device, NPUS)
+        yield from readings(f"npu.{index}", device, name=name, vendor=vendor_of(device))
+
+
+def _is_npu(device: Device) -> bool:
+    return not device.path.startswith(PCI_DEVICES) or device.pci_id in NPUS
+
+
+NPU = SystemDetector(
+    "npu",
+    ("npu.count", "npu.<n>.name", "npu.<n>.vendor", "npu.<n>.driver", "npu.<n>.pci_id"),
+    _detect,
+    ("Android", "Darwin", "Windows"),
+)

@@ -1,0 +1,113 @@
+"""Devices as sysfs lists them: those of a class such as `accel`, and those on the PCI bus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from etconfig.facts.detector import Reading
+from etconfig.facts.system import System
+
+PCI_DEVICES = "/sys/bus/pci/devices"
+
+
+class Device(NamedTuple):
+    """What the kernel says of one device in its `uevent`.
+
+    Attributes:
+        path: Its directory.
+        driver: The driver that it is bound to.
+        pci_id: Vendor and device in hexadecimal, such as `8086:7d55`.
+        pci_address: Its place on the bus, such as `0000:00:02.0`.
+        pci_class: Class, subclass and interface, such as 0x030000.
+        compatible: The first name in its device tree node, such as `brcm,2712-v3d`.
+    """
+
+    path: str
+    driver: str | None = None
+    pci_id: str | None = None
+    pci_address: str | None = None
+    pci_class: int = 0
+    compatible: str | None = None
+
+
+class Listing(NamedTuple):
+    """Where devices of one kind are listed: names that begin with `prefix`, in `directory`."""
+
+    directory: str
+    prefix: str
+    inside: str = ""
+    """What leads from the listed name to the device."""
+
+
+def find_devices(
+    system: System, listings: Sequence[Listing], is_wanted: Callable[[Device], bool]
+) -> list[Device] | None:
+    """The listed devices that are wanted, then those on the PCI bus, each once.
+
+    None when neither any of the directories nor the bus can be listed.
+    """
+    listed = [system.list_directory(listing.directory) for listing in listings]
+    addresses = system.list_directory(PCI_DEVICES)
+    if addresses is None and all(names is None for names in listed):
+        return None
+    paths = [
+        f"{listing.directory}/{name}{listing.inside}"
+        for listing, names in zip(listings, listed, strict=True)
+        for name in names or ()
+        if name.startswith(listing.prefix)
+    ]
+    paths += [f"{PCI_DEVICES}/{address}" for address in addresses or ()]
+    devices = (device_at(system, path) for path in paths)
+    found: dict[str, Device] = {}
+    for device in filter(is_wanted, devices):
+        found.setdefault(device.pci_address or device.path, device)
+    return list(found.values())
+
+
+def device_at(system: System, path: str) -> Device:
+    """The device whose directory is `path`; of one that says nothing, only the path."""
+    lines = (system.read_text(f"{path}/uevent") or "").splitlines()
+    said = {key: value for key, equals, value in (line.partition("=") for line in lines) if equals}
+    return Device(
+        path,
+        said.get("DRIVER"),
+        said["PCI_ID"].lower() if "PCI_ID" in said else None,
+        said.get("PCI_SLOT_NAME"),
+        _hexadecimal(said.get("PCI_CLASS", "")),
+        said.get("OF_COMPATIBLE_0"),
+    )
+
+
+def readings(
+    prefix: str, device: Device, *, name: str | None, vendor: str | None, named_by: str | None = None
+) -> Iterator[Reading]:
+    """The facts that a GPU and an NPU have alike.
+
+    Args:
+        prefix: Such as `gpu.0`.
+        device: The device.
+        name: Its name.
+        vendor: Its maker.
+        named_by: The source of the name, where that is not the device's id.
+    """
+    source = device.path
+    shown = device.pci_id or device.compatible or "a device without an id"
+    reason = f"etconfig knows no name for {shown}"
+    yield Reading.of(f"{prefix}.name", name, named_by or source, otherwise=reason)
+    yield Reading.of(f"{prefix}.vendor", vendor, source, otherwise=f"etconfig knows no maker for {shown}")
+    yield Reading.of(f"{prefix}.driver", device.driver, source, otherwise="no driver is bound to it")
+    yield Reading.of(f"{prefix}.pci_id", device.pci_id, source, otherwise="it is not on a PCI bus")
+
+
+def count(fact: str, devices: Iterable[Device] | None, looked_in: str) -> Reading:
+    """The fact that counts them."""
+    number = None if devices is None else len(list(devices))
+    return Reading.of(fact, number, looked_in, otherwise=f"neither {looked_in} nor a PCI bus can be listed")
+
+
+def _hexadecimal(text: str) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        return 0

@@ -1,0 +1,64 @@
+"""`diff_sheets`: which facts of two sheets differ in what they say, wherever they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from etconfig.facts.registry import FactValue, Volatility
+from etconfig.facts.sheet import FactSheet
+
+Change: TypeAlias = "tuple[FactValue, FactValue]"
+"""The value before and after."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SheetDifference:
+    """What changed from one sheet to another. A fact that is unknown counts as absent.
+
+    Attributes:
+        added: Facts that only the new sheet knows, with their values.
+        removed: Facts that only the old sheet knows, with their values.
+        changed: Facts with another value, the old one first.
+    """
+
+    added: Mapping[str, FactValue]
+    removed: Mapping[str, FactValue]
+    changed: Mapping[str, Change]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.changed)
+
+    def to_record(self) -> dict[str, object]:
+        """The difference as JSON has it; of a changed fact an object with `old` and `new`."""
+        changed = {name: {"old": old, "new": new} for name, (old, new) in self.changed.items()}
+        return {"added": dict(self.added), "removed": dict(self.removed), "changed": changed}
+
+
+def diff_sheets(old: FactSheet, new: FactSheet, *, ignore_live: bool = False) -> SheetDifference:
+    """Compare the values of two sheets; units are the registry's, and origins do not count.
+
+    Args:
+        old: The sheet before.
+        new: The sheet after.
+        ignore_live: Leave out what may change at any time, such as the available memory.
+    """
+    before, after = (_compared(sheet, ignore_live) for sheet in (old, new))
+    return SheetDifference(
+        added={name: value for name, value in after.items() if name not in before},
+        removed={name: value for name, value in before.items() if name not in after},
+        changed={
+            name: (before[name], after[name])
+            for name in before
+            if name in after and before[name] != after[name]
+        },
+    )
+
+
+def _compared(sheet: FactSheet, ignore_live: bool) -> dict[str, FactValue]:
+    return {
+        name: value
+        for name, value in sheet.values.items()
+        if not (ignore_live and sheet[name].volatility is Volatility.LIVE)
+    }

@@ -1,0 +1,88 @@
+"""JSON Schemas of fact sheets and hand-set facts, for editors and whoever checks without etconfig."""
+
+from __future__ import annotations
+
+import re
+
+from etconfig.facts.registry import INDEX, NUMBER_PATTERN, FactInfo, FactRegistry, FactType
+from etconfig.facts.sheet_json import MAX_SHEET_FACTS, SHEET_VERSION, VERSION_KEY
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_TYPES: dict[FactType, dict[str, object]] = {
+    FactType.BOOL: {"type": "boolean"},
+    FactType.INT: {"type": "integer"},
+    FactType.FLOAT: {"type": "number"},
+    FactType.STRING: {"type": "string"},
+    FactType.STRING_LIST: {"type": "array", "items": {"type": "string"}},
+}
+
+
+def sheet_schema(registry: FactRegistry) -> dict[str, object]:
+    """The schema of sheets that hold the facts of `registry`, in draft 2020-12.
+
+    It accepts what `FactSheet.from_json` accepts, but for what a schema cannot say: that keys
+    appear once, that strings are printable, and how long the text may be.
+    """
+    return {
+        "$schema": DIALECT,
+        "title": "etconfig fact sheet",
+        "type": "object",
+        "required": [VERSION_KEY, "facts"],
+        "additionalProperties": False,
+        "properties": {
+            VERSION_KEY: {"const": SHEET_VERSION, "description": "The version of the format."},
+            "facts": {
+                "type": "object",
+                "maxProperties": MAX_SHEET_FACTS,
+                "additionalProperties": False,
+                "properties": {info.name: _fact(info) for info in registry.infos if not info.is_family},
+                "patternProperties": {
+                    _pattern(info.name): _fact(info) for info in registry.infos if info.is_family
+                },
+            },
+        },
+    }
+
+
+def facts_schema(registry: FactRegistry) -> dict[str, object]:
+    """The schema of a table of hand-set facts: names with values, such as `[facts]` in a profile."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {info.name: _described(info) for info in registry.infos if not info.is_family},
+        "patternProperties": {
+            _pattern(info.name): _described(info) for info in registry.infos if info.is_family
+        },
+    }
+
+
+def _described(info: FactInfo) -> dict[str, object]:
+    return {"description": info.doc, **_value(info)}
+
+
+def _fact(info: FactInfo) -> dict[str, object]:
+    entry: dict[str, object] = {
+        "value": _value(info),
+        "unknown": {"type": "string", "description": "Why the value is not known."},
+        "origin": {"type": "string", "description": "Where the value came from."},
+    }
+    if info.unit is not None:
+        entry["unit"] = {"const": info.unit}
+    return {
+        "description": info.doc,
+        "type": "object",
+        "additionalProperties": False,
+        "properties": entry,
+        "oneOf": [{"required": ["value"]}, {"required": ["unknown"]}],
+    }
+
+
+def _value(info: FactInfo) -> dict[str, object]:
+    bounds = {"minimum": info.minimum, "maximum": info.maximum, "enum": list(info.choices) or None}
+    return _TYPES[info.type] | {key: value for key, value in bounds.items() if value is not None}
+
+
+def _pattern(family: str) -> str:
+    """A pattern for the members of a family such as `gpu.<n>.name`."""
+    return f"^{re.escape(family).replace(re.escape(INDEX), NUMBER_PATTERN)}$"

@@ -1,0 +1,198 @@
+"""Where a `System` looks: this device, or what was captured of another.
+
+Every method answers None for what is not there, and raises nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from etconfig.facts.nvml import NvmlGpu
+
+DEVICE_ROOT = Path("/")
+"""The root of this device; any other is that of a captured tree."""
+
+COMMANDS, CALLS, REGISTRY_FILE, NVML_FILE = "commands", "calls", "registry.json", "nvml.json"
+"""Where a captured tree holds what is not told by files."""
+
+_MAX_CAPTURED_BYTES = 1 << 20
+
+RegistryValues: TypeAlias = "Mapping[str, object]"
+"""The values of one key of the Windows registry, by name."""
+
+
+class Source(Protocol):
+    """What `System` reads from. Paths are those of the device: absolute, with slashes."""
+
+    def read(self, path: str, max_bytes: int) -> bytes | None:
+        """The bytes of a file, unless they are more than `max_bytes`."""
+
+    def names(self, path: str) -> tuple[str, ...] | None:
+        """The names in a directory, sorted."""
+
+    def run(self, command: Sequence[str]) -> bytes | None:
+        """What a command prints."""
+
+    def windows_call(self, name: str) -> bytes | None:
+        """What a function of Windows answers; `etconfig.facts.windows` lists them."""
+
+    def registry_values(self, key: str) -> RegistryValues | None:
+        r"""The values of a key of the Windows registry, such as `HKLM\SOFTWARE`."""
+
+    def nvml_gpus(self) -> tuple[NvmlGpu, ...] | None:
+        """The GPUs that NVIDIA's management library lists."""
+
+
+class Tree:
+    """A directory of captured files.
+
+    `commands/<command>.txt` holds the output of a command, its words without the directory;
+    `calls/<name>.hex` the answer of a Windows function; `registry.json` the values of
+    registry keys; `nvml.json` what NVML lists.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._boundary = root.resolve()
+
+    def read(self, path: str, max_bytes: int) -> bytes | None:
+        """As `Source.read`. A link that leads out of the tree is not followed."""
+        located = self._root / path.lstrip("/")
+        # a link in a captured tree must not lead to a file of this device
+        return _read(located, max_bytes) if self._is_inside(located) else None
+
+    def names(self, path: str) -> tuple[str, ...] | None:
+        """As `Source.names`. A link that leads out of the tree is not followed."""
+        located = self._root / path.lstrip("/")
+        return _names(located) if self._is_inside(located) else None
+
+    def run(self, command: Sequence[str]) -> bytes | None:
+        """The captured output."""
+        program, *arguments = command
+        words = " ".join([program.rpartition("/")[2], *arguments])
+        return self._captured(f"{COMMANDS}/{words}.txt")
+
+    def windows_call(self, name: str) -> bytes | None:
+        """The captured answer."""
+        text = self._captured(f"{CALLS}/{name}.hex")
+        return None if text is None else bytes.fromhex(text.decode("ascii"))
+
+    def registry_values(self, key: str) -> RegistryValues | None:
+        """The captured values."""
+        return self._registry.get(key)
+
+    def nvml_gpus(self) -> tuple[NvmlGpu, ...] | None:
+        """The captured list."""
+        text = self._captured(NVML_FILE)
+        return None if text is None else tuple(NvmlGpu(**record) for record in json.loads(text))
+
+    @cached_property
+    def _registry(self) -> Mapping[str, RegistryValues]:
+        text = self._captured(REGISTRY_FILE)
+        registry: Mapping[str, RegistryValues] = {} if text is None else json.loads(text)
+        return registry
+
+    def _captured(self, name: str) -> bytes | None:
+        return self.read(f"/{name}", _MAX_CAPTURED_BYTES)
+
+    def _is_inside(self, located: Path) -> bool:
+        return located.resolve().is_relative_to(self._boundary)
+
+
+class ThisDevice:
+    """The device that etconfig runs on."""
+
+    def read(self, path: str, max_bytes: int) -> bytes | None:
+        """As `Source.read`."""
+        return _read(Path(path), max_bytes)
+
+    def names(self, path: str) -> tuple[str, ...] | None:
+        """As `Source.names`."""
+        return _names(Path(path))
+
+    def run(self, command: Sequence[str]) -> bytes | None:
+        """Run the command, within a second."""
+        from etconfig.facts.commands import run_command  # Linux needs none, and it costs 5 ms
+
+        return run_command(command)
+
+    def windows_call(self, name: str) -> bytes | None:
+        """Call the function."""
+        from etconfig.facts.windows import windows_call
+
+        return windows_call(name)
+
+    def registry_values(self, key: str) -> RegistryValues | None:
+        """Read the key."""
+        from etconfig.facts.windows import registry_values
+
+        return registry_values(key)
+
+    def nvml_gpus(self) -> tuple[NvmlGpu, ...] | None:
+        """Load the library and ask it."""
+        from etconfig.facts.nvml import list_gpus, load_library
+
+        library = load_library()
+        return None if library is None else list_gpus(library)
+
+
+class RecordedFiles:
+    """Files of a device that were read all at once, such as over a cable.
+
+    Args:
+        files: The contents by path.
+        outputs: The outputs of commands, by their words.
+    """
+
+    def __init__(self, files: Mapping[str, bytes], outputs: Mapping[tuple[str, ...], bytes]) -> None:
+        self._files = files
+        self._outputs = outputs
+        self._names: dict[str, set[str]] = {}
+        for path in files:
+            directory, _, name = path.rpartition("/")
+            while name and name not in self._names.setdefault(directory, set()):
+                self._names[directory].add(name)
+                directory, _, name = directory.rpartition("/")
+
+    def read(self, path: str, max_bytes: int) -> bytes | None:
+        """As `Source.read`."""
+        content = self._files.get(path)
+        return content if content is not None and len(content) <= max_bytes else None
+
+    def names(self, path: str) -> tuple[str, ...] | None:
+        """The names that lead to a recorded file."""
+        names = self._names.get(path.rstrip("/"))
+        return None if names is None else tuple(sorted(names))
+
+    def run(self, command: Sequence[str]) -> bytes | None:
+        """The recorded output."""
+        return self._outputs.get(tuple(command))
+
+    def windows_call(self, name: str) -> None:
+        """Nothing: it is no Windows device."""
+
+    def registry_values(self, key: str) -> None:
+        """Nothing: it is no Windows device."""
+
+    def nvml_gpus(self) -> None:
+        """Nothing: the library cannot be asked from here."""
+
+
+def _read(path: Path, max_bytes: int) -> bytes | None:
+    try:
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except OSError:
+        return None
+    return data if len(data) <= max_bytes else None
+
+
+def _names(path: Path) -> tuple[str, ...] | None:
+    try:
+        return tuple(sorted(entry.name for entry in path.iterdir()))
+    except OSError:
+        return None
