@@ -3,7 +3,8 @@
     python benchmarks/bench_cold_start.py [--rounds N]
 
 Bytecode is cached (PYTHONDONTWRITEBYTECODE is removed), as on a user's machine after the
-first run; the current directory is empty, so there is no project file. Each round times every command once, so a machine that slows down slows all of them.
+first run; the current directory is empty, so there is no project file. Each round times every
+command once, so a machine that slows down slows all of them.
 """
 
 from __future__ import annotations

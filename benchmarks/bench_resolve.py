@@ -112,9 +112,9 @@ def overlays(count: int) -> Iterator[str]:
 def documents() -> tuple[str, str, str]:
     """The TOML of the base profile, of the device's profile and of the project file."""
     base = ['[profile]\nname = "generic/base"', *settings("options", 1, 1)]
-    device = ['[profile]\nname = "vendor/device"\nextends = ["generic/base"]', *settings("options", 2, 2)]
-    device += [line for i, m in enumerate(METHODS) for line in settings(f"methods.{m}.options", 3 + i, 3)]
-    return "\n".join(base), "\n".join([*device, *overlays(OVERLAYS)]), "\n".join(settings("options", 7, 4))
+    device = ['[profile]\nname = "vendor/device"\nextends = ["generic/base"]', *settings("options", 2, 1)]
+    device += [line for i, m in enumerate(METHODS) for line in settings(f"methods.{m}.options", 3 + i, 1)]
+    return "\n".join(base), "\n".join([*device, *overlays(OVERLAYS)]), "\n".join(settings("options", 7, 2))
 
 
 def compile_workload(options: int = 135) -> Resolver:

@@ -13,12 +13,14 @@ __version__ = "0.1.0"
 _HOME = {
     "Arguments": "etconfig.resolver",
     "ConfigError": "etconfig.errors",
+    "Configuration": "etconfig.api",
     "Diagnostic": "etconfig.diagnostics",
     "EtconfigError": "etconfig.errors",
     "ExecutionError": "etconfig.errors",
     "FactSheet": "etconfig.facts",
     "Installation": "etconfig.installation",
     "InternalError": "etconfig.errors",
+    "LiveArguments": "etconfig.live",
     "LoadedProgram": "etconfig.api",
     "Method": "etconfig.executor",
     "Origin": "etconfig.provenance",
@@ -26,6 +28,7 @@ _HOME = {
     "ProgramError": "etconfig.errors",
     "Resolution": "etconfig.resolver",
     "Verification": "etconfig.program",
+    "configure": "etconfig.api",
     "detect_facts": "etconfig.api",
     "load_program": "etconfig.api",
     "resolve": "etconfig.api",
@@ -33,7 +36,7 @@ _HOME = {
 """Where each public name lives; a test holds it against the imports below."""
 
 if TYPE_CHECKING:
-    from etconfig.api import LoadedProgram, detect_facts, load_program, resolve
+    from etconfig.api import Configuration, LoadedProgram, configure, detect_facts, load_program, resolve
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
         ConfigError,
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from etconfig.executor import Method
     from etconfig.facts import FactSheet
     from etconfig.installation import Installation
+    from etconfig.live import LiveArguments
     from etconfig.program import Verification
     from etconfig.provenance import Origin
     from etconfig.resolver import Arguments, Resolution
@@ -53,12 +57,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Arguments",
     "ConfigError",
+    "Configuration",
     "Diagnostic",
     "EtconfigError",
     "ExecutionError",
     "FactSheet",
     "Installation",
     "InternalError",
+    "LiveArguments",
     "LoadedProgram",
     "Method",
     "Origin",
@@ -67,6 +73,7 @@ __all__ = [
     "Resolution",
     "Verification",
     "__version__",
+    "configure",
     "detect_facts",
     "load_program",
     "resolve",

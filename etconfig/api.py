@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from etconfig.backend import BoundBackend
 from etconfig.diagnostics import Diagnostic, Severity, did_you_mean
-from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
+from etconfig.errors import BackendUnavailableError, PluginError, ProfileError, UnknownPluginError
 from etconfig.facts import FactSheet
 from etconfig.installation import Installation
-from etconfig.profile import Layer, Profile, Selection, layers_of, load_chain, select_profile
+from etconfig.profile import Layer, Profile, ProjectFile, Selection, layers_of, load_chain, select_profile
 from etconfig.program import MethodMeta, Program, Verification, open_program
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.resolver import (
@@ -177,17 +177,48 @@ def detect_facts(*, installation: Installation | None = None) -> FactSheet:
     return _or_current(installation).detect_facts()
 
 
-def resolve(
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """What is configured for one device: compiled once, to be resolved as its facts change.
+
+    Attributes:
+        resolver: Everything that does not depend on facts.
+        chain: The profile, after all that it extends.
+        selection: Why that profile was selected, or None when it was named.
+        facts: The facts that it was made on, hand-set ones apart.
+        installation: What was installed.
+    """
+
+    resolver: Resolver
+    chain: tuple[Profile, ...]
+    selection: Selection | None
+    facts: FactSheet
+    installation: Installation
+
+    def resolve(self, facts: FactSheet | None = None) -> Resolution:
+        """The arguments on these facts, by default those that the configuration was made on.
+
+        The profile stays the one that was chosen, even where `auto` would now choose another.
+
+        Raises:
+            OptionError: an option has no valid value; with every problem of every method instance.
+            PluginError: a backend's recommendation failed.
+        """
+        resolution = self.resolver.resolve(self.facts if facts is None else facts)
+        return replace(resolution, profile=self.chain[-1].name, selection=self.selection)
+
+
+def configure(
     program: LoadedProgram | None = None,
     *,
     profile: str | Path | None = None,
     facts: FactSheet | None = None,
     fact_overrides: Mapping[str, Sourced[object]] | None = None,
-    overrides: Overrides = (),
+    overrides: Overrides | Layer = (),
     instances: Mapping[str, Sequence[str]] | None = None,
     installation: Installation | None = None,
-) -> Resolution:
-    """Resolve the arguments of every method, instance and backend.
+) -> Configuration:
+    """Choose the profile, read all that is configured, and compile it for `Configuration.resolve`.
 
     Args:
         program: The program; without one, options are resolved for the methods and backends that
@@ -196,7 +227,8 @@ def resolve(
             says, else `auto`.
         facts: The device; by default this one, detected now.
         fact_overrides: Facts set by hand, by name.
-        overrides: `["forward:XnnpackBackend.num_threads=2"]`, or a mapping of paths to values.
+        overrides: `["forward:XnnpackBackend.num_threads=2"]`, a mapping of paths to values, or a
+            layer that `etconfig.resolver.layer_from_overrides` made of either.
         instances: Names of instances by method, besides those that profiles declare.
         installation: What is installed; by default the program's.
 
@@ -213,20 +245,48 @@ def resolve(
     known = facts.with_overrides({**(project.settings.facts if project else {}), **by_hand.facts})
     chain, selection = choose_profile(installation, profile, known)
     environment = layer_from_environment(installation.environ.get(ENVIRONMENT_VARIABLE, ""))
-    layers = (*layers_of(chain, project), environment, layer_from_overrides(overrides), by_hand)
+    set_by_hand = overrides if isinstance(overrides, Layer) else layer_from_overrides(overrides)
+    layers = (*layers_of(chain, project), environment, set_by_hand, by_hand)
     if program is None:
         targets, specs, warnings = _targets_of_layers(installation, layers, instances or {})
     else:
         targets = targets_of_program(program, instances or {})
         specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
         warnings = ()
-    resolution = Resolver.compile(specs, layers, targets, installation.backend_ids).resolve(facts)
-    return replace(
-        resolution,
-        profile=chain[-1].name,
+    resolver = Resolver.compile(specs, layers, targets, installation.backend_ids)
+    return Configuration(
+        resolver=replace(resolver, warnings=(*resolver.warnings, *warnings)),
+        chain=chain,
         selection=selection,
-        warnings=(*resolution.warnings, *warnings),
+        facts=facts,
+        installation=installation,
     )
+
+
+def resolve(
+    program: LoadedProgram | None = None,
+    *,
+    profile: str | Path | None = None,
+    facts: FactSheet | None = None,
+    fact_overrides: Mapping[str, Sourced[object]] | None = None,
+    overrides: Overrides | Layer = (),
+    instances: Mapping[str, Sequence[str]] | None = None,
+    installation: Installation | None = None,
+) -> Resolution:
+    """Resolve the arguments of every method, instance and backend, once.
+
+    Takes what `configure` takes, and raises what it and `Configuration.resolve` raise.
+    """
+    configuration = configure(
+        program,
+        profile=profile,
+        facts=facts,
+        fact_overrides=fact_overrides,
+        overrides=overrides,
+        instances=instances,
+        installation=installation,
+    )
+    return configuration.resolve()
 
 
 def choose_profile(
@@ -242,11 +302,31 @@ def choose_profile(
     Raises:
         ConfigError: there is no such profile, none or several match, or one is malformed.
     """
-    target = _profile_of_project(installation) if profile is None else profile
-    if target == AUTO:
+    if profile is None:
+        return choose_project_profile(installation, installation.project, facts)
+    if profile == AUTO:
         selection = select_profile(installation.profiles, facts.values)
         return selection.chain, selection
-    return load_chain(installation.profiles, target), None
+    return load_chain(installation.profiles, profile), None
+
+
+def choose_project_profile(
+    installation: Installation, project: ProjectFile | None, facts: FactSheet
+) -> tuple[tuple[Profile, ...], Selection | None]:
+    """What a project file selects, or else `auto`; a problem points at the line that selects it.
+
+    Raises:
+        ConfigError: as for `choose_profile`.
+    """
+    if project is None or project.profile is None:
+        return choose_profile(installation, AUTO, facts)
+    target, span = project.profile.target, project.profile.span
+    path = Path(project.name).parent / target if target.endswith(".toml") else target
+    try:
+        return choose_profile(installation, path, facts)
+    except ProfileError as error:
+        found = (p if p.spans else replace(p, spans=(span,)) for p in error.diagnostics)
+        raise ProfileError(diagnostics=tuple(found)) from error
 
 
 def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
@@ -278,14 +358,6 @@ def _find_executor(installation: Installation, name: str) -> Any:
 
 def _or_current(installation: Installation | None) -> Installation:
     return Installation(Path.cwd()) if installation is None else installation
-
-
-def _profile_of_project(installation: Installation) -> str | Path:
-    project = installation.project
-    if project is None or project.profile is None:
-        return AUTO
-    target = project.profile.target
-    return Path(project.name).parent / target if target.endswith(".toml") else target
 
 
 def _resolve_defaults(program: LoadedProgram, method: str) -> Arguments:

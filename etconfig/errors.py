@@ -7,7 +7,8 @@ Who must act decides the branch:
     │   ├── DocumentError          a TOML document cannot be read
     │   ├── ProfileError           a profile is unknown, ambiguous or malformed
     │   ├── FactError              a fact sheet or a hand-set fact is wrong
-    │   └── OptionError            an option is unknown, invalid, missing or not settable now
+    │   ├── OptionError            an option is unknown, invalid, missing or not settable now
+    │   └── SavedResultError       a saved resolution or lock file is malformed, or holds no longer
     ├── PluginError              the author of a plugin
     │   ├── PluginLoadError        a plugin that was asked for failed
     │   ├── UnknownPluginError     no installed plugin declares this name
@@ -108,6 +109,10 @@ class FactError(ConfigError):
 
 class OptionError(ConfigError):
     """An option is unknown, invalid, missing, or cannot be set at this time."""
+
+
+class SavedResultError(ConfigError):
+    """A saved resolution or a lock file cannot be read, or what it says does not hold any more."""
 
 
 # --- the author of a plugin --------------------------------------------------------------
@@ -215,6 +220,10 @@ class UnreadableProgramError(ProgramError):
     @property
     def problem(self) -> str:
         return self.reason
+
+    @property
+    def message(self) -> str:
+        return f"{self.path or self.region}: {self.reason} [{self.code}]"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

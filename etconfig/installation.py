@@ -7,11 +7,14 @@ be known, and the profiles. It is created where a program starts and handed on.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import ProfileError
 from etconfig.plugin import (
     BACKENDS,
     FACTS,
@@ -128,29 +131,47 @@ class Installation:
 
     def detect_facts(self) -> FactSheet:
         """The facts of this device, detected now."""
-        from etconfig.facts import BUILTIN_DETECTORS, detect
+        from etconfig.facts import detect
 
-        found: list[Detector] = list(BUILTIN_DETECTORS)
-        if self.index.entries(FACTS):
-            found += [
-                detector for contribution in self.plugins.facts() for detector in contribution.detectors
-            ]
-        return detect(registry=self.fact_registry, detectors=found)
+        return detect(registry=self.fact_registry, detectors=self._detectors)
+
+    def redetect_facts(self, sheet: FactSheet) -> FactSheet:
+        """The facts of a sheet, with those that may change at any time detected anew."""
+        from etconfig.facts import redetect
+
+        return redetect(sheet, detectors=self._detectors)
+
+    @cached_property
+    def _detectors(self) -> Sequence[Detector]:
+        from etconfig.facts import BUILTIN_DETECTORS
+
+        contributions = self.plugins.facts() if self.index.entries(FACTS) else ()
+        return [*BUILTIN_DETECTORS, *(d for contribution in contributions for d in contribution.detectors)]
 
     # --- profiles and kernels ------------------------------------------------------------
 
     @cached_property
     def profiles(self) -> ProfileLibrary:
-        """The profiles of plugins, of etconfig itself, and of the directories that were named."""
-        from etconfig.profile import ProfileLibrary, ProfileSource, bundled_profiles
+        """The profiles of plugins, of etconfig itself, and of the directories that were named.
+
+        Raises:
+            ProfileError: a directory that was named is not there.
+        """
+        from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 
         shipped, _ = profile_directories(self.index)
         listed = self.environ.get(PROFILE_PATH_VARIABLE, "").split(os.pathsep)
         named = (*(Path(text) for text in listed if text), *self._profile_directories)
+        for directory in named:
+            if not directory.is_dir():
+                raise _no_directory(directory)
         sources = (
             bundled_profiles(),
-            *(ProfileSource(entry.distribution, directory) for entry, directory in shipped.items()),
-            *(ProfileSource(str(directory), directory) for directory in named),
+            *(
+                ProfileSource(entry.distribution, directory, Provider.PACKAGE)
+                for entry, directory in shipped.items()
+            ),
+            *(ProfileSource(str(directory), directory, Provider.USER) for directory in named),
         )
         return ProfileLibrary(sources, self.fact_registry)
 
@@ -166,6 +187,15 @@ class Installation:
         return KernelRegistry(tables)
 
 
+def _no_directory(directory: Path) -> ProfileError:
+    problem = Diagnostic(
+        code="unreadable-file",
+        message=f"there is no directory of profiles {str(directory)!r}",
+        help=f"correct {PROFILE_PATH_VARIABLE}, or the directory that was named",
+    )
+    return ProfileError(diagnostics=(problem,))
+
+
 def find_project_file(directory: Path) -> Path | None:
     """The project file in `directory` or the nearest directory above it."""
     for place in (directory, *directory.resolve().parents):
@@ -177,8 +207,8 @@ def find_project_file(directory: Path) -> Path | None:
 
 
 def _speaks_of_etconfig(path: Path) -> bool:
-    """Whether a pyproject.toml may hold `[tool.etconfig]`; most do not, and need no parsing."""
+    """Whether a pyproject.toml has a table `[tool.etconfig]`; most do not, and need no parsing."""
     try:
-        return b"etconfig" in path.read_bytes()
+        return re.search(rb"^\s*\[+\s*tool\s*\.\s*etconfig\b", path.read_bytes(), re.MULTILINE) is not None
     except OSError:
         return False

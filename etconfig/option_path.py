@@ -59,7 +59,8 @@ def parse_assignment(text: str) -> tuple[OptionPath, str]:
     Raises:
         ValueError: there is no `=`, or the part before it is no option path.
     """
-    path, equals, value = text.partition("=")
+    path_text, equals, value = text.partition("=")
+    path = parse_option_path(path_text)
     if not equals:
-        raise ValueError(f"{text!r} has no value; expected PATH=VALUE, for example {text}=1")
-    return parse_option_path(path), value.strip()
+        raise ValueError(f"{text!r} has no value; expected PATH=VALUE, for example {path}=1")
+    return path, value.strip()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -11,24 +10,31 @@ import click
 
 from etconfig import __version__
 from etconfig.cli.output import fail
+from etconfig.cli.usage import SuggestingGroup, fail_usage
 from etconfig.errors import EtconfigError
+
+_COMPLETION_VARIABLE = "_ETCONFIG_COMPLETE"
+"""Set by shells: `bash_source` asks for the script of completion, `bash_complete` for completions."""
 
 COMMANDS = {
     "backends": "List installed backends and their options.",
+    "diff": "Say which options differ between two configurations.",
     "doctor": "Check this installation, and say what to do about what is wrong.",
     "explain": "Say where an option's value comes from, and what it beat.",
     "facts": "Show what is known about this device.",
     "inspect": "Show what a program holds and what it needs to run here.",
+    "lock": "Record a resolution and what it rests on, for --locked.",
     "profiles": "List profiles, and say why they match this device or not.",
     "resolve": "Resolve the arguments of every method, instance and backend.",
     "run": "Run a method of a program.",
-    "schema": "Print a backend's option schema as JSON Schema or Markdown.",
+    "schema": "Print an option schema as JSON Schema or Markdown.",
     "validate": "Check configuration files; exit with 1 if there are findings.",
+    "watch": "Follow this device's facts, and say which options would change.",
 }
 """Every command and its summary; a test holds each against the command's own docstring."""
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(SuggestingGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
 
@@ -41,16 +47,6 @@ class _LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(sorted(COMMANDS.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from etconfig.diagnostics import did_you_mean
-
-            guess = did_you_mean(args[0], COMMANDS) or f"commands are {', '.join(sorted(COMMANDS))}"
-            ctx.fail(f"no command {args[0]!r}; {guess}")
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -65,19 +61,27 @@ def etconfig() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; the exit status. A user's mistake never shows a traceback."""
+    """Run one command; the exit status. A user's mistake never shows a traceback.
+
+    Raises:
+        OSError: the output cannot be written.
+        KeyboardInterrupt: the user gave up.
+    """
+    instruction = os.environ.get(_COMPLETION_VARIABLE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(etconfig, {}, "etconfig", _COMPLETION_VARIABLE, instruction)
     try:
-        status = etconfig.main(list(arguments), prog_name="etconfig", standalone_mode=False)
+        # Not `etconfig.main(...)`: it exits with 1, which stands for findings, for `| head` and Ctrl-C.
+        with etconfig.make_context("etconfig", list(arguments)) as context:
+            status = etconfig.invoke(context)
         return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as done:  # --help and --version
+        return done.exit_code
     except click.ClickException as error:
-        error.show()
+        fail_usage(error)
         return 2
-    except click.Abort:
-        return 130
     except EtconfigError as error:
         fail(error)
         return 2
-    except BrokenPipeError:
-        # The reader went away (`| head`). Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0

@@ -14,7 +14,7 @@ from etconfig.cli.output import show_diagnostics
 from etconfig.installation import Installation
 
 if TYPE_CHECKING:
-    from etconfig.api import LoadedProgram
+    from etconfig.api import Configuration, LoadedProgram
     from etconfig.facts import FactSheet
     from etconfig.provenance import Sourced
     from etconfig.resolver import Resolution
@@ -29,6 +29,10 @@ profile_path_option = click.option(
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A further directory of profiles. Repeatable.",
+)
+
+locked_option = click.option(
+    "--locked", is_flag=True, help="Fail unless everything is as etconfig.lock has it."
 )
 
 program_argument = click.argument("program", type=click.Path(path_type=Path))
@@ -57,6 +61,7 @@ class ConfigurationRequest:
         sheet: `--facts`.
         fact_texts: `--fact`.
         profile_paths: `--profile-path`.
+        locked: `--locked`, of the commands that have it.
     """
 
     profile: str | None
@@ -64,35 +69,61 @@ class ConfigurationRequest:
     sheet: Path | None
     fact_texts: Sequence[str]
     profile_paths: Sequence[Path]
+    locked: bool = False
 
     @cached_property
     def installation(self) -> Installation:
         """What is installed, with the profiles that the request names."""
         return make_installation(self.profile_paths)
 
-    def resolve(self, program: LoadedProgram | None) -> Resolution:
-        """The resolution that is asked for; its warnings go to stderr."""
-        from etconfig import api
+    @cached_property
+    def device(self) -> Device:
+        """The device that is meant."""
+        return read_device(self.installation, self.sheet, self.fact_texts)
 
-        device = read_device(self.installation, self.sheet, self.fact_texts)
-        resolution = api.resolve(
+    def configure(self, program: LoadedProgram | None) -> Configuration:
+        """The configuration that is asked for; its warnings go to stderr."""
+        configuration = self.configure_on(self.device.facts, program)
+        show_diagnostics(configuration.resolver.warnings)
+        return configuration
+
+    def configure_on(self, facts: FactSheet, program: LoadedProgram | None) -> Configuration:
+        """As `configure`, on other facts and without a word."""
+        from etconfig import api
+        from etconfig.resolver import layer_from_overrides
+
+        return api.configure(
             program,
             profile=self.profile,
-            facts=device.facts,
-            fact_overrides=device.by_hand,
-            overrides=self.overrides,
+            facts=facts,
+            fact_overrides=self.device.by_hand,
+            overrides=layer_from_overrides(self.overrides, "--set"),
             installation=self.installation,
         )
-        show_diagnostics(resolution.warnings)
-        return resolution
+
+    def configure_file(self, program: Path | None) -> Configuration:
+        """As `configure`, for a program in a file."""
+        from etconfig.api import load_program
+
+        return self.configure(
+            None if program is None else load_program(program, installation=self.installation)
+        )
+
+    def resolve(self, program: LoadedProgram | None) -> Resolution:
+        """The resolution that is asked for."""
+        return self._resolved(self.configure(program))
 
     def resolve_file(self, program: Path | None) -> Resolution:
         """As `resolve`, for a program in a file."""
-        from etconfig.api import load_program
+        return self._resolved(self.configure_file(program))
 
-        return self.resolve(
-            None if program is None else load_program(program, installation=self.installation)
-        )
+    def _resolved(self, configuration: Configuration) -> Resolution:
+        resolution = configuration.resolve()
+        if self.locked:
+            from etconfig.lock import check_lock, lock_path
+
+            check_lock(lock_path(configuration), configuration, resolution)
+        return resolution
 
 
 def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,7 +131,8 @@ def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def with_request(**parameters: Any) -> Any:
-        asked = {field.name: parameters.pop(field.name) for field in fields(ConfigurationRequest)}
+        names = [field.name for field in fields(ConfigurationRequest) if field.name in parameters]
+        asked = {name: parameters.pop(name) for name in names}
         return function(request=ConfigurationRequest(**asked), **parameters)
 
     command = profile_path_option(device_options(with_request))
@@ -117,8 +149,16 @@ def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
-    """What is installed, as seen from the current directory."""
-    return Installation(Path.cwd(), profile_directories=profile_paths)
+    """What is installed, as seen from the current directory.
+
+    Raises:
+        click.ClickException: the current directory is gone.
+    """
+    try:
+        directory = Path.cwd()
+    except OSError as error:
+        raise click.ClickException(f"cannot read the current directory: {error.strerror}") from error
+    return Installation(directory, profile_directories=profile_paths)
 
 
 @dataclass(frozen=True)

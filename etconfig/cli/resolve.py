@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.options import ConfigurationRequest, configuration_options, json_option
+from etconfig.cli.options import ConfigurationRequest, configuration_options, json_option, locked_option
 from etconfig.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 @click.command("resolve")
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @configuration_options
+@locked_option
+@click.option("--toml", "as_toml", is_flag=True, help="Print a profile that sets every option to its value.")
 @click.option("--explain", is_flag=True, help="Say for every value what it beat and which facts decide.")
 @json_option
-def command(program: Path | None, request: ConfigurationRequest, explain: bool, as_json: bool) -> None:
+def command(
+    program: Path | None, request: ConfigurationRequest, as_toml: bool, explain: bool, as_json: bool
+) -> None:
     """Resolve the arguments of every method, instance and backend.
 
     Without PROGRAM, for the methods and backends that the configuration mentions.
@@ -28,11 +32,16 @@ def command(program: Path | None, request: ConfigurationRequest, explain: bool, 
     \b
     Examples:
       etconfig resolve model.pte
-      etconfig resolve model.pte --profile auto --set forward:NpuBackend.core=1 --json
+      etconfig resolve model.pte --profile auto --set forward:ReferenceNpuBackend.core=1 --json
+      etconfig resolve model.pte --facts pi5.json --toml
     """
+    if as_toml + explain + as_json > 1:
+        raise click.UsageError("give one of --toml, --explain and --json")
     resolution = request.resolve_file(program)
     if as_json:
         print_json(resolution.to_jsonable())
+    elif as_toml:
+        click.echo(resolution.to_toml(), nl=False)
     elif explain:
         _print_explained(resolution)
     else:

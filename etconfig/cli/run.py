@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from etconfig.cli.format import format_seconds
+from etconfig.cli.format import format_count, format_seconds
 from etconfig.cli.options import (
     ConfigurationRequest,
     configuration_options,
     json_option,
+    locked_option,
     program_argument,
 )
 from etconfig.cli.output import print_json
 
 if TYPE_CHECKING:
     from etconfig.executor import Method
+
+_COUNT = click.IntRange(min=1)
+_COUNT.name = "integer"  # or click would say: 'x' is not a valid integer range
 
 
 @click.command("run")
@@ -37,8 +41,9 @@ if TYPE_CHECKING:
     "--output", type=click.Path(path_type=Path), help="Write the outputs to this .npz as out0, out1, ..."
 )
 @click.option("--executor", default="numpy", show_default=True, help="What runs it: numpy, or a plugin.")
-@click.option("--repeat", default=1, show_default=True, type=click.IntRange(min=1), help="Run so many times.")
+@click.option("--repeat", default=1, show_default=True, type=_COUNT, help="Run so many times.")
 @configuration_options
+@locked_option
 @json_option
 def command(
     program: Path,
@@ -56,7 +61,7 @@ def command(
     \b
     Examples:
       etconfig run model.pte --input x.npy --output y.npz
-      etconfig run model.pte --method embed --profile auto --set NpuBackend.core=1 --repeat 100
+      etconfig run model.pte --input x.npy --method embed --set ReferenceNpuBackend.core=1 --repeat 100
     """
     from etconfig.api import load_program
     from etconfig.cli.arrays import read_inputs, write_outputs
@@ -107,7 +112,7 @@ def _report(
         return
     for index, value in enumerate(outputs):
         click.echo(f"out{index}: {format_output(value)}")
-    runs = "1 run" if len(latencies_s) == 1 else f"{len(latencies_s)} runs"
+    runs = format_count(len(latencies_s), "run")
     click.echo(f"{runs}, median {format_seconds(median_s)}, profile {profile}")
     if path is not None:
         click.echo(f"written to {path}")

@@ -1,7 +1,8 @@
 """From schemas, layers and facts to typed, frozen arguments per method instance and backend."""
 
-from etconfig.resolver.arguments import Arguments, BackendArguments
+from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments
 from etconfig.resolver.chain import OptionChain, Story
+from etconfig.resolver.difference import OptionChange, ToldValue, differences, told_values
 from etconfig.resolver.explain import explain_option, find_stories, shown
 from etconfig.resolver.overrides import (
     ENVIRONMENT_VARIABLE,
@@ -11,7 +12,8 @@ from etconfig.resolver.overrides import (
 )
 from etconfig.resolver.program_check import verify_against_program
 from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import ANY_METHOD, Resolver, Target
+from etconfig.resolver.resolver import Resolver, Target
+from etconfig.resolver.saved import load_saved_resolution
 
 __all__ = [
     "ANY_METHOD",
@@ -19,15 +21,20 @@ __all__ = [
     "Arguments",
     "BackendArguments",
     "OptionChain",
+    "OptionChange",
     "Overrides",
     "Resolution",
     "Resolver",
     "Story",
     "Target",
+    "ToldValue",
+    "differences",
     "explain_option",
     "find_stories",
     "layer_from_environment",
     "layer_from_overrides",
+    "load_saved_resolution",
     "shown",
+    "told_values",
     "verify_against_program",
 ]

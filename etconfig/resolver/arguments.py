@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, overload
 
-from etconfig.facts import FactSheet
-from etconfig.provenance import Origin, Sourced
+from etconfig.provenance import Origin
+from etconfig.resolver.advice import Advice
 from etconfig.resolver.chain import OptionChain, Story
+from etconfig.resolver.device import DeviceView
 from etconfig.schema import BackendOptions
 
+ANY_METHOD = "*"
+"""The name under which options for any method are resolved when there is no program."""
+
 OptionsT = TypeVar("OptionsT", bound=BackendOptions)
+
+
+def slot_label(method: str, instance: str | None) -> str:
+    """A method instance as option paths spell it: `forward`, or `forward@left`."""
+    return method if instance is None else f"{method}@{instance}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,19 +30,19 @@ class BackendArguments:
     Attributes:
         options: The typed, frozen options.
         chains: What might have decided each option, by name.
-        facts: The facts they were resolved on.
+        facts: The values of the known facts that they were resolved on, by name.
         advice: What the vendor recommended on these facts.
     """
 
     options: BackendOptions
     chains: Mapping[str, OptionChain] = field(compare=False, repr=False)
-    facts: FactSheet = field(compare=False, repr=False)
-    advice: Mapping[str, Sourced[object]] = field(compare=False, repr=False)
+    facts: Mapping[str, object] = field(compare=False, repr=False)
+    advice: Advice = field(compare=False, repr=False)
 
     @property
     def facts_asked(self) -> frozenset[str]:
-        """The facts that have a say in any of the options, known or not."""
-        return frozenset[str]().union(*(chain.facts for chain in self.chains.values()))
+        """The facts that have a say in any of the options or the vendor's advice, known or not."""
+        return frozenset(self.advice.basis).union(*(chain.facts for chain in self.chains.values()))
 
     def story(self, option: str) -> Story:
         """Where an option's value came from; told when asked, since few are asked.
@@ -41,7 +50,11 @@ class BackendArguments:
         Raises:
             KeyError: the backend has no such option.
         """
-        return self.chains[option].story(self.facts, self.advice.get(option))
+        recommended = self.advice.values.get(option)
+        story = self.chains[option].story(DeviceView(self.facts), recommended)
+        if recommended is None:
+            return story
+        return replace(story, facts=tuple(sorted({*story.facts, *self.advice.basis})))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +65,7 @@ class Arguments:
     Two are equal when methods, instances and options are; origins do not count.
 
     Attributes:
-        method: The method's name; `*` stands for any method.
+        method: The method's name, or `ANY_METHOD`.
         instance: The named instance, or None for the default one.
         backends: What was resolved for each backend, by id.
     """
@@ -64,7 +77,7 @@ class Arguments:
     @property
     def label(self) -> str:
         """`forward` or `forward@left`, as option paths spell it."""
-        return self.method if self.instance is None else f"{self.method}@{self.instance}"
+        return slot_label(self.method, self.instance)
 
     @overload
     def __getitem__(self, key: type[OptionsT]) -> OptionsT: ...

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic
-from etconfig.errors import PluginCallError
-from etconfig.facts import FactSheet
-from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.profile import Expression
+from etconfig.resolver.advice import Advice
 from etconfig.resolver.arguments import BackendArguments
 from etconfig.resolver.chain import OptionChain
-from etconfig.schema import BackendSpec, OptionProblem, build_options, check_value, find_option
+from etconfig.resolver.device import DeviceView
+from etconfig.schema import BackendSpec, OptionProblem, build_options
 
-Advice: TypeAlias = Mapping[str, Sourced[object]]
-"""A vendor's recommended values on one device, by option name."""
+Outcome: TypeAlias = "BackendArguments | Sequence[Diagnostic]"
+"""The typed options of one backend, or everything that is wrong with them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +31,51 @@ class BackendChains:
     spec: BackendSpec
     chains: Mapping[str, OptionChain]
 
-    def resolve(self, facts: FactSheet, advice: Advice) -> BackendArguments | Sequence[Diagnostic]:
-        """The typed options on a device with these facts, or everything that is wrong with them."""
-        values: dict[str, object] = {}
+    @cached_property
+    def _fixed(self) -> dict[str, object]:
+        """The values that are the same on every device, unless its vendor recommends others."""
+        return {name: choices[0][1] for name, choices in self._choices if choices[0][0] is None}
+
+    @cached_property
+    def _conditions(self) -> Sequence[Expression]:
+        """The conditions among the choices, each once."""
+        found = {id(c): c for _, choices in self._choices for c, _ in choices if c is not None}
+        return list(found.values())
+
+    @cached_property
+    def _chosen(self) -> Sequence[tuple[str, Sequence[tuple[int, object]]]]:
+        """The options of which the first choice that holds is the value.
+
+        A choice is the number of its condition and a value; -1 is the number of what always holds.
+        """
+        numbers = {id(condition): number for number, condition in enumerate(self._conditions)}
+        return [
+            (name, [(numbers.get(id(condition), -1), value) for condition, value in choices])
+            for name, choices in self._choices
+            if name not in self._fixed
+        ]
+
+    @cached_property
+    def _decided(self) -> Sequence[str]:
+        """All other options."""
+        return [name for name, chain in self.chains.items() if chain.choices is None]
+
+    @property
+    def _choices(self) -> Sequence[tuple[str, Sequence[tuple[Expression | None, object]]]]:
+        return [(name, chain.choices) for name, chain in self.chains.items() if chain.choices is not None]
+
+    def resolve(self, device: DeviceView, advice: Advice) -> Outcome:
+        """The typed options on a device, or everything that is wrong with them."""
+        values = self._fixed.copy()
+        held = [*map(device.meets, self._conditions), True]
+        for name, choices in self._chosen:
+            for number, value in choices:
+                if held[number]:
+                    values[name] = value
+                    break
         problems: list[Diagnostic] = []
-        for name, chain in self.chains.items():
-            decided = chain.decide(facts, advice.get(name))
+        for name in dict.fromkeys((*self._decided, *advice.values)) if advice.values else self._decided:
+            decided = self.chains[name].decide(device, advice.values.get(name))
             if isinstance(decided, Diagnostic):
                 problems.append(decided)
             elif decided is not None:
@@ -44,48 +84,12 @@ class BackendChains:
             return problems
         built = build_options(self.spec, values)
         if built.options is None:
-            return [self._located(problem, facts, advice) for problem in built.problems]
-        return BackendArguments(options=built.options, chains=self.chains, facts=facts, advice=advice)
+            return [self._located(problem, device, advice) for problem in built.problems]
+        return BackendArguments(options=built.options, chains=self.chains, facts=device.values, advice=advice)
 
-    def _located(self, problem: OptionProblem, facts: FactSheet, advice: Advice) -> Diagnostic:
+    def _located(self, problem: OptionProblem, device: DeviceView, advice: Advice) -> Diagnostic:
         """The problem with the places where the options that it names were set."""
         names = problem.related or ((problem.option,) if problem.option else ())
         chains = (self.chains[name] for name in names)
-        spans = (chain.winning_span(facts, advice.get(chain.info.name)) for chain in chains)
+        spans = (chain.winning_span(device, advice.values.get(chain.info.name)) for chain in chains)
         return problem.to_diagnostic(*(span for span in spans if span is not None))
-
-
-def recommended_values(spec: BackendSpec, facts: FactSheet) -> Advice:
-    """The vendor's advice on a device with these facts.
-
-    Raises:
-        PluginCallError: the backend's `recommend` raises, or names what is no option or no value.
-    """
-    if spec.recommend is None:
-        return {}
-    try:
-        raw = dict(spec.recommend(facts.values))
-    except Exception as error:
-        raise _failed(spec, f"{type(error).__name__}: {error}") from error
-    origin = Origin(OriginKind.RECOMMENDATION, spec.id)
-    return {name: Sourced(_recommended(spec, name, value), origin) for name, value in raw.items()}
-
-
-def _recommended(spec: BackendSpec, name: str, raw: object) -> object:
-    info, problem = find_option(spec, name)
-    if info is None or info.name != name:
-        raise _failed(spec, problem.message if problem else name)
-    value = check_value(spec, info, raw)
-    if isinstance(value, OptionProblem):
-        raise _failed(spec, value.message)
-    return value
-
-
-def _failed(spec: BackendSpec, cause: str) -> PluginCallError:
-    return PluginCallError(
-        group="etconfig.backends",
-        name=spec.id,
-        call="recommend",
-        cause=cause,
-        help="report it to the author of the backend's plugin",
-    )

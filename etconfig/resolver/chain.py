@@ -8,14 +8,15 @@ first, was rejected: it loses where a value came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.facts import FactSheet
 from etconfig.profile import UNSET, Expression, Fault, Unknown
 from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.resolver.device import DeviceView
 from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionProblem, check_value, jsonable
 
 _BASELINE = (OriginKind.DEFAULT, OriginKind.RECOMMENDATION)
@@ -37,16 +38,6 @@ class Candidate:
     origin: Origin
     span: Span
     condition: Expression | None = None
-
-    @property
-    def facts(self) -> frozenset[str]:
-        """The facts that decide whether it holds and what it gives."""
-        facts = self.condition.facts if self.condition else frozenset()
-        return facts | self.value.facts if isinstance(self.value, Expression) else facts
-
-    def holds(self, facts: FactSheet) -> bool:
-        """Whether its condition is true; an unknown condition does not hold."""
-        return self.condition is None or self.condition.evaluate(facts.values) is True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,59 +77,88 @@ class OptionChain:
     info: OptionInfo
     candidates: tuple[Candidate, ...] = ()
 
+    @cached_property
+    def choices(self) -> Sequence[tuple[Expression | None, object]] | None:
+        """Conditions and values, the strongest first, if the first that holds simply is the value.
+
+        The same as `decide` gives without a recommendation, but cheap to evaluate. None where more
+        is to be done: values merge, are unset, or are computed.
+        """
+        choices: list[tuple[Expression | None, object]] = []
+        for candidate in reversed(self.candidates):
+            if candidate.value is UNSET or isinstance(candidate.value, (dict, Expression)):
+                return None
+            choices.append((candidate.condition, candidate.value))
+            if candidate.condition is None:
+                return choices
+        if self.info.from_fact is not None or self.info.default is MISSING:
+            return None
+        return [*choices, (None, self.info.default)]
+
     @property
+    def conditions(self) -> Sequence[Expression]:
+        """The conditions of its candidates."""
+        return [c.condition for c in self.candidates if c.condition is not None]
+
+    @cached_property
+    def computed_from(self) -> frozenset[str]:
+        """The facts that values are computed from; those of conditions apart."""
+        named = frozenset([self.info.from_fact]) if self.info.from_fact else frozenset()
+        expressions = (c.value for c in self.candidates if isinstance(c.value, Expression))
+        return named.union(*(expression.facts for expression in expressions))
+
+    @cached_property
     def facts(self) -> frozenset[str]:
         """Every fact that may have a say, those of conditions that do not hold included."""
-        named = frozenset([self.info.from_fact]) if self.info.from_fact else frozenset()
-        return named.union(*(candidate.facts for candidate in self.candidates))
+        return self.computed_from.union(*(condition.facts for condition in self.conditions))
 
     def decide(
-        self, facts: FactSheet, recommended: Sourced[object] | None
+        self, device: DeviceView, recommended: Sourced[object] | None
     ) -> Sourced[object] | Diagnostic | None:
-        """The value on these facts, why there can be none, or None when nothing sets the option.
+        """The value on a device, why there can be none, or None when nothing sets the option.
 
         Args:
-            facts: The device.
+            device: The device.
             recommended: The vendor's advice for this option, if there is any.
         """
-        return _winner(self._contenders(facts, recommended))
+        return _winner(self._contenders(device, recommended))
 
-    def story(self, facts: FactSheet, recommended: Sourced[object] | None) -> Story:
+    def story(self, device: DeviceView, recommended: Sourced[object] | None) -> Story:
         """Where the value that `decide` gives comes from.
 
         Raises:
             LookupError: `decide` gives no value.
         """
-        contenders = tuple(self._contenders(facts, recommended))
+        contenders = tuple(self._contenders(device, recommended))
         winner = _winner(contenders)
         if winner is None or isinstance(winner, Diagnostic):
             raise LookupError(f"{self.spec.id}.{self.info.name} has no value")
         beaten = (c for c in contenders if isinstance(c, Sourced) and c.origin is not winner.origin)
         return Story(winner=winner, beaten=tuple(beaten), facts=tuple(sorted(self.facts)))
 
-    def winning_span(self, facts: FactSheet, recommended: Sourced[object] | None) -> Span | None:
+    def winning_span(self, device: DeviceView, recommended: Sourced[object] | None) -> Span | None:
         """Where the value that `decide` gives was written, if it was written in a text."""
-        winner = self.decide(facts, recommended)
+        winner = self.decide(device, recommended)
         spans = (c.span for c in self.candidates if isinstance(winner, Sourced) and c.origin is winner.origin)
         return next(spans, None)
 
     def _contenders(
-        self, facts: FactSheet, recommended: Sourced[object] | None
+        self, device: DeviceView, recommended: Sourced[object] | None
     ) -> Iterator[Sourced[object] | Diagnostic]:
         """What may win, the strongest first; each is computed only when it is reached."""
         for candidate in reversed(self.candidates):
-            if candidate.holds(facts):
-                yield self._evaluate(candidate, facts)
+            if candidate.condition is None or device.meets(candidate.condition):
+                yield self._evaluate(candidate, device)
         if recommended is not None:
             yield recommended
-        default = self._default(facts)
+        default = self._default(device)
         if default is not None:
             yield default
 
-    def _evaluate(self, candidate: Candidate, facts: FactSheet) -> Sourced[object] | Diagnostic:
+    def _evaluate(self, candidate: Candidate, device: DeviceView) -> Sourced[object] | Diagnostic:
         if not isinstance(candidate.value, Expression):
             return Sourced(candidate.value, candidate.origin)
-        result = candidate.value.evaluate(facts.values)
+        result = candidate.value.evaluate(device.values)
         if isinstance(result, (Unknown, Fault)):
             return candidate.value.failure(result)
         value = check_value(self.spec, self.info, result)
@@ -146,10 +166,10 @@ class OptionChain:
             return value.to_diagnostic(candidate.span)
         return Sourced(value, candidate.origin)
 
-    def _default(self, facts: FactSheet) -> Sourced[object] | Diagnostic | None:
+    def _default(self, device: DeviceView) -> Sourced[object] | Diagnostic | None:
         source, fact = self.spec.options.__name__, self.info.from_fact
-        if fact is not None and fact in facts.values:
-            value = check_value(self.spec, self.info, facts.values[fact])
+        if fact is not None and fact in device.values:
+            value = check_value(self.spec, self.info, device.values[fact])
             if isinstance(value, OptionProblem):
                 return value.to_diagnostic()
             return Sourced(value, Origin(OriginKind.DEFAULT, source, detail=f"fact {fact}"))

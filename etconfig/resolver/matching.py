@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from etconfig.diagnostics import Diagnostic, Severity, did_you_mean, nearest
+from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest
 from etconfig.option_path import OptionPath
 from etconfig.profile import UNSET, Assignment, Expression, ExpressionType, Layer, TextValue
 from etconfig.provenance import OriginKind
@@ -73,7 +73,12 @@ class Matcher:
     """Matches the assignments of all layers; collects what is wrong with them."""
 
     names: Names
-    diagnostics: list[Diagnostic] = field(default_factory=list)
+    _found: list[Diagnostic] = field(default_factory=list)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is wrong, each once: a mistyped table is one mistake, not one for each of its options."""
+        return tuple(dict.fromkeys(self._found))
 
     def match(self, layers: Iterable[Layer]) -> dict[str, list[MatchedAssignment]]:
         """What the layers say about each backend, in merge order."""
@@ -87,19 +92,19 @@ class Matcher:
     def _match_one(self, layer: Layer, assignment: Assignment) -> Iterator[MatchedAssignment]:
         path = assignment.path
         if layer.kind in _GIVEN_BY_HAND:
-            self.diagnostics += _unmatched_scope(assignment, self.names)
+            self._found += _unmatched_scope(assignment, self.names)
         spec = self.names.specs.get(path.backend)
         if spec is None:
-            self.diagnostics += _unmatched_backend(layer, assignment, self.names)
+            self._found += _unmatched_backend(layer, assignment, self.names)
             return
         info, problem = find_option(spec, path.option)
         if problem is not None:
-            self.diagnostics.append(problem.to_diagnostic(assignment.key_span))
+            self._found.append(problem.to_diagnostic(assignment.key_span))
         if info is None:
             return
         value = _typed(spec, info, assignment)
         if isinstance(value, Diagnostic):
-            self.diagnostics.append(value)
+            self._found.append(value)
             return
         candidate = Candidate(
             value=value, origin=assignment.origin, span=assignment.span, condition=assignment.condition
@@ -141,37 +146,47 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
     yield Diagnostic(
         code="unknown-backend" if is_error else "backend-not-installed",
         message=f"no installed plugin declares the backend {backend!r}",
-        spans=(assignment.key_span,),
+        spans=(assignment.backend_span,),
         notes=(f"installed: {known}",),
-        help=guess or f"install the plugin that declares {backend}, or remove these options",
+        help=(
+            f"did you mean {guess!r}?"
+            if guess
+            else f"install the plugin that declares {backend}, or remove these options"
+        ),
         severity=Severity.ERROR if is_error else Severity.WARNING,
+        fix=Respelling(backend, guess).at(assignment.backend_span) if guess else None,
     )
 
 
 def _nearest_backend(backend: str, known: Iterable[str]) -> str | None:
-    """As `did_you_mean`; that two ids both end in `Backend` does not make them alike."""
+    """As `nearest`; that two ids both end in `Backend` does not make them alike."""
     suffix = "Backend" if backend.endswith("Backend") else ""
     stems = {candidate.removesuffix(suffix): candidate for candidate in known}
     guess = nearest(backend.removesuffix(suffix), stems)
-    return None if guess is None else f"did you mean {stems[guess]!r}?"
+    return None if guess is None else stems[guess]
 
 
 def _unmatched_scope(assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
-    path = assignment.path
-    if path.method is None:
+    path, span = assignment.path, assignment.scope_span
+    if path.method is None or span is None:
         return
     if names.methods is not None and not any(fnmatchcase(m, path.method) for m in names.methods):
         yield Diagnostic(
             code="unknown-method",
             message=f"the program has no method {path.method!r}",
-            spans=(assignment.key_span,),
+            spans=(span,),
             help=did_you_mean(path.method, names.methods) or f"it has {', '.join(sorted(names.methods))}",
         )
     if path.instance is not None and path.instance not in names.instances:
-        declared = ", ".join(sorted(names.instances)) or "none"
         yield Diagnostic(
             code="unknown-instance",
             message=f"no profile declares an instance {path.instance!r} of {path.method!r}",
-            spans=(assignment.key_span,),
-            help=did_you_mean(path.instance, names.instances) or f"declared instances: {declared}",
+            spans=(span,),
+            help=did_you_mean(path.instance, names.instances)
+            or declare_instance_help(path.instance, path.method),
         )
+
+
+def declare_instance_help(instance: str, method: str) -> str:
+    """How to declare an instance."""
+    return f'declare it in a profile: [instances.{instance}] with method = "{method}"'

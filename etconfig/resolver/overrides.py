@@ -28,8 +28,12 @@ def layer_from_environment(text: str) -> Layer:
     return _text_layer(OriginKind.ENVIRONMENT, ENVIRONMENT_VARIABLE, _split(text))
 
 
-def layer_from_overrides(overrides: Overrides, name: str = "--set") -> Layer:
+def layer_from_overrides(overrides: Overrides, name: str = "resolve(overrides)") -> Layer:
     """The layer of overrides; a mapping gives typed values, strings are read by the option's type.
+
+    Args:
+        overrides: The overrides.
+        name: Who gave them, for origins and diagnostics: `--set` on the command line.
 
     Raises:
         OptionError: an override does not follow the grammar; all such are reported.
@@ -75,8 +79,8 @@ def _text_layer(kind: OriginKind, name: str, spans: Iterable[Span]) -> Layer:
             items.append(_grammar_problem(error, span))
             continue
         value_span = replace(span, column=span.column + len(text) - len(value), length=max(1, len(value)))
-        key_span = replace(span, length=text.index("="))
-        items.append(_assignment(kind, name, path, TextValue(value), value_span, key_span))
+        path_span = replace(span, length=len(text[: text.index("=")].rstrip()))
+        items.append(_assignment(kind, name, path, TextValue(value), value_span, path_span))
     return _layer(kind, name, items)
 
 
@@ -94,12 +98,24 @@ def _typed_layer(overrides: Mapping[str, RawValue], name: str) -> Layer:
 
 
 def _assignment(
-    kind: OriginKind, name: str, path: OptionPath, value: RawValue | TextValue, span: Span, key_span: Span
+    kind: OriginKind, name: str, path: OptionPath, value: RawValue | TextValue, span: Span, path_span: Span
 ) -> Assignment:
     # In ETCONFIG_SET a column tells which of several assignments it was; `--set` is one text each.
-    column = key_span.column if kind is OriginKind.ENVIRONMENT else None
+    column = path_span.column if kind is OriginKind.ENVIRONMENT else None
     origin = Origin(kind, name, None if column is None else span.line, column, detail=str(path))
-    return Assignment(path=path, value=value, origin=origin, span=span, key_span=key_span)
+    end = path_span.column + path_span.length
+    option_column = end - len(path.option)
+    backend_column = option_column - 1 - len(path.backend)
+    scope_length = backend_column - 1 - path_span.column
+    return Assignment(
+        path=path,
+        value=value,
+        origin=origin,
+        span=span,
+        key_span=replace(path_span, column=option_column, length=len(path.option)),
+        backend_span=replace(path_span, column=backend_column, length=len(path.backend)),
+        scope_span=replace(path_span, length=scope_length) if scope_length > 0 else None,
+    )
 
 
 def _layer(kind: OriginKind, name: str, items: Iterable[Assignment | Diagnostic]) -> Layer:
@@ -122,5 +138,5 @@ def _grammar_problem(error: ValueError, span: Span) -> Diagnostic:
         code="invalid-option-path",
         message=str(error),
         spans=(span,),
-        help="write [METHOD[@INSTANCE]:]BACKEND.OPTION=VALUE",
+        help="`etconfig backends` lists the backends, `etconfig schema BACKEND` their options",
     )

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest
 from etconfig.profile import Assignment, Layer
 
 
 def verify_against_program(
-    layers: Iterable[Layer], backends_of: Mapping[str, Sequence[str]]
+    layers: Iterable[Layer], backends_of: Mapping[str, Sequence[str]], installed: Collection[str]
 ) -> Iterator[Diagnostic]:
     """What the layers say about methods and backends that the program does not have.
 
     Args:
         layers: The layers to check.
         backends_of: The program's methods, and the backends that each delegates to.
+        installed: The backends whose schemas are known; what is said of others is reported already.
     """
     for layer in layers:
         for declared in layer.instances:
             if declared.method not in backends_of:
                 yield _unknown_method(declared.method, backends_of, declared.span)
         for assignment in layer.assignments:
-            yield from _verify_assignment(assignment, backends_of)
+            if assignment.path.backend in installed:
+                yield from _verify_assignment(assignment, backends_of)
 
 
 def _verify_assignment(
@@ -33,25 +35,26 @@ def _verify_assignment(
     methods = [m for m in backends_of if path.method is None or fnmatchcase(m, path.method)]
     if path.method is not None and not methods:
         if path.instance is None:  # for an instance, its declaration was reported
-            yield _unknown_method(path.method, backends_of, assignment.key_span)
+            yield _unknown_method(path.method, backends_of, assignment.scope_span or assignment.key_span)
         return
     if any(path.backend in backends_of[method] for method in methods):
         return
-    delegated = sorted({backend for backends in backends_of.values() for backend in backends})
+    delegated = sorted({backend for method in methods for backend in backends_of[method]})
     where = f"method {path.method!r}" if path.method else "the program"
     yield Diagnostic(
         code="not-delegated",
         message=f"{where} delegates nothing to {path.backend!r}",
-        spans=(assignment.key_span,),
-        help=did_you_mean(path.backend, delegated)
-        or f"it delegates to {', '.join(delegated) or 'no backend'}",
+        spans=(assignment.backend_span,),
+        help=f"it delegates to {', '.join(delegated) or 'no backend'}",
     )
 
 
 def _unknown_method(method: str, known: Iterable[str], span: Span) -> Diagnostic:
+    guess = nearest(method, known)
     return Diagnostic(
         code="unknown-method",
         message=f"the program has no method {method!r}",
         spans=(span,),
-        help=did_you_mean(method, known) or f"it has {', '.join(known)}",
+        help=f"did you mean {guess!r}?" if guess else f"it has {', '.join(known)}",
+        fix=Respelling(method, guess).at(span) if guess else None,
     )

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import OptionError
-from etconfig.facts import FactSheet
+from etconfig.facts import FactSheet, FactValue
 from etconfig.resolver.arguments import Arguments
+from etconfig.resolver.matching import declare_instance_help
+from etconfig.resolver.toml_text import profile_text
 
 if TYPE_CHECKING:
     from etconfig.profile import Selection
@@ -71,13 +73,18 @@ class Resolution:
         return {
             "arguments": [row for arguments in self for row in _rows(arguments)],
             "profile": self.profile,
-            "facts": {name: self.facts.values[name] for name in sorted(self._facts_used())},
+            "facts": dict(self.facts_used()),
             "fingerprint": self.fingerprint(),
         }
 
-    def _facts_used(self) -> set[str]:
-        asked = (name for a in self for b in a.backends.values() for name in b.facts_asked)
-        return {name for name in asked if name in self.facts.values}
+    def to_toml(self) -> str:
+        """A profile that sets every option to its value here; it resolves to the same arguments."""
+        return profile_text("resolved", self)
+
+    def facts_used(self) -> Mapping[str, FactValue]:
+        """The known facts that have a say in some option, by name and sorted."""
+        asked = {name for a in self for b in a.backends.values() for name in b.facts_asked}
+        return {name: self.facts.values[name] for name in sorted(asked) if name in self.facts.values}
 
     def _no_such(self, method: str, instance: str | None) -> Diagnostic:
         methods = sorted({m for m, _ in [*self.slots, *self.incomplete]})
@@ -91,9 +98,7 @@ class Resolution:
         return Diagnostic(
             code="unknown-instance",
             message=f"method {method!r} has no instance {instance!r}",
-            help=did_you_mean(str(instance), instances)
-            or f"declare [instances.{instance}] with method = {method!r} in a profile"
-            + (f"; declared: {', '.join(instances)}" if instances else ""),
+            help=did_you_mean(str(instance), instances) or declare_instance_help(str(instance), method),
         )
 
 

@@ -30,9 +30,14 @@ ROOMS: dict[str, set[str]] = {
     "installation": BOTTOM | {"plugin", "facts", "profile", "schema", "executor", "kernels"},
     "api": BOTTOM
     | {"installation", "plugin", "resolver", "schema", "facts", "profile", "backend", "program", "executor"},
+    "lock": BOTTOM | {"api", "plugin", "resolver"},
+    "live": BOTTOM | {"resolver", "facts", "schema", "executor"},
+    "fixing": BOTTOM | {"profile"},
+    "document_schema": BOTTOM | {"schema", "facts"},
     "validation": BOTTOM | {"api", "installation", "resolver", "schema", "facts", "profile"},
     "cli": BOTTOM
-    | {"api", "installation", "validation", "resolver", "schema", "facts", "profile", "plugin"}
+    | {"api", "installation", "lock", "validation", "fixing", "document_schema"}
+    | {"resolver", "schema", "facts", "profile", "plugin"}
     # `run` and `inspect` show what these hold
     | {"executor", "program"},
     "__main__": {"cli"},

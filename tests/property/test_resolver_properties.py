@@ -15,9 +15,12 @@ from etconfig.errors import ConfigError
 from etconfig.facts import BUILTIN_FACTS
 from etconfig.profile import UNSET, Expression, Layer, layers_of, parse_document, parse_profile
 from etconfig.provenance import OriginKind
-from etconfig.resolver import Resolution, Resolver, Target, load_saved_resolution, told_values
+from etconfig.resolver import ANY_METHOD, Resolution, Resolver, Target, load_saved_resolution, told_values
 
-TARGETS = [Target(method=m, backends=tuple(SPECS), instances=("left",) * (m == "f")) for m in ("f", "g")]
+TARGETS = [
+    Target(method=method, backends=tuple(SPECS), instances=("left",) if method == "f" else ())
+    for method in (ANY_METHOD, "f", "g")
+]
 SCOPES = st.sampled_from(["", "f:", "g:", "?:", "f@left:"])
 CONDITIONS = [
     'power.source == "battery"',

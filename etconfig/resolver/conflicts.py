@@ -1,0 +1,42 @@
+"""Options of the whole process on which method instances disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from etconfig.diagnostics import Diagnostic
+from etconfig.resolver.arguments import Arguments
+from etconfig.schema import BackendSpec, Scope, show_value
+
+
+def process_options(specs: Iterable[BackendSpec]) -> tuple[tuple[str, str], ...]:
+    """The options that hold for the whole process, as backend id and option name."""
+    return tuple(
+        (spec.id, name)
+        for spec in specs
+        for name, info in spec.options.option_infos().items()
+        if info.scope is Scope.PROCESS
+    )
+
+
+def process_conflicts(
+    resolved: Iterable[Arguments], options: Iterable[tuple[str, str]]
+) -> Iterator[Diagnostic]:
+    """A problem for each method instance that disagrees with an earlier one on one of `options`."""
+    resolved = tuple(resolved)
+    for backend, option in options:
+        sharing = [arguments for arguments in resolved if backend in arguments]
+        for other in sharing[1:]:
+            values = [getattr(arguments[backend], option) for arguments in (sharing[0], other)]
+            if values[0] != values[1]:
+                yield _conflict(backend, option, zip((sharing[0], other), values, strict=True))
+
+
+def _conflict(backend: str, option: str, sides: Iterable[tuple[Arguments, object]]) -> Diagnostic:
+    notes = (f"{a.label}: {show_value(value)}, from {a.origin(backend, option)}" for a, value in sides)
+    return Diagnostic(
+        code="process-scope-conflict",
+        message=f"{backend}.{option} holds for the whole process, but method instances disagree on it",
+        notes=tuple(notes),
+        help=f"set {backend}.{option} for every method alike",
+    )

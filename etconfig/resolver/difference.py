@@ -1,0 +1,105 @@
+"""What differs between two results: values count, origins do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from etconfig.option_path import OptionPath
+from etconfig.resolver.resolution import Resolution
+from etconfig.schema import Applies, jsonable, show_value
+
+
+@dataclass(frozen=True)
+class ToldValue:
+    """A value of an option, and where it came from in words, as a saved result has them too.
+
+    Attributes:
+        value: The value as JSON can hold it.
+        origin: Such as `profile board.toml:3:1`.
+        applies: When a change takes effect; None where that is not known.
+    """
+
+    value: Any
+    origin: str
+    applies: Applies | None = None
+
+    def __str__(self) -> str:
+        return f"{show_value(self.value)} from {self.origin}"
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The value and its origin as plain data."""
+        return {"value": self.value, "origin": self.origin}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionChange:
+    """An option that differs between two results.
+
+    Attributes:
+        path: The option of one method instance.
+        old: What it was, or None where it was not there.
+        new: What it is, or None where it is not there.
+    """
+
+    path: OptionPath
+    old: ToldValue | None
+    new: ToldValue | None
+
+    @property
+    def applies(self) -> Applies | None:
+        """When the change takes effect; None if that is not known, or there is nothing to change."""
+        return self.new.applies if self.old and self.new else None
+
+    def __str__(self) -> str:
+        """Such as `forward:CpuBackend.num_threads: 2 → 4`."""
+        old, new = ("(none)" if told is None else show_value(told.value) for told in (self.old, self.new))
+        return f"{self.path}: {old} → {new}"
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The change as plain data."""
+        return {
+            "method": self.path.method,
+            "instance": self.path.instance,
+            "backend": self.path.backend,
+            "option": self.path.option,
+            "old": None if self.old is None else self.old.to_jsonable(),
+            "new": None if self.new is None else self.new.to_jsonable(),
+        }
+
+
+def told_values(resolution: Resolution) -> dict[OptionPath, ToldValue]:
+    """Every option of every method instance of a resolution."""
+    return {
+        OptionPath(backend, name, arguments.method, arguments.instance): ToldValue(
+            jsonable(getattr(resolved.options, name)),
+            str(arguments.origin(backend, name)),
+            chain.info.applies,
+        )
+        for arguments in resolution
+        for backend, resolved in arguments.backends.items()
+        for name, chain in resolved.chains.items()
+    }
+
+
+def differences(
+    old: Mapping[OptionPath, ToldValue], new: Mapping[OptionPath, ToldValue]
+) -> tuple[OptionChange, ...]:
+    """The options that `new` adds, changes or lacks, in the order of `old` and then of `new`."""
+    changes = (
+        OptionChange(path=path, old=old.get(path), new=new.get(path)) for path in dict.fromkeys([*old, *new])
+    )
+    return tuple(change for change in changes if not _is_same(change.old, change.new))
+
+
+def _is_same(old: ToldValue | None, new: ToldValue | None) -> bool:
+    if old is None or new is None:
+        return False
+    return canonical(old.value) == canonical(new.value)
+
+
+def canonical(value: object) -> str:
+    """The one JSON text of a value: true is not 1, and 1 is not 1.0, though Python has them equal."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,187 @@
+"""`etconfig diff` and `etconfig watch`: what differs, and what would change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from command_line import Outcome
+
+from etconfig.facts import FactSheet
+from etconfig.installation import Installation
+from etconfig.provenance import Origin, OriginKind, Sourced
+
+BOARD = """\
+[profile]
+name = "board"
+
+[options.ReferenceNpuBackend]
+core = 1
+
+[[when]]
+if = 'power.source == "battery"'
+[when.options.ReferenceNpuBackend]
+power_mode = "low"
+precision = "fp16"
+"""
+SHEET = ("--facts", "device.json")
+
+
+@pytest.fixture
+def board(place: Path) -> Path:
+    (place / "board.toml").write_text(BOARD)
+    sheet = json.loads((place / "device.json").read_text())
+    sheet["facts"]["cpu.available_cores"] = {"value": 2}
+    (place / "small.json").write_text(json.dumps(sheet))
+    return place
+
+
+class TestDiff:
+    """A comparison lists each option that differs, with both origins; 1 if there is one."""
+
+    def test_two_profiles(self, board: Path, cli: Callable[..., Outcome]) -> None:
+        done = cli("diff", "generic/any", "board.toml", "--program", "model.pte", *SHEET)
+        assert (done.status, done.stdout) == (
+            1,
+            "embed:ReferenceNpuBackend.core: 0 → 1\n"
+            "  - 0 from default ReferenceNpuOptions\n"
+            "  + 1 from profile board.toml:5:1\n"
+            "forward:ReferenceNpuBackend.core: 0 → 1\n"
+            "  - 0 from default ReferenceNpuOptions\n"
+            "  + 1 from profile board.toml:5:1\n",
+        )
+
+    def test_a_saved_result_and_a_fact_sheet(self, board: Path, cli: Callable[..., Outcome]) -> None:
+        options = ("--profile", "board.toml")
+        (board / "saved.json").write_text(cli("resolve", "model.pte", *options, *SHEET, "--json").stdout)
+        sides = ("saved.json", "facts:small.json")
+        done = cli("diff", *sides, "--program", "model.pte", *options, "--json")
+        assert done.status == 1
+        assert done.json == {
+            "changes": [
+                {
+                    "method": "forward",
+                    "instance": None,
+                    "backend": "ReferenceCpuBackend",
+                    "option": "num_threads",
+                    "old": {
+                        "value": 4,
+                        "origin": "default ReferenceCpuOptions (fact cpu.available_cores)",
+                    },
+                    "new": {
+                        "value": 2,
+                        "origin": "default ReferenceCpuOptions (fact cpu.available_cores)",
+                    },
+                }
+            ]
+        }
+
+    def test_the_same_is_0_and_prints_nothing(self, board: Path, cli: Callable[..., Outcome]) -> None:
+        assert cli("diff", "facts:device.json", "facts:device.json") == Outcome(0, "", "")
+        assert cli("diff", "generic/any", "generic/any", *SHEET, "--json").json == {"changes": []}
+
+    def test_a_side_that_is_nothing_is_2(self, board: Path, cli: Callable[..., Outcome]) -> None:
+        done = cli("diff", "generic/any", "generic/anny", *SHEET)
+        assert (done.status, done.stdout) == (2, "")
+        assert "there is no profile 'generic/anny'" in done.stderr
+
+
+class TestToml:
+    """`resolve --toml` prints a profile that resolves to the same arguments."""
+
+    def test_it_does(self, board: Path, cli: Callable[..., Outcome]) -> None:
+        printed = cli("resolve", "model.pte", "--profile", "board.toml", *SHEET, "--toml").stdout
+        (board / "resolved.toml").write_text(printed)
+        sides = ("board.toml", "resolved.toml")
+        assert cli("diff", *sides, "--program", "model.pte", *SHEET) == Outcome(0, "", "")
+
+    def test_two_formats_at_once_are_a_mistake(self, board: Path, cli: Callable[..., Outcome]) -> None:
+        done = cli("resolve", "--toml", "--json")
+        assert done.status == 2
+        assert "give one of --toml, --explain and --json" in done.stderr
+
+
+@pytest.fixture
+def detecting(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let the device have other facts at each look; None is a Ctrl-C."""
+
+    def detect(looks: Iterable[dict[str, object] | None]) -> None:
+        remaining = iter(looks)
+
+        def redetect(self: Installation, sheet: FactSheet) -> FactSheet:
+            found = next(remaining)
+            if found is None:
+                raise KeyboardInterrupt
+            origin = Origin(OriginKind.DETECTED, "test")
+            return sheet.with_overrides({name: Sourced(value, origin) for name, value in found.items()})
+
+        monkeypatch.setattr(Installation, "redetect_facts", redetect)
+
+    return detect
+
+
+class TestWatch:
+    """Each change of facts is told with what it would change, and when that takes effect."""
+
+    WATCH = ("watch", "model.pte", "--profile", "board.toml", *SHEET, "--interval", "0")
+
+    def test_it_tells_facts_options_and_effects(
+        self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
+    ) -> None:
+        detecting([{"memory.available": 5}, {"power.source": "battery"}, {"power.source": "battery"}])
+        done = cli(*self.WATCH, "--count", "3")
+        assert done == Outcome(
+            0,
+            "power.source: 'mains' → 'battery'\n"
+            "  embed:ReferenceNpuBackend.power_mode: 'balanced' → 'low', at the next execute\n"
+            "  embed:ReferenceNpuBackend.precision: 'fp32' → 'fp16', needs a reload\n"
+            "  forward:ReferenceNpuBackend.power_mode: 'balanced' → 'low', at the next execute\n"
+            "  forward:ReferenceNpuBackend.precision: 'fp32' → 'fp16', needs a reload\n",
+            "watching the facts of this device; Ctrl-C ends it\n",
+        )
+
+    def test_with_json_each_change_of_facts_is_a_line(
+        self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
+    ) -> None:
+        detecting([{"power.source": "battery"}, {"power.source": "mains"}])
+        lines = [json.loads(line) for line in cli(*self.WATCH, "--count", "2", "--json").stdout.splitlines()]
+        assert [line["facts"] for line in lines] == [
+            {"power.source": {"old": "mains", "new": "battery"}},
+            {"power.source": {"old": "battery", "new": "mains"}},
+        ]
+        assert [change["applies"] for change in lines[0]["changes"]] == ["execute", "load"] * 2
+
+    def test_facts_that_do_not_resolve_are_told_and_it_goes_on(
+        self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
+    ) -> None:
+        threads = '[options.ReferenceCpuBackend]\nnum_threads = { expr = "cpu.available_cores - 1" }\n'
+        (board / "board.toml").write_text(BOARD.replace("[[when]]", threads + "\n[[when]]"))
+        detecting([{"cpu.available_cores": 1}, {"cpu.available_cores": 2}])
+        done = cli(*self.WATCH, "--count", "2")
+        assert done.status == 0
+        assert "expected an integer >= 1, given 0" in done.stderr
+        assert done.stdout == (
+            "cpu.available_cores: 4 → 2\n"
+            "  forward:ReferenceCpuBackend.num_threads: 3 → 1, at the next execute\n"
+        )
+
+    def test_ctrl_c_ends_it_in_peace(
+        self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
+    ) -> None:
+        detecting([None])
+        assert cli(*self.WATCH) == Outcome(0, "", "watching the facts of this device; Ctrl-C ends it\n\n")
+
+    def test_auto_may_choose_another_profile(
+        self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
+    ) -> None:
+        (board / "mine").mkdir()
+        (board / "mine" / "battery.toml").write_text(
+            '[profile]\nname = "battery"\nextends = ["generic/linux-x86_64"]\n'
+            "match = 'power.source == \"battery\"'\n"
+            '[options.ReferenceNpuBackend]\npower_mode = "low"\n'
+        )
+        detecting([{"power.source": "battery"}])
+        watch = ("watch", "model.pte", *SHEET, "--profile-path", "mine", "--interval", "0", "--count", "1")
+        assert "power_mode: 'balanced' → 'low'" in cli(*watch).stdout

@@ -1,0 +1,218 @@
+"""`etconfig lock` and `--locked`: any difference is an error that lists what changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import Outcome
+
+from etconfig.cli.output import write_file
+
+PROFILE = """\
+[profile]
+name = "board"
+
+[options.ReferenceCpuBackend]
+num_threads = { expr = "min(cpu.available_cores, 8)" }
+"""
+LOCK = ("lock", "model.pte", "--profile", "board.toml", "--facts", "device.json")
+LOCKED = ("resolve", "model.pte", "--profile", "board.toml", "--facts", "device.json", "--locked")
+
+
+@pytest.fixture
+def locked(place: Path, cli: Callable[..., Outcome]) -> Path:
+    """The lock file of a small profile."""
+    (place / "board.toml").write_text(PROFILE)
+    done = cli(*LOCK)
+    assert (done.status, done.stdout) == (0, "9 options written to etconfig.lock\n")
+    return place / "etconfig.lock"
+
+
+def notes(done: Outcome) -> list[str]:
+    marker = "  = note: "
+    return [line.removeprefix(marker) for line in done.stderr.splitlines() if line.startswith(marker)]
+
+
+class TestLock:
+    """The lock file holds what a resolution rests on and what it came to."""
+
+    def test_it_holds_versions_hashes_facts_and_values(self, locked: Path) -> None:
+        lock = json.loads(locked.read_text())
+        assert lock["etconfig_lock"] == 1
+        assert list(lock["plugins"]) == ["etconfig-reference"]
+        assert lock["profiles"]["board"].startswith("sha256:")
+        assert lock["project"] == {}
+        assert lock["facts"] == {"cpu.available_cores": 4, "cpu.cache.l2": 1048576}
+        assert lock["options"]["forward:ReferenceCpuBackend.num_threads"] == 4
+        assert lock["result"]["fingerprint"].startswith("sha256:")
+
+    def test_locking_again_changes_nothing(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        before = locked.read_bytes()
+        cli(*LOCK)
+        assert locked.read_bytes() == before
+
+    def test_it_lies_beside_the_project_file(
+        self, place: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (place / "etconfig.toml").write_text('profile = "generic/any"\n')
+        (place / "below").mkdir()
+        monkeypatch.chdir(place / "below")
+        assert cli("lock", "../model.pte", "--facts", "../device.json").status == 0
+        assert json.loads((place / "etconfig.lock").read_text())["project"].keys() == {"etconfig.toml"}
+        assert cli("resolve", "../model.pte", "--facts", "../device.json", "--locked").status == 0
+
+
+class TestLocked:
+    """With --locked, `resolve` and `run` fail when anything differs."""
+
+    def test_nothing_differs(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        assert cli(*LOCKED).status == 0
+        run = ("run", "model.pte", "--input", "x.npy", "--profile", "board.toml", "--facts", "device.json")
+        assert cli(*run, "--locked").status == 0
+        assert cli(*run, "--locked", "--set", "ReferenceNpuBackend.core=1").status == 2
+
+    def test_another_value_is_told(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        done = cli(*LOCKED, "--set", "forward:ReferenceNpuBackend.core=1")
+        assert done.status == 2
+        assert done.stderr == (
+            "error[lock-mismatch]: etconfig.lock does not hold any more: 1 difference\n"
+            " --> etconfig.lock:1:1\n"
+            "  = note: options: forward:ReferenceNpuBackend.core: 0 → 1\n"
+            "  = help: if it is intended, write the lock anew with `etconfig lock`\n"
+        )
+
+    def test_another_fact_is_told_with_what_it_changes(
+        self, locked: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        assert notes(cli(*LOCKED, "--fact", "cpu.available_cores=2")) == [
+            "facts: cpu.available_cores: 4 → 2",
+            "options: forward:ReferenceCpuBackend.num_threads: 4 → 2",
+        ]
+
+    def test_an_edited_profile_is_told_though_the_result_is_the_same(
+        self, locked: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        locked.with_name("board.toml").write_text(PROFILE + "# edited\n")
+        (note,) = notes(cli(*LOCKED))
+        assert note.startswith('profiles: board: "sha256:')
+
+    def test_a_project_file_that_is_new_is_told(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        locked.with_name("etconfig.toml").write_text("")
+        (note,) = notes(cli(*LOCKED))
+        assert note.startswith('project: etconfig.toml: none → "sha256:')
+
+    @pytest.mark.parametrize(
+        ("part", "name", "note"),
+        [
+            ("plugins", "etconfig-reference", 'plugins: etconfig-reference: "0" → "'),
+            ("result", "fingerprint", 'result: fingerprint: "0" → "sha256:'),
+        ],
+    )
+    def test_a_part_that_was_changed_is_told(
+        self, locked: Path, cli: Callable[..., Outcome], part: str, name: str, note: str
+    ) -> None:
+        lock = json.loads(locked.read_text())
+        lock[part][name] = "0"
+        locked.write_text(json.dumps(lock))
+        (found,) = notes(cli(*LOCKED))
+        assert found.startswith(note)
+
+    def test_many_differences_are_counted(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        lock = json.loads(locked.read_text())
+        lock["facts"] |= {f"board.f{i}": i for i in range(60)}
+        locked.write_text(json.dumps(lock))
+        found = notes(cli(*LOCKED))
+        assert (len(found), found[-1]) == (51, "and 10 more")
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("3", "etconfig.lock is no lock file"),
+            ('{"etconfig_lock": 2}', "etconfig.lock has version 2, expected 1"),
+            ('{"etconfig_lock": 1, "plugins": []}', "etconfig.lock has no table 'plugins'"),
+            ("", "etconfig.lock is not JSON: Expecting value: line 1 column 1 (char 0)"),
+        ],
+    )
+    def test_a_file_that_is_no_lock_is_refused(
+        self, locked: Path, cli: Callable[..., Outcome], text: str, message: str
+    ) -> None:
+        locked.write_text(text)
+        assert cli(*LOCKED).stderr == (
+            f"error[invalid-lock-file]: {message}\n"
+            " --> etconfig.lock:1:1\n"
+            "  = help: write it with `etconfig lock`\n"
+        )
+
+    def test_a_missing_lock_file_is_an_error(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        locked.unlink()
+        done = cli(*LOCKED)
+        assert done.status == 2
+        assert "cannot read etconfig.lock: No such file or directory" in done.stderr
+
+
+DEATHS = {
+    "before the file is synced": "os.fsync = die",
+    "before it takes its name": "Path.replace = die",
+    "before the directory is synced": "sync = os.fsync; os.fsync = lambda d: (os.fstat(d).st_size and "
+    "stat.S_ISDIR(os.fstat(d).st_mode) and die(), sync(d))",
+}
+SCRIPT = """\
+import os, signal, stat, sys
+from pathlib import Path
+from etconfig.cli.output import write_file
+def die(*_): os.kill(os.getpid(), signal.SIGKILL)
+{patch}
+write_file(Path(sys.argv[1]), b"new" * 1000)
+"""
+
+
+class TestWriteFile:
+    """A file is replaced whole or not at all."""
+
+    @pytest.mark.parametrize("moment", DEATHS)
+    def test_whoever_is_killed_leaves_the_old_file_or_the_new_one(self, tmp_path: Path, moment: str) -> None:
+        path = tmp_path / "etconfig.lock"
+        path.write_bytes(b"old")
+        command = [sys.executable, "-c", SCRIPT.format(patch=DEATHS[moment]), str(path)]
+        assert subprocess.run(command, check=False, timeout=60).returncode == -signal.SIGKILL
+        assert path.read_bytes() == (b"new" * 1000 if "directory" in moment else b"old")
+
+    def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
+        write_file(tmp_path / "a", b"1")
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+    def test_a_failed_write_leaves_the_old_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        path = tmp_path / "a"
+        path.write_bytes(b"old")
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(Exception, match=r"cannot write .*a: No space left on device"):
+            write_file(path, b"new")
+        assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"old"}
+
+    def test_a_file_planted_under_the_temporary_name_is_not_written_to(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "urandom", bytes)
+        victim = tmp_path / "victim"
+        victim.write_bytes(b"mine")
+        (tmp_path / ".a.00000000.tmp").symlink_to(victim)
+        with pytest.raises(Exception, match=r"cannot write .*a: File exists"):
+            write_file(tmp_path / "a", b"new")
+        assert victim.read_bytes() == b"mine"
+
+    def test_a_new_file_has_the_usual_rights(self, tmp_path: Path) -> None:
+        (tmp_path / "plain").write_bytes(b"")
+        write_file(tmp_path / "a", b"1")
+        assert (tmp_path / "a").stat().st_mode == (tmp_path / "plain").stat().st_mode
