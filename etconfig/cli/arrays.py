@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,22 @@ import numpy as np
 from etconfig.cli.output import write_file
 
 _MAX_SHOWN = 8
+_NPY_MAGIC = b"\x93NUMPY"
+_ZIP_MAGIC = b"PK"
+
+_MALFORMED = (ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError)
+"""What numpy and zipfile raise for files that are damaged, encrypted, or claim to be huge."""
 
 
 def read_inputs(paths: Sequence[Path]) -> list[Any]:
     """The inputs in the files, in order: a .npy is one, an .npz holds in0, in1, ...
 
+    An array without dimensions is a number, which serves scalar inputs too.
+
     Raises:
         click.ClickException: a file cannot be read, or is neither.
     """
-    return [array for path in paths for array in _read(path)]
+    return [array if array.ndim else array[()] for path in paths for array in _read(path)]
 
 
 def write_outputs(path: Path, outputs: Sequence[Any]) -> None:
@@ -49,7 +57,8 @@ def format_output(value: object) -> str:
     if not isinstance(value, np.ndarray):
         return repr(value)
     flat = value.reshape(-1)
-    shown = ", ".join(f"{item:.6g}" for item in flat[:_MAX_SHOWN].tolist())
+    items = flat[:_MAX_SHOWN].tolist()
+    shown = ", ".join(f"{item:.6g}" if isinstance(item, float) else str(item) for item in items)
     more = ", ..." if flat.size > _MAX_SHOWN else ""
     return f"{value.dtype.name} {list(value.shape)}: {shown}{more}"
 
@@ -63,24 +72,29 @@ def describe_output(value: object) -> dict[str, Any]:
 
 def _read(path: Path) -> list[Any]:
     try:
-        loaded = np.load(path, allow_pickle=False)
+        with path.open("rb") as file:
+            magic = file.read(len(_NPY_MAGIC))
+            if not magic.startswith((_NPY_MAGIC, _ZIP_MAGIC)):
+                raise click.ClickException(f"{path}: expected a .npy or .npz file, as numpy.save writes it")
+            file.seek(0)
+            loaded = np.load(file, allow_pickle=False)
+            return [loaded] if isinstance(loaded, np.ndarray) else list(_members(path, loaded))
     except OSError as error:
         raise click.ClickException(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise click.ClickException(f"{path} is no .npy or .npz file: {error}") from error
-    if isinstance(loaded, np.ndarray):
-        return [loaded]
-    with loaded:
-        return list(_members(path, loaded))
+    except _MALFORMED as error:
+        raise click.ClickException(f"cannot read {path}: {_reason(error)}") from error
 
 
 def _members(path: Path, loaded: Any) -> Iterator[Any]:
     names = [f"in{index}" for index in range(len(loaded.files))]
     if sorted(loaded.files) != sorted(names):
-        found = ", ".join(loaded.files) or "nothing"
+        found = ", ".join(loaded.files)
         raise click.ClickException(f"{path}: expected the arrays {', '.join(names)}, found {found}")
     for name in names:
-        try:
-            yield loaded[name]
-        except (ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise click.ClickException(f"{path}: {name} cannot be read: {error}") from error
+        yield loaded[name]
+
+
+def _reason(error: Exception) -> str:
+    if "allow_pickle" in str(error):  # numpy has no exception of its own for it
+        return "it holds Python objects, which are not loaded; save an array of numbers"
+    return str(error)

@@ -119,6 +119,7 @@ def _print(findings: list[Finding]) -> None:
     style = style_for(sys.stdout)
     roles = {"ok": "help", "warning": "warning", "error": "error"}
     for finding in findings:
-        click.echo(f"{style(roles[finding.status], finding.status):>7}  {finding.subject}: {finding.detail}")
+        status = style(roles[finding.status], finding.status.rjust(7))
+        click.echo(f"{status}  {finding.subject}: {finding.detail}")
         if finding.help:
             click.echo(f"         {style('help', 'help')}: {finding.help}")

@@ -18,6 +18,11 @@ def format_bytes(count: int) -> str:
     return f"{size:.4g} {_BINARY_UNITS[unit]}"
 
 
+def format_count(count: int, noun: str) -> str:
+    """A number of things: `1 file`, `2 files`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def format_fact(fact: Fact, limit: int = 60) -> str:
     """A known fact's value with its unit, shortened to `limit` characters."""
     value = fact.value

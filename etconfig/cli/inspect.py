@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from etconfig.cli.format import format_bytes
+from etconfig.cli.format import format_bytes, format_count
 from etconfig.cli.options import json_option, make_installation, program_argument
 from etconfig.cli.output import print_json, print_table
 
@@ -102,7 +102,7 @@ def _describe_value(value: EValue) -> str:
 def _print(data: dict[str, Any]) -> None:
     click.echo(
         f"{data['path']}: {format_bytes(data['size_bytes'])}, "
-        f"constants {format_bytes(data['constant_bytes'])}, {len(data['segments'])} segments"
+        f"constants {format_bytes(data['constant_bytes'])}, {format_count(len(data['segments']), 'segment')}"
     )
     for method in data["methods"]:
         _print_method(method)
@@ -111,7 +111,8 @@ def _print(data: dict[str, Any]) -> None:
 def _print_method(method: dict[str, Any]) -> None:
     memory = sum(method["planned_memory_bytes"])
     click.echo(
-        f"\nmethod {method['name']}: {method['instructions']} instructions, {format_bytes(memory)} planned"
+        f"\nmethod {method['name']}: {format_count(method['instructions'], 'instruction')}, "
+        f"{format_bytes(memory)} planned"
     )
     for role in ("inputs", "outputs"):
         click.echo(f"  {role}: {'; '.join(method[role]) or 'none'}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 import click
 
@@ -15,10 +17,16 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import Style, ansi, plain, render
 from etconfig.errors import ConfigError, EtconfigError
 
+ItemT = TypeVar("ItemT")
+
+_LONG = 100
+"""How many items make work that is worth a progress bar."""
+
 
 def style_for(stream: TextIO) -> Style:
-    """Colours for a terminal, none for a pipe or with NO_COLOR."""
-    return ansi if stream.isatty() and not os.environ.get("NO_COLOR") else plain
+    """Colours for a terminal that knows them, none for a pipe or with NO_COLOR."""
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return ansi if wanted and stream.isatty() else plain
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
@@ -31,25 +39,75 @@ def fail(error: EtconfigError) -> None:
     if isinstance(error, ConfigError) and error.diagnostics:
         show_diagnostics(error.diagnostics)
         return
+    print_error(error.message, error.help)
+
+
+def print_error(message: str, advice: str | None = None) -> None:
+    """One sentence on stderr, and what to do about it."""
     style = style_for(sys.stderr)
-    click.echo(f"{style('error', 'error')}: {error.message}", err=True)
-    if error.help:
-        click.echo(f"  = {style('help', 'help')}: {error.help}", err=True)
+    click.echo(f"{style('error', 'error')}: {message}", err=True)
+    if advice:
+        click.echo(f"  = {style('help', 'help')}: {advice}", err=True)
+
+
+def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
+    """The items; while they are consumed, a bar on stderr shows how far that is, if it is a terminal."""
+    if len(items) < _LONG or not sys.stderr.isatty():
+        yield from items
+        return
+    steps = max(1, len(items) // 100)
+    with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=steps) as bar:
+        yield from bar
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a whole file or nothing: into a new file beside it, which then takes its name.
+    """Write a whole file or nothing. A device or a pipe is written as it stands.
 
     Raises:
-        click.ClickException: it cannot be written.
+        click.ClickException: it cannot be written; a file that was there before is untouched.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    target = Path(os.path.realpath(path))  # through a link, not over it
     try:
-        beside.write_bytes(content)
-        beside.replace(path)
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+        else:
+            _replace_file(target, content)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
+
+
+def _replace_file(path: Path, content: bytes) -> None:
+    """Write a new file beside `path`, which then takes its name.
+
+    Whenever the process is killed or the power fails, `path` is the old file or the new one, whole.
+    """
+    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    # a name that nobody can foresee, and that must not be there yet: no link can be planted at it
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if path.exists():
+                beside.chmod(stat.S_IMODE(path.stat().st_mode))
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+        beside.replace(path)
+        _sync_directory(path.parent)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make a new name last; not every file system can."""
+    if sys.platform == "win32":
+        return  # directories cannot be opened there
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def print_json(data: object) -> None:

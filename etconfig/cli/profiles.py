@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.format import format_count
 from etconfig.cli.options import (
     device_options,
     json_option,
@@ -16,13 +17,14 @@ from etconfig.cli.options import (
     read_device,
 )
 from etconfig.cli.output import print_json, print_table
+from etconfig.cli.usage import SuggestingGroup
 from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
     from etconfig.profile import ProfileMatch
 
 
-@click.group("profiles", invoke_without_command=True)
+@click.group("profiles", cls=SuggestingGroup, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
     """List profiles, and say why they match this device or not.
@@ -41,7 +43,12 @@ def command(context: click.Context) -> None:
 @profile_path_option
 @json_option
 def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> None:
-    """List the known profiles and where they are."""
+    """List the known profiles and where they are.
+
+    \b
+    Example:
+      etconfig profiles list --json
+    """
     library = make_installation(profile_paths).profiles
     rows = [(name, str(library.find(name).path)) for name in library.names]
     if as_json:
@@ -51,34 +58,59 @@ def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> N
 
 
 @command.command("match")
+@click.argument("names", nargs=-1)
+@click.option("--all", "show_all", is_flag=True, help="Show the profiles that do not match, too.")
 @device_options
 @profile_path_option
 @json_option
 def match_command(
-    sheet: Path | None, fact_texts: Sequence[str], profile_paths: Sequence[Path], as_json: bool
+    names: Sequence[str],
+    show_all: bool,
+    sheet: Path | None,
+    fact_texts: Sequence[str],
+    profile_paths: Sequence[Path],
+    as_json: bool,
 ) -> int:
-    """Say for each profile why it matches this device or not, and which one `auto` selects.
+    """Say which profiles match this device, why, and which one `auto` selects.
 
-    Exits with 1 if none is selected.
+    With NAMES, only these are told, whether they match or not. Exits with 1 if none is selected.
+
+    \b
+    Examples:
+      etconfig profiles match
+      etconfig profiles match raspberry-pi/pi-5 --fact power.source=battery
     """
     from etconfig.profile import match_profiles, select_profile
 
     installation = make_installation(profile_paths)
+    for name in names:
+        installation.profiles.find(name)  # a mistyped one is an error
     facts = read_device(installation, sheet, fact_texts).known.values
     matches = match_profiles(installation.profiles, facts)
+    told = [match for match in matches if not names or match.profile.name in names]
     problem, selected = None, None
     try:
         selected = select_profile(installation.profiles, facts).profile.name
     except ConfigError as error:
         problem = error
     if as_json:
-        rows = [{"profile": m.profile.name, "matches": m.is_match, "why": list(m.reasons)} for m in matches]
+        rows = [{"profile": m.profile.name, "matches": m.is_match, "why": list(m.reasons)} for m in told]
         print_json({"selected": selected, "profiles": rows})
     else:
-        print_table(("PROFILE", "MATCHES", "WHY"), [_row(match) for match in matches])
+        _print_matches(told if show_all or names else [match for match in told if match.is_match])
+        others = 0 if show_all or names else len(told) - sum(match.is_match for match in told)
+        if others:
+            click.echo(f"\n{format_count(others, 'profile')} not shown, which do not match; --all says why.")
         click.echo(f"\nauto selects {selected}" if problem is None else f"\nauto selects none: {problem}")
     return 0 if problem is None else 1
 
 
-def _row(match: ProfileMatch) -> tuple[str, str, str]:
-    return match.profile.name, "yes" if match.is_match else "no", "; ".join(match.reasons)
+def _print_matches(matches: Sequence[ProfileMatch]) -> None:
+    """A table with a line for each reason."""
+    rows: list[tuple[str, str, str]] = []
+    for match in matches:
+        head = (match.profile.name, "yes" if match.is_match else "no")
+        for reason in match.reasons:
+            rows.append((*head, reason))
+            head = ("", "")
+    print_table(("PROFILE", "MATCHES", "WHY"), rows)

@@ -1,7 +1,19 @@
 """Problems as data: what is wrong, where, and how to fix it. Renderers stand apart."""
 
 from etconfig.diagnostics.codes import CODES, CodeInfo
-from etconfig.diagnostics.model import Diagnostic, Severity, Span
+from etconfig.diagnostics.fix import Fix, Respelling
+from etconfig.diagnostics.model import Diagnostic, Severity
+from etconfig.diagnostics.span import Span
 from etconfig.diagnostics.suggest import did_you_mean, nearest
 
-__all__ = ["CODES", "CodeInfo", "Diagnostic", "Severity", "Span", "did_you_mean", "nearest"]
+__all__ = [
+    "CODES",
+    "CodeInfo",
+    "Diagnostic",
+    "Fix",
+    "Respelling",
+    "Severity",
+    "Span",
+    "did_you_mean",
+    "nearest",
+]

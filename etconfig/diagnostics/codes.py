@@ -65,6 +65,11 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("invalid-fact-assignment", "A fact set on the command line lacks its value."),
     ("invalid-fact-sheet", "A text is no fact sheet."),
     ("unsupported-fact-sheet", "A fact sheet has a format version that cannot be read."),
+    ("unreachable-device", "The device whose facts are asked for cannot be reached."),
+    # saved results
+    ("invalid-resolution", "A file is no saved resolution."),
+    ("invalid-lock-file", "A file is no lock file, or one of a version that cannot be read."),
+    ("lock-mismatch", "What is resolved now differs from what the lock file holds."),
     # plugins
     ("broken-plugin", "An installed plugin is broken; what does not need it goes on without it."),
 )

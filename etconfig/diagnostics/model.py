@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass
 
 from etconfig.diagnostics.codes import CODES
+from etconfig.diagnostics.fix import Fix
+from etconfig.diagnostics.span import Span
 
 
 class Severity(enum.Enum):
@@ -14,25 +16,6 @@ class Severity(enum.Enum):
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Span:
-    """A piece of one line of a text.
-
-    Attributes:
-        file: Path or name of the text (`ETCONFIG_SET`, `--set`).
-        line: 1-based line.
-        column: 1-based column of the first character, counted in characters.
-        length: Number of characters to underline, at least 1.
-        text: The whole line, so that a renderer need not read the file again.
-    """
-
-    file: str
-    line: int = 1
-    column: int = 1
-    length: int = 1
-    text: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +29,7 @@ class Diagnostic:
         notes: Further facts, one sentence each.
         help: What to do about it.
         severity: Error unless given.
+        fix: What to write instead, where that is one word.
     """
 
     code: str
@@ -54,6 +38,7 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     help: str | None = None
     severity: Severity = Severity.ERROR
+    fix: Fix | None = None
 
     def __post_init__(self) -> None:
         if self.code not in CODES:
@@ -63,6 +48,11 @@ class Diagnostic:
     def is_error(self) -> bool:
         """Whether this problem stops the work."""
         return self.severity is Severity.ERROR
+
+    @property
+    def full_text(self) -> str:
+        """The message, the notes and the help, a line each."""
+        return "\n".join(line for line in (self.message, *self.notes, self.help) if line)
 
     def __str__(self) -> str:
         if not self.spans:

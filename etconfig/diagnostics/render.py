@@ -1,13 +1,16 @@
-"""Renderers: the same diagnostics as text for people, one line each, or JSON."""
+"""Renderers: the same diagnostics as text for people, one line each, or in a format for tools."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from etconfig.diagnostics.model import Diagnostic, Severity, Span
+from etconfig.diagnostics.fix import Fix
+from etconfig.diagnostics.github import render_github
+from etconfig.diagnostics.model import Diagnostic, Severity
+from etconfig.diagnostics.span import Span
 
-FORMATS = ("text", "concise", "json")
+FORMATS = ("text", "concise", "json", "sarif", "github")
 """Names that `render` knows."""
 
 Style = Callable[[str, str], str]
@@ -43,7 +46,13 @@ def render(diagnostics: Iterable[Diagnostic], form: str, style: Style = plain) -
     if form == "concise":
         return "".join(f"{render_concise(d)}\n" for d in diagnostics)
     if form == "json":
-        return json.dumps([to_jsonable(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
+        return _dump([to_jsonable(d) for d in diagnostics])
+    if form == "sarif":
+        from etconfig.diagnostics.sarif import sarif_log  # urllib comes with it
+
+        return _dump(sarif_log(diagnostics))
+    if form == "github":
+        return "".join(f"{render_github(d)}\n" for d in diagnostics)
     raise ValueError(f"no diagnostic format {form!r}; expected one of {', '.join(FORMATS)}")
 
 
@@ -60,12 +69,23 @@ def to_jsonable(diagnostic: Diagnostic) -> Mapping[str, object]:
         "code": diagnostic.code,
         "severity": diagnostic.severity.value,
         "message": diagnostic.message,
-        "spans": [
-            {"file": s.file, "line": s.line, "column": s.column, "length": s.length} for s in diagnostic.spans
-        ],
+        "spans": [_span_data(span) for span in diagnostic.spans],
         "notes": list(diagnostic.notes),
         "help": diagnostic.help,
+        "fix": _fix_data(diagnostic.fix) if diagnostic.fix else None,
     }
+
+
+def _span_data(span: Span) -> Mapping[str, object]:
+    return {"file": span.file, "line": span.line, "column": span.column, "length": span.length}
+
+
+def _fix_data(fix: Fix) -> Mapping[str, object]:
+    return {"span": _span_data(fix.span), "replacement": fix.replacement, "is_safe": fix.is_safe}
+
+
+def _dump(data: object) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
 def render_text(diagnostic: Diagnostic, style: Style = plain) -> str:

@@ -56,6 +56,10 @@ class ProfileReader:
             self._profiles[file.real_path] = profile
         return profile
 
+    def forget(self, file: ProfileFile) -> None:
+        """Let go of the profile in `file`; it is read again when it is asked for."""
+        self._profiles.pop(file.real_path, None)
+
     def chain(self, file: ProfileFile) -> tuple[Profile, ...]:
         """The profile in `file` and all that it extends, base first.
 

@@ -156,12 +156,13 @@ class _Reader:
             f"write [{options.name}.BACKEND] above the options of a backend"
         ):
             _check_name(options, backend, "backend")
+            backend_span = options.key_span(backend)
             for option in table.data:
                 _check_name(table, option, "option")
                 value = self.value(table, option)
                 if value is not None:
                     path = OptionPath(backend, option, scope.method, scope.instance)
-                    yield self.assignment(table, path, value, scope, options.key_span(backend))
+                    yield self.assignment(table, path, value, scope, backend_span)
 
     def assignment(
         self,

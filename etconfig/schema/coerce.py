@@ -12,7 +12,7 @@ import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from etconfig.diagnostics import did_you_mean
+from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
 from etconfig.schema.option import OptionInfo
 from etconfig.schema.option_type import Kind, OptionType
@@ -42,12 +42,14 @@ class Mismatch:
         given: What it is, such as `'two' (a string)`.
         place: Where inside an array or table it lies, such as `[2]`; empty for the value itself.
         help: How to write it, if that can be guessed.
+        respelling: The same as a change of the text, where that is one word.
     """
 
     expected: str
     given: str
     place: str = ""
     help: str | None = None
+    respelling: Respelling | None = None
 
     @property
     def message(self) -> str:
@@ -117,11 +119,13 @@ def show_value(raw: object) -> str:
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
 
 
-def _mismatch(wanted: OptionType, raw: object, help_text: str | None = None) -> Mismatch:
+def _mismatch(
+    wanted: OptionType, raw: object, help_text: str | None = None, respelling: Respelling | None = None
+) -> Mismatch:
     given = show_value(raw)
     if raw is not None:
         given += f" ({_KIND_NAMES.get(type(raw), f'a Python {type(raw).__name__}')})"
-    return Mismatch(expected=wanted.expected, given=given, help=help_text)
+    return Mismatch(expected=wanted.expected, given=given, help=help_text, respelling=respelling)
 
 
 def _boolean(wanted: OptionType, raw: object) -> object | Mismatch:
@@ -135,7 +139,10 @@ def _number(wanted: OptionType, raw: object) -> object | Mismatch:
     # bool is a subclass of int, but TOML distinguishes the two.
     if isinstance(raw, python_type) and not isinstance(raw, bool):
         return raw if math.isfinite(raw) else _mismatch(wanted, raw, "write a finite number")
-    return _mismatch(wanted, raw, _number_help(raw, python_type))
+    number = _same_number(raw, python_type)
+    if number is not None:
+        return _mismatch(wanted, raw, f"write {number}", Respelling(repr(raw), number, is_safe=True))
+    return _mismatch(wanted, raw, _without_quotes(raw, python_type))
 
 
 def _quantity(wanted: OptionType, unit: Unit, text: str) -> object | Mismatch:
@@ -172,8 +179,10 @@ def _choice(wanted: OptionType, raw: object) -> object | Mismatch:
 
 def _no_choice(wanted: OptionType, raw: object) -> Mismatch:
     words = [choice for choice in wanted.choices if isinstance(choice, str)]
-    guess = did_you_mean(raw, words) if isinstance(raw, str) else None
-    return _mismatch(wanted, raw, guess)
+    guess = nearest(raw, words) if isinstance(raw, str) else None
+    if guess is None:
+        return _mismatch(wanted, raw)
+    return _mismatch(wanted, raw, f"did you mean {guess!r}?", Respelling(str(raw), guess))
 
 
 def _array(wanted: OptionType, raw: object) -> object | Mismatch:
@@ -213,12 +222,13 @@ _COERCIONS: Mapping[Kind, Callable[[OptionType, object], object | Mismatch]] = {
 }
 
 
-def _number_help(raw: object, python_type: type) -> str | None:
+def _same_number(raw: object, python_type: type) -> str | None:
+    """The number `raw` as TOML writes it as a float or an integer, if it is exactly the same one."""
     if python_type is float and type(raw) is int and abs(raw) < 10**15:
-        return f"write {raw}.0"
+        return f"{raw}.0"
     if python_type is int and type(raw) is float and raw.is_integer() and abs(raw) < 10**15:
-        return f"write {raw:.0f}"
-    return _without_quotes(raw, python_type)
+        return f"{raw:.0f}"
+    return None
 
 
 def _without_quotes(raw: object, python_type: type) -> str | None:

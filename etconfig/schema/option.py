@@ -22,6 +22,9 @@ class Missing:
     def __repr__(self) -> str:
         return "MISSING"
 
+    def __reduce__(self) -> str:
+        return "MISSING"  # pickles by name, so that there is only one
+
 
 MISSING: Final = Missing()
 """No value was given; None and 0 are values."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from etconfig.diagnostics import Diagnostic, Severity, Span
+from etconfig.diagnostics import Diagnostic, Respelling, Severity, Span
 
 
 class ProblemKind(enum.Enum):
@@ -35,6 +35,7 @@ class OptionProblem:
         option: The option as it was given, or None when the problem lies between several.
         related: Current names of the options that the message of a conflict names.
         help: What to do about it.
+        respelling: What to write instead of the option's name or value, where that is one word.
     """
 
     kind: ProblemKind
@@ -42,6 +43,7 @@ class OptionProblem:
     option: str | None = None
     related: tuple[str, ...] = ()
     help: str | None = None
+    respelling: Respelling | None = None
 
     @property
     def is_error(self) -> bool:
@@ -56,4 +58,5 @@ class OptionProblem:
             spans=spans,
             help=self.help,
             severity=self.kind.severity,
+            fix=self.respelling.at(spans[0]) if self.respelling and spans else None,
         )

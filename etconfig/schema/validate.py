@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from etconfig.diagnostics import did_you_mean
+from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
 from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.option import MISSING, Applies, OptionInfo
@@ -45,11 +45,11 @@ def find_option(schema: OptionsSchema, name: str) -> tuple[OptionInfo | None, Op
     if current is not None:
         message = f"{owner}.{name} was renamed to {current}"
         help_text = f"write {current} in place of {name}"
-        return infos[current], _problem(ProblemKind.DEPRECATED, name, message, help_text)
+        respelling = Respelling(name, current, is_safe=True)
+        return infos[current], _problem(ProblemKind.DEPRECATED, name, message, help_text, respelling)
     info = infos.get(name)
     if info is None:
-        message = f"{owner} has no option {name!r}"
-        return None, _problem(ProblemKind.UNKNOWN, name, message, _name_help(name, infos))
+        return None, _unknown(owner, name, infos)
     if info.deprecated is not None:
         message = f"{owner}.{name} is deprecated"
         return info, _problem(ProblemKind.DEPRECATED, name, message, info.deprecated)
@@ -68,7 +68,7 @@ def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object 
     if not isinstance(value, Mismatch):
         return value
     message = f"{_owner_and_class(schema)[0]}.{info.name}{value.place}: {value.message}"
-    return _problem(ProblemKind.INVALID, info.name, message, value.help)
+    return _problem(ProblemKind.INVALID, info.name, message, value.help, value.respelling)
 
 
 def validate_options(schema: OptionsSchema, values: Mapping[str, object]) -> ValidatedOptions:
@@ -127,12 +127,20 @@ def _owner_and_class(schema: OptionsSchema) -> tuple[str, type[BackendOptions]]:
     return schema.__name__, schema
 
 
-def _problem(kind: ProblemKind, option: str, message: str, help_text: str | None) -> OptionProblem:
-    return OptionProblem(kind=kind, option=option, message=message, help=help_text)
+def _problem(
+    kind: ProblemKind, option: str, message: str, help_text: str | None, respelling: Respelling | None = None
+) -> OptionProblem:
+    return OptionProblem(kind=kind, option=option, message=message, help=help_text, respelling=respelling)
 
 
-def _name_help(name: str, infos: Mapping[str, OptionInfo]) -> str:
-    return did_you_mean(name, infos) or (f"it has {', '.join(infos)}" if infos else "it has no options")
+def _unknown(owner: str, name: str, infos: Mapping[str, OptionInfo]) -> OptionProblem:
+    message = f"{owner} has no option {name!r}"
+    guess = nearest(name, infos)
+    if guess is not None:
+        help_text = f"did you mean {guess!r}?"
+        return _problem(ProblemKind.UNKNOWN, name, message, help_text, Respelling(name, guess))
+    help_text = f"it has {', '.join(infos)}" if infos else "it has no options"
+    return _problem(ProblemKind.UNKNOWN, name, message, help_text)
 
 
 def _check_values(

@@ -1,4 +1,4 @@
-"""What tests of whole commands share: where things are, and what a command left behind."""
+"""What tests of whole commands share: where things are, what a command leaves behind, how errors look."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ DEVICE = {
     "power.source": "mains",
 }
 """A device that only the generic profiles fit."""
+ON_DEVICE = ("--facts", "device.json")
+"""The arguments of a command that speak of `DEVICE`."""
 
 
 @dataclass(frozen=True)
@@ -36,3 +38,23 @@ class Outcome:
     def json(self) -> Any:
         """What it printed, which must be JSON and nothing else."""
         return json.loads(self.stdout)
+
+
+def error(message: str, advice: str | None = None) -> str:
+    """An error without a place."""
+    return f"error: {message}\n" + (f"  = help: {advice}\n" if advice else "")
+
+
+def error_at(
+    place: str, text: str, marked: str, code: str, message: str, *, note: str = "", advice: str = ""
+) -> str:
+    """An error with a place: `text` is the line, `marked` the part of it that is underlined."""
+    number = place.split(":")[-2]
+    shown = (
+        f"error[{code}]: {message}\n"
+        f" --> {place}\n"
+        f"  |\n"
+        f"{number} | {text}\n"
+        f"  | {' ' * text.index(marked)}{'^' * max(1, len(marked))}\n"
+    )
+    return shown + (f"  = note: {note}\n" if note else "") + (f"  = help: {advice}\n" if advice else "")

@@ -30,7 +30,8 @@ def test_text_shows_message_place_line_underline_notes_and_help() -> None:
 
 def test_concise_is_one_line_that_suffices_alone() -> None:
     assert render([DIAGNOSTIC], "concise") == (
-        "pi-5.toml:12:1: unknown-option XnnpackBackend has no option 'num_thread'; did you mean 'num_threads'?\n"
+        "pi-5.toml:12:1: unknown-option XnnpackBackend has no option 'num_thread'; "
+        "did you mean 'num_threads'?\n"
     )
 
 
@@ -43,6 +44,7 @@ def test_json_holds_every_field() -> None:
             "spans": [{"file": "pi-5.toml", "line": 12, "column": 1, "length": 10}],
             "notes": ["its options are num_threads, workspace_sharing_mode"],
             "help": "did you mean 'num_threads'?",
+            "fix": None,
         }
     ]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from npu import INFOS, SPEC, NpuOptions, PowerMode
 from pydantic import Field
 
-from etconfig.diagnostics import Severity, Span
+from etconfig.diagnostics import Respelling, Severity, Span
 from etconfig.errors import OptionError
 from etconfig.schema import (
     BackendOptions,
@@ -66,6 +66,7 @@ class TestFindOption:
             option="num_threads",
             message="NpuBackend.num_threads was renamed to threads",
             help="write threads in place of num_threads",
+            respelling=Respelling("num_threads", "threads", is_safe=True),
         )
         assert not problem.is_error
 
@@ -76,14 +77,14 @@ class TestFindOption:
         assert (problem.message, problem.help) == ("NpuBackend.verbose is deprecated", "use tracing")
 
     @pytest.mark.parametrize(
-        ("schema", "name", "help_text"),
+        ("schema", "name", "help_text", "respelling"),
         [
-            (SPEC, "thread", "did you mean 'threads'?"),
-            (SPEC, "colour", f"it has {', '.join(INFOS)}"),
-            (Bare, "colour", "it has no options"),
+            (SPEC, "thread", "did you mean 'threads'?", Respelling("thread", "threads")),
+            (SPEC, "colour", f"it has {', '.join(INFOS)}", None),
+            (Bare, "colour", "it has no options", None),
         ],
     )
-    def test_an_unknown_name_is_an_error_that_suggests_a_known_one(self, schema, name, help_text):
+    def test_an_unknown_name_is_an_error_that_suggests_a_known_one(self, schema, name, help_text, respelling):
         info, problem = find_option(schema, name)
         owner = "Bare" if schema is Bare else "NpuBackend"
         assert info is None
@@ -92,6 +93,7 @@ class TestFindOption:
             option=name,
             message=f"{owner} has no option {name!r}",
             help=help_text,
+            respelling=respelling,
         )
 
 

@@ -1,0 +1,88 @@
+"""Diagnostics as SARIF 2.1.0, the log format of static analysis that code hosts and editors read.
+
+Source: OASIS, Static Analysis Results Interchange Format 2.1.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from etconfig import __version__
+from etconfig.diagnostics.codes import CODES
+from etconfig.diagnostics.fix import Fix
+from etconfig.diagnostics.model import Diagnostic
+from etconfig.diagnostics.span import Span
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+"""The schema that a log follows."""
+
+
+def sarif_log(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
+    """A log of one run, as plain data. Only the codes that occur are described as rules."""
+    found = list(diagnostics)
+    codes = list(dict.fromkeys(diagnostic.code for diagnostic in found))
+    driver = {"name": "etconfig", "semanticVersion": __version__, "rules": [_rule(code) for code in codes]}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(diagnostic, codes) for diagnostic in found],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: str) -> dict[str, Any]:
+    # SARIF's helpUri must be absolute, so the page is named in the help.
+    page = f"docs/diagnostics/{code}.md"
+    return {
+        "id": code,
+        "shortDescription": {"text": CODES[code].summary},
+        "help": {"text": f"See {page}.", "markdown": f"See [{code}]({page})."},
+    }
+
+
+def _result(diagnostic: Diagnostic, codes: Sequence[str]) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "ruleId": diagnostic.code,
+        "ruleIndex": codes.index(diagnostic.code),
+        "level": diagnostic.severity.value,
+        "message": {"text": diagnostic.full_text},
+    }
+    locations = [{"physicalLocation": _physical_location(span)} for span in diagnostic.spans]
+    if locations:
+        result["locations"] = locations[:1]
+    if locations[1:]:
+        result["relatedLocations"] = locations[1:]
+    if diagnostic.fix:
+        result["fixes"] = [_fix(diagnostic.fix)]
+    return result
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    replacement = {"deletedRegion": _region(fix.span), "insertedContent": {"text": fix.replacement}}
+    return {
+        "description": {"text": f"Write {fix.replacement}."},
+        "artifactChanges": [
+            {"artifactLocation": _artifact_location(fix.span), "replacements": [replacement]}
+        ],
+    }
+
+
+def _physical_location(span: Span) -> dict[str, Any]:
+    return {"artifactLocation": _artifact_location(span), "region": _region(span)}
+
+
+def _artifact_location(span: Span) -> dict[str, str]:
+    path = Path(span.file)
+    return {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.line,
+        "endColumn": span.column + span.length,
+    }

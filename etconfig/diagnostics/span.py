@@ -1,0 +1,29 @@
+"""`Span`: a place in a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """A piece of one line of a text.
+
+    Attributes:
+        file: Path or name of the text (`ETCONFIG_SET`, `--set`).
+        line: 1-based line.
+        column: 1-based column of the first character, counted in characters.
+        length: Number of characters to underline, at least 1.
+        text: The whole line, so that a renderer need not read the file again.
+    """
+
+    file: str
+    line: int = 1
+    column: int = 1
+    length: int = 1
+    text: str | None = None
+
+    @property
+    def underlined(self) -> str | None:
+        """The characters that it means, or None if the line's text is not known."""
+        return None if self.text is None else self.text[self.column - 1 :][: self.length]

@@ -1,0 +1,142 @@
+"""JSON Schema (draft 2020-12) of whole documents, for editors and linters such as taplo.
+
+It knows the options of the installed backends and the facts. What it cannot say is left to `etconfig
+validate`: whether an expression is right, whether other files exist, and whether an unknown backend is
+a typo or one that is not installed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from etconfig.facts import FactRegistry, facts_schema
+from etconfig.schema import BackendSpec, json_schema
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+_PROFILE_NAME = r"^(?!.*\.toml$)[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*$"
+_METHOD = r"^[^:@=\s]+$"  # may be a glob
+_NAME = r"^[^:@=\s*?\[]+$"  # of one method or instance
+_BACKEND = r"^[A-Za-z_][A-Za-z0-9_-]*$"
+_SPECIAL_KEYS = ["expr", "unset"]
+_ANNOTATIONS = ("description", "default", "deprecated")
+
+_Schema: TypeAlias = dict[str, Any]
+
+
+def profile_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict[str, Any]:
+    """The schema of a profile.
+
+    Args:
+        specs: The backends whose options are known.
+        registry: The facts that may be set.
+    """
+    head = _table(
+        {
+            "name": {"type": "string", "pattern": _PROFILE_NAME, "description": "Such as vendor/device."},
+            "extends": {**_strings(), "description": "Profiles that this one builds on; the last one wins."},
+            "description": {"type": "string", "description": "What it is for, in a sentence."},
+            "match": {"type": "string", "description": "The condition under which `auto` may select it."},
+        },
+        required=["name"],
+    )
+    return _document("etconfig profile", {"profile": head}, specs, registry, required=["profile"])
+
+
+def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict[str, Any]:
+    """The schema of a project file, `etconfig.toml`. Arguments as for `profile_schema`."""
+    plugins = _table(
+        {
+            "prefer": {"type": "object", "additionalProperties": {"type": "string"}},
+            "allow": _strings(),
+            "deny": _strings(),
+        }
+    )
+    selection = {"type": "string", "description": "`auto`, a profile's name, or the path of one."}
+    return _document("etconfig project", {"profile": selection, "plugins": plugins}, specs, registry)
+
+
+def _document(
+    title: str,
+    head: Mapping[str, _Schema],
+    specs: Iterable[BackendSpec],
+    registry: FactRegistry,
+    required: Iterable[str] = (),
+) -> dict[str, Any]:
+    settings = {
+        "facts": facts_schema(registry),
+        "options": _ref("options"),
+        "methods": _ref("methods"),
+        "instances": _names(_NAME, _table({"method": _method_name(), "options": _ref("options")})),
+        "when": {"type": "array", "items": _ref("overlay")},
+    }
+    backends = {f"backend.{spec.id}": _backend(spec) for spec in specs}
+    return {
+        "$schema": DRAFT,
+        "title": title,
+        **_table({**head, **settings}, required=required),
+        "$defs": {**_shared_definitions(backends), **backends},
+    }
+
+
+def _shared_definitions(backends: Iterable[str]) -> dict[str, _Schema]:
+    condition = {"type": "string", "description": "The condition under which these options hold."}
+    known = {name.removeprefix("backend."): _ref(name) for name in backends}
+    return {
+        "options": {
+            "type": "object",
+            "properties": known,
+            "propertyNames": {"pattern": _BACKEND},
+            "additionalProperties": {"type": "object"},
+        },
+        "methods": _names(_METHOD, _table({"options": _ref("options")})),
+        "overlay": _table(
+            {
+                "if": condition,
+                "options": _ref("options"),
+                "methods": _ref("methods"),
+                "instances": _names(_NAME, _table({"options": _ref("options")})),
+            },
+            required=["if"],
+        ),
+        "expr": _table({"expr": {"type": "string"}}, required=["expr"]),
+        "unset": _table({"unset": {"const": True}}, required=["unset"]),
+    }
+
+
+def _backend(spec: BackendSpec) -> _Schema:
+    schema = json_schema(spec)
+    del schema["$schema"]
+    return {**schema, "properties": {name: _setting(p) for name, p in schema["properties"].items()}}
+
+
+def _setting(option: _Schema) -> _Schema:
+    """The schema of what an option may be set to: its values, an expression, or nothing."""
+    told = {key: value for key, value in option.items() if key in _ANNOTATIONS or key.startswith("x-")}
+    value = {key: part for key, part in option.items() if key not in told}
+    if value.get("type") == "object":
+        plain = {**value, "propertyNames": {"not": {"enum": _SPECIAL_KEYS}}}
+        return {**told, "anyOf": [plain, _ref("unset")]}
+    return {**told, "anyOf": [*value.get("anyOf", [value]), _ref("expr"), _ref("unset")]}
+
+
+def _table(properties: Mapping[str, _Schema], required: Iterable[str] = ()) -> _Schema:
+    schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    return {**schema, "required": list(required)} if required else schema
+
+
+def _names(pattern: str, entry: _Schema) -> _Schema:
+    return {"type": "object", "propertyNames": {"pattern": pattern}, "additionalProperties": entry}
+
+
+def _method_name() -> _Schema:
+    return {"type": "string", "pattern": _NAME, "description": "The method that this is an instance of."}
+
+
+def _strings() -> _Schema:
+    return {"type": "array", "items": {"type": "string"}}
+
+
+def _ref(name: str) -> _Schema:
+    return {"$ref": f"#/$defs/{name}"}

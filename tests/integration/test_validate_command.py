@@ -1,0 +1,261 @@
+"""`etconfig validate`: what it takes, what it says, and what it repairs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import DATA, ROOT, Outcome
+
+PI5 = DATA / "sheets" / "raspberry-pi-5.json"
+HEAD = '[profile]\nname = "acme/board"\n'
+GOOD = f"{HEAD}[options.ReferenceNpuBackend]\ncore = 1\n"
+TYPO = GOOD.replace("core", "coer")
+
+
+@pytest.fixture
+def write(place: Path) -> Callable[[str, str], Path]:
+    """Write a file in the current directory."""
+
+    def write(name: str, text: str) -> Path:
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        return path
+
+    return write
+
+
+class TestWhatItTakes:
+    """Files, directories and quoted patterns."""
+
+    def test_all_files_of_a_directory_and_a_pattern_are_checked(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        write("a/good.toml", GOOD)
+        write("a/b/bad.toml", TYPO)
+        write("c/bad.toml", TYPO)
+        done = cli("validate", "a", "c/*.toml", "--format", "concise")
+        assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["a/b/bad.toml", "c/bad.toml"]
+        assert done.stderr.startswith("3 files checked: 2 errors, 0 warnings")
+        assert done.status == 1
+
+    @pytest.mark.parametrize(
+        ("argument", "message"),
+        [("*.tml", "No file matches '*.tml'"), ("empty", "Directory 'empty' holds no .toml file")],
+    )
+    def test_one_that_means_no_file_is_a_mistake(
+        self, cli: Callable[..., Outcome], argument: str, message: str
+    ) -> None:
+        Path("empty").mkdir()
+        done = cli("validate", argument)
+        assert done.status == 2
+        assert done.stderr.startswith(f"error: invalid value for 'FILES...': {message}\n")
+
+    def test_a_file_that_cannot_be_read_is_a_finding_and_the_rest_goes_on(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        Path("gone.toml").symlink_to("nowhere")
+        write("typo.toml", TYPO)
+        done = cli("validate", "gone.toml", "typo.toml", "--format", "concise")
+        assert [line.split()[1] for line in done.stdout.splitlines()] == ["unreadable-file", "unknown-option"]
+
+    def test_a_problem_of_a_shared_base_is_told_once(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        write("base.toml", TYPO)
+        for name in ("x", "y"):
+            write(f"{name}.toml", f'[profile]\nname = "{name}"\nextends = ["base.toml"]\n')
+        done = cli("validate", "x.toml", "y.toml")
+        assert done.stdout.count("error[") == 1
+
+
+class TestDevice:
+    """With a device, arguments must resolve on it."""
+
+    TEXT = f"{HEAD}[options.ReferenceCpuBackend]\n" + 'num_threads = { expr = "0 - cpu.available_cores" }\n'
+
+    def test_without_one_expressions_are_only_read(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        assert cli("validate", write("a.toml", self.TEXT)).status == 0
+
+    @pytest.mark.parametrize("device", [("--facts", PI5), ("--fact", "cpu.available_cores=4")])
+    def test_on_a_sheet_or_with_facts_they_must_have_a_valid_value(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path], device: tuple[str, ...]
+    ) -> None:
+        done = cli("validate", write("a.toml", self.TEXT), *device, "--format", "concise")
+        assert done.status == 1
+        assert "invalid-value ReferenceCpuBackend.num_threads: expected an integer" in done.stdout
+
+    def test_a_fact_by_hand_wins_over_the_files(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        text = f'{HEAD}[facts]\n"npu.count" = 2\n[options.ReferenceNpuBackend]\n' + (
+            'core = { expr = "npu.count" }\n'
+        )
+        path = write("a.toml", text)
+        assert cli("validate", path, "--facts", PI5).status == 0
+        assert cli("validate", path, "--facts", PI5, "--fact", "npu.count=9").status == 1
+
+    def test_auto_in_a_project_file_means_the_profile_of_the_device(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        write(
+            "boards/acme/pi.toml",
+            f'{HEAD.replace("board", "pi")}match = "npu.count == 7"\nextends = ["gone"]\n',
+        )
+        path = write("etconfig.toml", 'profile = "auto"\n')
+        paths = ("--profile-path", "boards", "--format", "concise")
+        assert "there is no profile 'gone'" in cli("validate", path, "--fact", "npu.count=7", *paths).stdout
+        assert cli("validate", path, "--fact", "npu.count=6", *paths).stdout == ""
+
+
+class TestFix:
+    """--fix repairs what keeps its meaning, --unsafe-fixes guesses, --diff only shows."""
+
+    TEXT = (
+        f"# a board\r\n{HEAD}\r\n"
+        "[options.AcmeDspBackend]  # the DSP\r\n"
+        'library = "libvision.so"\r\n'
+        "'heap_size' =   \"2 MiB\"   # enough\r\n"
+        "[options.ReferenceNpuBackend]\r\n"
+        'power_mod = "low"'
+    )
+
+    @pytest.fixture(autouse=True)
+    def plugin(self, installed: Callable[..., None]) -> None:
+        installed("acme-dsp")
+
+    def test_safe_ones_are_made_and_the_rest_is_reported(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        path = write("a.toml", self.TEXT)
+        done = cli("validate", path, "--fix", "--format", "concise")
+        assert path.read_bytes().decode() == self.TEXT.replace("heap_size", "heap_bytes")
+        assert done == Outcome(
+            1,
+            "a.toml:9:1: unknown-option ReferenceNpuBackend has no option 'power_mod'; "
+            "did you mean 'power_mode'?\n",
+            "1 problem fixed in 1 file\n"
+            "1 file checked: 1 error, 0 warnings; 1 fixable with --fix --unsafe-fixes\n",
+        )
+
+    def test_guesses_are_made_on_request(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        path = write("a.toml", self.TEXT)
+        done = cli("validate", path, "--fix", "--unsafe-fixes")
+        fixed = self.TEXT.replace("heap_size", "heap_bytes").replace("power_mod", "power_mode")
+        assert path.read_bytes().decode() == fixed
+        assert done == Outcome(0, "", "2 problems fixed in 1 file\n1 file checked: 0 errors, 0 warnings\n")
+
+    def test_what_is_fixed_stays_fixed(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        path = write("a.toml", self.TEXT)
+        cli("validate", path, "--fix")
+        before = path.stat()
+        assert "fixed" not in cli("validate", path, "--fix").stderr
+        assert path.stat() == before
+
+    def test_diff_shows_the_same_and_writes_nothing(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        path = write("a.toml", self.TEXT)
+        done = cli("validate", path, "--diff")
+        removed = [line for line in done.stdout.split("\n") if re.match("-[^-]", line)]
+        added = [line for line in done.stdout.split("\n") if re.match(r"\+[^+]", line)]
+        assert removed == ["-'heap_size' =   \"2 MiB\"   # enough\r"]
+        assert added == ["+'heap_bytes' =   \"2 MiB\"   # enough\r"]
+        assert path.read_bytes().decode() == self.TEXT
+        assert done.stderr == (
+            "1 file checked: 1 error, 1 warning; 1 fixable with --fix; 1 fixable with --fix --unsafe-fixes\n"
+        )
+
+    def test_a_base_that_was_not_named_is_left_alone(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        base = write("base.toml", self.TEXT)
+        child = write("a.toml", '[profile]\nname = "a"\nextends = ["base.toml"]\n')
+        done = cli("validate", child, "--fix")
+        assert base.read_bytes().decode() == self.TEXT
+        assert done.stderr == "1 file checked: 1 error, 1 warning\n"
+
+    def test_the_mode_of_the_file_stays(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        path = write("a.toml", self.TEXT)
+        path.chmod(0o640)
+        cli("validate", path, "--fix")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--fix", "--diff"], "--diff shows what --fix would do; give one of them"),
+            (["--unsafe-fixes"], "--unsafe-fixes goes with --fix or --diff"),
+        ],
+    )
+    def test_options_that_make_no_sense_together_are_refused(
+        self,
+        cli: Callable[..., Outcome],
+        write: Callable[[str, str], Path],
+        options: list[str],
+        message: str,
+    ) -> None:
+        done = cli("validate", write("a.toml", GOOD), *options)
+        assert (done.status, done.stderr.splitlines()[0]) == (2, f"error: {message}")
+
+
+class TestProgress:
+    """Long work shows how far it is, on a terminal only."""
+
+    @pytest.fixture(autouse=True)
+    def many(self, write: Callable[[str, str], Path]) -> None:
+        for number in range(120):
+            write(f"many/{number}.toml", GOOD)
+
+    def test_a_terminal_sees_it(self, terminal: Callable[..., str]) -> None:
+        assert re.search(r"checking .*100%", terminal("validate", "many"))
+
+    def test_a_pipe_does_not(self, cli: Callable[..., Outcome]) -> None:
+        assert cli("validate", "many") == Outcome(0, "", "120 files checked: 0 errors, 0 warnings\n")
+
+
+def hooks() -> dict[str, dict[str, str]]:
+    """The hooks by id, of a file that is a list of flat mappings."""
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text()
+    blocks = [block.splitlines() for block in text.split("- ") if block]
+    assert all(re.fullmatch(r" *[a-z_]+: \S.*", line) for block in blocks for line in block)
+    found = [dict(line.strip().split(": ", 1) for line in block) for block in blocks]
+    return {hook["id"]: hook for hook in found}
+
+
+class TestPreCommit:
+    """The hooks run as pre-commit runs them: the entry, with the names of the files that changed."""
+
+    @pytest.mark.parametrize("hook", hooks().values(), ids=hooks())
+    def test_it_says_all_that_pre_commit_needs(self, hook: dict[str, str]) -> None:
+        assert hook.keys() == {"id", "name", "description", "entry", "language", "files", "require_serial"}
+        assert hook["language"] == "python"
+
+    @pytest.mark.parametrize("hook", hooks().values(), ids=hooks())
+    def test_it_passes_a_good_file_and_stops_a_bad_one(
+        self, shell: Callable[..., Outcome], write: Callable[[str, str], Path], hook: dict[str, str]
+    ) -> None:
+        good, bad = write("profiles/good.toml", GOOD), write("profiles/bad.toml", TYPO)
+        assert shell(shlex.join([*shlex.split(hook["entry"]), str(good)])).status == 0
+        done = shell(shlex.join([*shlex.split(hook["entry"]), str(good), str(bad)]))
+        assert done.status == 1
+        assert "did you mean 'core'?" in done.stdout
+
+    @pytest.mark.parametrize("hook", hooks().values(), ids=hooks())
+    def test_it_looks_at_configuration_only(self, hook: dict[str, str]) -> None:
+        names = ["etconfig.toml", "app/etconfig.toml", "profiles/acme/board.toml"]
+        assert all(re.search(hook["files"], name) for name in names)
+        assert not any(re.search(hook["files"], name) for name in ["Cargo.toml", "not-etconfig.toml"])

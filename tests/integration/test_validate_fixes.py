@@ -1,0 +1,87 @@
+"""Which mistakes `validate --fix` repairs, and which ones it leaves to the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import Outcome
+
+HEAD = '[profile]\nname = "acme/board"\n'
+NPU = "options.ReferenceNpuBackend"
+
+SAFE = {
+    "renamed option": ("[options.AcmeDspBackend]\nlibrary = 'a'\n", "heap_size", "heap_bytes", " = 1"),
+    "integer": (f"[{NPU}]\ncore = ", "2.0", "2", " # the third"),
+}
+"""Before, the mistake, its repair, after."""
+
+GUESSES = {
+    "option": (f"[{NPU}]\n", "coer", "core", " = 1"),
+    "quoted option": (f"[{NPU}]\n", '"coer"', '"core"', " = 1"),
+    "dotted option": ("options.ReferenceNpuBackend.", "coer", "core", " = 1"),
+    "choice": (f"[{NPU}]\npower_mode = ", "'hihg'", "'high'", ""),
+    "backend": ("[options.", "ReferenceNpuBackedn", "ReferenceNpuBackend", "]\ncore = 1"),
+    "key": ("[[when]]\nif = 'true'\n[when.", "option", "options", ".ReferenceNpuBackend]\ncore = 1"),
+    "fact": ("[facts]\n", '"cpu.performance_core"', '"cpu.performance_cores"', " = 4"),
+    "choice of a fact": ('[facts]\n"power.source" = ', '"batery"', '"battery"', ""),
+    "fact in an expression": ("[[when]]\nif = '", "cpu.availabel_cores", "cpu.available_cores", " > 1'"),
+    "method": ("[methods.", "foward", "forward", f".{NPU}]\ncore = 1"),
+    "method of an instance": ("[instances.camera0]\nmethod = ", '"foward"', '"forward"', ""),
+    "instance": (
+        "[instances.camera0]\nmethod = 'forward'\n[[when]]\nif = 'true'\n[when.instances.",
+        "camera",
+        "camera0",
+        f".{NPU}]\ncore = 1",
+    ),
+}
+
+LEFT_ALONE = {
+    "number that is written otherwise": f"[{NPU}]\ncore = 2e0\n",
+    "option with an escape": f'[{NPU}]\n"co\\u0065r" = 1\n',
+    "expression over several lines": '[[when]]\nif = """\ncpu.availabel_cores > 1"""\n',
+    "value out of bounds": f"[{NPU}]\ncore = 9\n",
+    "option far from any": f"[{NPU}]\nfrequency = 9\n",
+    "renamed option beside its new name": (
+        "[options.AcmeDspBackend]\nlibrary = 'a'\nheap_size = 1\nheap_bytes = 1\n"
+    ),
+}
+
+
+@pytest.fixture
+def fixed(cli: Callable[..., Outcome], installed: Callable[..., None]) -> Callable[..., str]:
+    """What a text becomes."""
+    installed("acme-dsp")
+
+    def fix(text: str, *options: str) -> str:
+        path = Path("board.toml")
+        path.write_text(text)
+        cli("validate", path, "--program", "model.pte", "--fix", *options)
+        return path.read_text()
+
+    return fix
+
+
+@pytest.mark.parametrize(("before", "wrong", "right", "after"), SAFE.values(), ids=SAFE)
+def test_what_means_the_same_is_repaired(
+    fixed: Callable[..., str], before: str, wrong: str, right: str, after: str
+) -> None:
+    assert fixed(f"{HEAD}{before}{wrong}{after}\n") == f"{HEAD}{before}{right}{after}\n"
+
+
+@pytest.mark.parametrize(("before", "wrong", "right", "after"), GUESSES.values(), ids=GUESSES)
+def test_a_guess_is_made_on_request_only(
+    fixed: Callable[..., str], before: str, wrong: str, right: str, after: str
+) -> None:
+    # what is set before a table belongs to the document
+    head, before = (before, "") if before.startswith("options.") else ("", before)
+    text = "{}{}{}\n" + HEAD if head else HEAD + "{}{}{}\n"
+    mistaken = text.format(head or before, wrong, after)
+    assert fixed(mistaken) == mistaken
+    assert fixed(mistaken, "--unsafe-fixes") == text.format(head or before, right, after)
+
+
+@pytest.mark.parametrize("text", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_what_cannot_be_repaired_by_one_word_is_left_alone(fixed: Callable[..., str], text: str) -> None:
+    assert fixed(HEAD + text, "--unsafe-fixes") == HEAD + text

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from etconfig.cli.files import find_files
+
+FILES = ["b.toml", "a.toml", "sub/c.toml", "sub/deep/d.toml", ".hidden/e.toml", "sub/note.txt", "[x].toml"]
+
+
+@pytest.fixture(autouse=True)
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in FILES:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
+class TestFindFiles:
+    """Files, directories and patterns mean files, each once."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "found"),
+        [
+            (["b.toml", "a.toml"], ["b.toml", "a.toml"]),
+            (["sub"], ["sub/c.toml", "sub/deep/d.toml"]),
+            (["."], ["[x].toml", "a.toml", "b.toml", "sub/c.toml", "sub/deep/d.toml"]),
+            (["*.toml"], ["[x].toml", "a.toml", "b.toml"]),
+            (["sub/**/*.toml"], ["sub/c.toml", "sub/deep/d.toml"]),
+            (["sub/*"], ["sub/c.toml", "sub/note.txt"]),
+            (["sub/note.txt"], ["sub/note.txt"]),
+            (["[x].toml"], ["[x].toml"]),
+            (["a.toml", "*.toml", "./a.toml"], ["a.toml", "[x].toml", "b.toml"]),
+        ],
+    )
+    def test_an_argument_means_these(self, arguments: list[str], found: list[str]) -> None:
+        assert find_files(arguments) == [Path(name) for name in found]
+
+    def test_patterns_may_be_absolute(self, tmp_path: Path) -> None:
+        assert find_files([f"{tmp_path}/s*/c.toml"]) == [tmp_path / "sub" / "c.toml"]
+
+    def test_a_link_that_leads_nowhere_is_a_file_which_then_cannot_be_read(self, tmp_path: Path) -> None:
+        (tmp_path / "gone.toml").symlink_to("nowhere")
+        assert find_files(["gone.toml"]) == [Path("gone.toml")]
+
+    @pytest.mark.parametrize(
+        ("argument", "message"),
+        [
+            ("missing.toml", "File 'missing.toml' does not exist"),
+            ("empty", "Directory 'empty' holds no .toml file"),
+            ("*.tml", "No file matches '*.tml'"),
+        ],
+    )
+    def test_an_argument_that_means_nothing_is_refused(self, argument: str, message: str) -> None:
+        with pytest.raises(click.BadParameter) as caught:
+            find_files(["a.toml", argument])
+        assert caught.value.message == message

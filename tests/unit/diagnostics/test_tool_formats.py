@@ -1,0 +1,115 @@
+"""SARIF and GitHub annotations: structure and escapes. Each code's output is in tests/data/diagnostics."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from etconfig import __version__
+from etconfig.diagnostics import CODES, Diagnostic, Fix, Severity, Span
+from etconfig.diagnostics.render import render
+
+SPAN = Span(file="boards/my pi.toml", line=12, column=1, length=10, text="num_thread = 2")
+TYPO = Diagnostic(
+    code="unknown-option",
+    message="XnnpackBackend has no option 'num_thread'",
+    spans=(SPAN, Span(file="/srv/base.toml", line=3, column=5)),
+    notes=("it has num_threads",),
+    help="did you mean 'num_threads'?",
+    fix=Fix(span=SPAN, replacement="num_threads"),
+)
+PLACELESS = Diagnostic(code="broken-plugin", message="50% broken", severity=Severity.WARNING)
+
+
+def run_of(*diagnostics: Diagnostic) -> Any:
+    log = json.loads(render(diagnostics, "sarif"))
+    assert (log["version"], len(log["runs"])) == ("2.1.0", 1)
+    assert log["$schema"].endswith("sarif-schema-2.1.0.json")
+    return log["runs"][0]
+
+
+class TestSarif:
+    """A log that follows SARIF 2.1.0."""
+
+    def test_the_tool_and_the_unit_of_columns_are_told(self) -> None:
+        run = run_of()
+        assert run["tool"]["driver"] == {"name": "etconfig", "semanticVersion": __version__, "rules": []}
+        assert run["columnKind"] == "unicodeCodePoints"
+        assert run["results"] == []
+
+    def test_rules_are_the_codes_that_occur_each_once(self) -> None:
+        run = run_of(TYPO, PLACELESS, TYPO)
+        rules = run["tool"]["driver"]["rules"]
+        assert [rule["id"] for rule in rules] == ["unknown-option", "broken-plugin"]
+        assert [rules[result["ruleIndex"]]["id"] for result in run["results"]] == [
+            result["ruleId"] for result in run["results"]
+        ]
+        for rule in rules:
+            assert rule["shortDescription"]["text"] == CODES[rule["id"]].summary
+
+    def test_the_help_of_a_rule_names_its_page(self) -> None:
+        (rule,) = run_of(TYPO)["tool"]["driver"]["rules"]
+        page = re.search(r"docs/[\w/-]+\.md", rule["help"]["text"])
+        assert page is not None
+        assert (Path(__file__).parents[3] / page[0]).is_file()
+        assert page[0] in rule["help"]["markdown"]
+
+    def test_a_result_says_what_where_and_how_bad(self) -> None:
+        (result,) = run_of(TYPO)["results"]
+        assert result["level"] == "error"
+        assert result["message"]["text"].splitlines() == [TYPO.message, *TYPO.notes, TYPO.help]
+        (location,) = result["locations"]
+        assert location["physicalLocation"] == {
+            "artifactLocation": {"uri": "boards/my%20pi.toml"},
+            "region": {"startLine": 12, "startColumn": 1, "endLine": 12, "endColumn": 11},
+        }
+        (related,) = result["relatedLocations"]
+        assert related["physicalLocation"]["artifactLocation"] == {"uri": "file:///srv/base.toml"}
+
+    def test_a_fix_replaces_the_region(self) -> None:
+        (fix,) = run_of(TYPO)["results"][0]["fixes"]
+        assert fix["description"] == {"text": "Write num_threads."}
+        (change,) = fix["artifactChanges"]
+        assert change["artifactLocation"] == {"uri": "boards/my%20pi.toml"}
+        assert change["replacements"] == [
+            {
+                "deletedRegion": {"startLine": 12, "startColumn": 1, "endLine": 12, "endColumn": 11},
+                "insertedContent": {"text": "num_threads"},
+            }
+        ]
+
+    def test_without_a_place_there_is_no_location(self) -> None:
+        (result,) = run_of(PLACELESS)["results"]
+        assert result == {
+            "ruleId": "broken-plugin",
+            "ruleIndex": 0,
+            "level": "warning",
+            "message": {"text": "50% broken"},
+        }
+
+
+class TestGithub:
+    """One workflow command a problem; nothing in it can end the command or begin another one."""
+
+    def test_it_names_the_place_the_code_and_all_that_is_known(self) -> None:
+        assert render([TYPO], "github") == (
+            "::error file=boards/my pi.toml,line=12,col=1,endColumn=11,title=unknown-option::"
+            "XnnpackBackend has no option 'num_thread'%0Ait has num_threads%0Adid you mean 'num_threads'?\n"
+        )
+
+    def test_a_warning_without_place_has_only_its_code(self) -> None:
+        assert render([PLACELESS], "github") == "::warning title=broken-plugin::50%25 broken\n"
+
+    def test_a_note_is_a_notice(self) -> None:
+        note = Diagnostic(code="broken-plugin", message="m", severity=Severity.NOTE)
+        assert render([note], "github") == "::notice title=broken-plugin::m\n"
+
+    def test_what_has_a_meaning_in_a_command_is_escaped(self) -> None:
+        span = Span(file="a,b:c%\n::error::.toml")
+        hostile = Diagnostic(code="unknown-key", message="x\r\n::set-output name=a::b", spans=(span,))
+        assert render([hostile], "github") == (
+            "::error file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3A.toml,line=1,col=1,endColumn=2,title=unknown-key::"
+            "x%0D%0A::set-output name=a::b\n"
+        )
