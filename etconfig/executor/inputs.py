@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ class _TensorSlot(_Slot):
                 return np.asarray(value)
             if hasattr(value, "__dlpack__"):
                 return np.from_dlpack(value)
-            return np.asarray(memoryview(value))  # type: ignore[arg-type]  # TypeError if it is no buffer
+            return np.asarray(_buffer_of(value))
         except Exception as error:  # whatever a foreign array type raises
             given = f"{type(value).__name__}, which gives no array: {error}"
             raise self._refusal(self._description(), given) from error
@@ -114,6 +115,13 @@ class _TensorSlot(_Slot):
         else:
             shape = f"rank {len(sizes)}"
         return f"an array of dtype {self._dtype.name} and {shape}"
+
+
+def _buffer_of(value: Any) -> memoryview:
+    try:
+        return memoryview(value)
+    except TypeError:
+        raise TypeError("it has neither __array__, __dlpack__ nor a buffer") from None
 
 
 class _FixedSlot(_Slot):

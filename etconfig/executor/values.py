@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from etconfig.errors import MalformedProgramError
+from etconfig.errors import MalformedProgramError, UnsupportedProgramError
 from etconfig.executor.memory import Array, allocate_zeroed
 from etconfig.executor.tensor import Register, Tensor
 from etconfig.program import model
@@ -89,7 +89,7 @@ class _TensorLoader:
     def _external_data(self, name: str, size_bytes: int) -> memoryview:
         data = self._named_data.get(name)
         if data is None:
-            raise MalformedProgramError(
+            raise UnsupportedProgramError(
                 code="missing-external-data",
                 region=f"tensor {name!r}",
                 detail="its data lie outside the program, and were not given",

@@ -59,4 +59,4 @@ def load_error(entry: EntryPoint, cause: str, help_text: str) -> PluginLoadError
 
 def reinstall_help(distribution: str) -> str:
     """What to do about a damaged installation."""
-    return f"install it anew: pip install --force-reinstall {distribution}"
+    return f"reinstall {distribution}: pip install --force-reinstall {distribution}"

@@ -23,7 +23,7 @@ class _Format(NamedTuple):
 
 
 _FORMATS = (
-    _Format(4, b"FT01", "an ExecuTorch data file (.ptd)", "give it as data beside the program that uses it"),
+    _Format(4, b"FT01", "an ExecuTorch data file (.ptd)", "give the program (.pte) that uses it"),
     _Format(
         4, b"BP08", "a bundled program (.bpte)", "save the program itself, without its test cases, as a .pte"
     ),
@@ -44,7 +44,7 @@ def check_is_program(file: Cursor) -> None:
     identifier = head[4:8]
     if identifier == b"ET12":
         return
-    if identifier[:2] == b"ET" and identifier[2:].isdigit():
+    if identifier[:2] == b"ET" and len(identifier) == 4 and identifier[2:].isdigit():
         raise unsupported(
             "unsupported-version",
             "file",

@@ -142,7 +142,7 @@ def test_channels_last_gives_logical_arrays() -> None:
 
 
 def test_constants_outside_the_program_must_be_given() -> None:
-    with pytest.raises(MalformedProgramError, match=r"give the \.ptd file that holds them"):
+    with pytest.raises(MalformedProgramError, match=r"\.ptd files are not read yet"):
         load("linear_external_constants")
 
 

@@ -261,12 +261,12 @@ class TestInputs:
             (
                 [[1.0, 2.0], floats(1, 2)],
                 "method 'forward', input 0: expected an array of dtype float32 and shape (2,), "
-                "given list, which gives no array: memoryview: a bytes-like object is required, not 'list'",
+                "given list, which gives no array: it has neither __array__, __dlpack__ nor a buffer",
             ),
             (
                 [floats(1, 2), 3.0],
                 "method 'forward', input 1: expected an array of dtype float32 and shape (2,), "
-                "given float, which gives no array: memoryview: a bytes-like object is required, not 'float'",
+                "given float, which gives no array: it has neither __array__, __dlpack__ nor a buffer",
             ),
             (
                 [Broken(), floats(1, 2)],

@@ -133,7 +133,7 @@ class TestBrokenImports:
                 "MissingDependency",
                 "its import raised ModuleNotFoundError: No module named 'a_vendor_sdk_that_is_not_installed'",
                 "install a_vendor_sdk_that_is_not_installed, or else "
-                "install it anew: pip install --force-reinstall broken-imports",
+                "reinstall broken-imports: pip install --force-reinstall broken-imports",
             ),
             (
                 "NewerApi",
@@ -147,7 +147,7 @@ class TestBrokenImports:
                 "NoModule",
                 "its import raised ModuleNotFoundError: No module named 'broken_no_such_module'",
                 "install broken_no_such_module, or else "
-                "install it anew: pip install --force-reinstall broken-imports",
+                "reinstall broken-imports: pip install --force-reinstall broken-imports",
             ),
             (
                 "NoObject",

@@ -216,7 +216,7 @@ class TestTexts:
         path = tmp_path / "missing.pte"
         with pytest.raises(UnreadableProgramError) as caught:
             open_program(path)
-        assert str(caught.value) == f"{path}: file: No such file or directory [unreadable-file]"
+        assert str(caught.value) == f"{path}: No such file or directory [unreadable-file]"
 
     def test_a_program_that_was_closed(self, pte: Pte) -> None:
         program = open_program(pte.write(pte.plan()))

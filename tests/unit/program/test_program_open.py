@@ -67,13 +67,13 @@ class TestUnreadable:
     def test_a_directory_is_refused(self, tmp_path: Path, load_mode: Any) -> None:
         with pytest.raises(UnreadableProgramError) as caught:
             open_program(tmp_path, load_mode=load_mode)
-        assert str(caught.value) == f"{tmp_path}: file: Is a directory [unreadable-file]"
+        assert str(caught.value) == f"{tmp_path}: Is a directory [unreadable-file]"
 
     def test_a_pipe_is_refused_without_waiting_for_a_writer(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe.pte")
         with pytest.raises(UnreadableProgramError) as caught:
             open_program(tmp_path / "pipe.pte")
-        assert caught.value.message.endswith("file: it is not a regular file [unreadable-file]")
+        assert caught.value.message.endswith("pipe.pte: it is not a regular file [unreadable-file]")
         assert caught.value.help == "give the path of a .pte"
 
     def test_a_path_with_a_zero_byte_is_refused(self) -> None:

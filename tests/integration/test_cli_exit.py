@@ -1,0 +1,196 @@
+"""How commands end: their statuses, and what happens when the reader, the user or the disk gives up."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import TWO_CAMERAS, Outcome
+
+import etconfig
+from etconfig.cli.group import COMMANDS
+
+VALID = TWO_CAMERAS / "profiles" / "demo" / "two-cameras.toml"
+FINDINGS = TWO_CAMERAS / "typo.toml"
+
+
+class TestStatus:
+    """Exit codes: 0 clean, 1 findings, 2 usage or I/O."""
+
+    def test_clean_is_0(self, cli: Callable[..., Outcome]) -> None:
+        assert cli("validate", VALID) == Outcome(0, "", "1 file checked: 0 errors, 0 warnings\n")
+
+    def test_findings_are_1(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("validate", VALID, FINDINGS, "--format", "concise")
+        assert done == Outcome(
+            1,
+            f"{FINDINGS}:6:1: unknown-option ReferenceNpuBackend has no option 'power_mod'; "
+            "did you mean 'power_mode'?\n",
+            "2 files checked: 1 error, 0 warnings; 1 fixable with --fix --unsafe-fixes\n",
+        )
+
+    def test_no_profile_for_a_device_is_a_finding_of_match(
+        self, cli: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "twins").mkdir()
+        for name in ("a", "b"):
+            text = f'[profile]\nname = "{name}"\nextends = ["generic/linux-x86_64"]\nmatch = "true"\n'
+            (tmp_path / "twins" / f"{name}.toml").write_text(text)
+        done = cli("profiles", "match", "--profile-path", "twins", "--facts", "device.json")
+        assert done.status == 1
+        assert "auto selects none: " in done.stdout
+        assert "profiles 'a' and 'b' match this device, and none extends the others" in done.stdout
+
+    def test_a_broken_plugin_is_a_finding_of_doctor(
+        self, cli: Callable[..., Outcome], installed: Callable[..., None]
+    ) -> None:
+        installed("broken-backends")
+        done = cli("doctor")
+        assert done.status == 1
+        assert "     ok  backend ReferenceNpuBackend: can run here\n" in done.stdout
+        assert "  error  backend FactoryRaises: plugin 'FactoryRaises' (etconfig.backends)" in done.stdout
+
+    @pytest.mark.parametrize("arguments", [["run", "model.pte", "--repeat", "0"], ["run", "missing.pte"]])
+    def test_usage_and_io_are_2(self, cli: Callable[..., Outcome], arguments: list[str]) -> None:
+        assert cli(*arguments).status == 2
+
+
+class TestCommandLine:
+    """A mistyped command line gets one sentence, and where to look."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "message", "see"),
+        [
+            (["bakends"], "no command 'bakends'; did you mean 'backends'?", "etconfig"),
+            (
+                ["frobnicate"],
+                f"no command 'frobnicate'; commands are {', '.join(sorted(COMMANDS))}",
+                "etconfig",
+            ),
+            (["profiles", "lst"], "no command 'lst'; did you mean 'list'?", "etconfig profiles"),
+            (["--vresion"], "no option '--vresion'; did you mean '--version'?", "etconfig"),
+            (["run", "--profle", "x"], "no option '--profle'; did you mean '--profile'?", "etconfig run"),
+            (["run", "--frobnicate"], "no option '--frobnicate'", "etconfig run"),
+            (["run"], "missing argument 'PROGRAM'", "etconfig run"),
+            (["run", "model.pte", "a"], "got unexpected extra argument (a)", "etconfig run"),
+            (
+                ["run", "model.pte", "--repeat", "two"],
+                "invalid value for '--repeat': 'two' is not a valid integer",
+                "etconfig run",
+            ),
+            (
+                ["run", "model.pte", "--repeat", "0"],
+                "invalid value for '--repeat': 0 is not in the range x>=1",
+                "etconfig run",
+            ),
+            (
+                ["schema", "ReferenceNpuBackend", "--format", "xml"],
+                "invalid value for '--format': 'xml' is not one of 'json', 'markdown'",
+                "etconfig schema",
+            ),
+            (
+                ["validate", "missing.toml"],
+                "invalid value for 'FILES...': File 'missing.toml' does not exist",
+                "etconfig validate",
+            ),
+            (
+                ["resolve", "--profile-path", "missing"],
+                "invalid value for '--profile-path': Directory 'missing' does not exist",
+                "etconfig resolve",
+            ),
+            (
+                ["explain", "core"],
+                "'core' is no option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
+                "for example forward@camera0:NpuBackend.core",
+                "etconfig explain",
+            ),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+    )
+    def test_it_is_told(
+        self, cli: Callable[..., Outcome], arguments: list[str], message: str, see: str
+    ) -> None:
+        assert cli(*arguments) == Outcome(2, "", f"error: {message}\n  = help: see `{see} --help`\n")
+
+    def test_an_option_without_its_value_is_told_too(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("run", "model.pte", "--set")
+        assert done == Outcome(2, "", "error: option '--set' requires an argument\n")
+
+
+class TestVersion:
+    """--version prints one line."""
+
+    @pytest.mark.parametrize("line", ["etconfig --version", f"{sys.executable} -m etconfig --version"])
+    def test_it_is_the_packages(self, shell: Callable[..., Outcome], line: str) -> None:
+        assert shell(line) == Outcome(0, f"etconfig {etconfig.__version__}\n", "")
+
+    def test_it_is_the_same_beside_other_arguments(self, cli: Callable[..., Outcome]) -> None:
+        assert cli("--version", "facts") == cli("--version")
+
+
+def start(*arguments: str, **streams: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "etconfig", *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, **streams)
+
+
+class TestPipes:
+    """`| head` is no error."""
+
+    @pytest.mark.parametrize(
+        "arguments", [["--version"], ["--help"], ["facts"], ["facts", "--json"], ["validate", str(FINDINGS)]]
+    )
+    def test_a_reader_that_went_away_is_left_in_peace(self, place: Path, arguments: list[str]) -> None:
+        reading, writing = os.pipe()
+        os.close(reading)
+        process = start(*arguments, stdout=writing)
+        os.close(writing)
+        _, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) == (0, "")
+
+    def test_head_gets_its_line(self, shell: Callable[..., Outcome]) -> None:
+        assert shell("etconfig facts | head -n 1").stdout.split() == ["FACT", "VALUE", "FROM"]
+
+    @pytest.mark.parametrize("command", ["--version", "facts"])
+    def test_a_full_disk_is_an_error(self, shell: Callable[..., Outcome], command: str) -> None:
+        assert shell(f"etconfig {command} > /dev/full") == Outcome(
+            2, "", "error: cannot write to stdout: No space left on device\n"
+        )
+
+    @pytest.mark.parametrize("command", ["--version", "facts"])
+    def test_a_closed_stdout_is_none_of_our_business(
+        self, shell: Callable[..., Outcome], command: str
+    ) -> None:
+        assert shell(f"etconfig {command} >&-") == Outcome(0, "", "")
+
+    def test_a_current_directory_that_is_gone_is_an_error(self, shell: Callable[..., Outcome]) -> None:
+        done = shell("mkdir gone && cd gone && rmdir ../gone && etconfig resolve")
+        assert done.status == 2
+        assert done.stderr.endswith("error: cannot read the current directory: No such file or directory\n")
+
+
+def open_when_read(path: Path, reader: subprocess.Popen[str]) -> int:
+    """Open a named pipe for writing as soon as `reader` has it open for reading."""
+    while reader.poll() is None:
+        with contextlib.suppress(OSError):  # ENXIO: nobody reads it yet
+            return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        os.sched_yield()
+    pytest.fail(f"it ended before it read {path.name}")
+
+
+class TestInterrupt:
+    """Ctrl-C ends a command with 130, as shells expect it."""
+
+    def test_there_is_no_traceback(self, place: Path) -> None:
+        os.mkfifo(place / "inputs.npy")
+        process = start("run", "model.pte", "--input", "inputs.npy", stdout=subprocess.PIPE)
+        ours = open_when_read(place / "inputs.npy", process)
+        process.send_signal(signal.SIGINT)
+        os.close(ours)  # a read that begins only after the signal came would wait for ever
+        printed, errors = process.communicate(timeout=60)
+        assert (process.returncode, printed, errors) == (130, "", "\n")

@@ -1,0 +1,126 @@
+"""Help that is true: every example of every command runs as it stands."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+from command_line import DATA, Outcome
+
+from etconfig.cli.group import COMMANDS, etconfig
+
+PROJECT = """\
+[instances.left]
+method = "forward"
+[instances.left.options.ReferenceNpuBackend]
+core = 1
+"""
+
+BOARD = """\
+[profile]
+name = "acme/board"
+extends = ["generic/linux"]
+"""
+
+
+def walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    """A command and all that are below it."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from walk(below, f"{path} {name}")
+
+
+ALL = dict(walk(etconfig, "etconfig"))
+
+
+def examples_in(help_text: str) -> list[str]:
+    """The lines below `Example:` or `Examples:`."""
+    lines = iter(help_text.splitlines())
+    for line in lines:
+        if line.strip() in ("Example:", "Examples:"):
+            break
+    found = []
+    for line in lines:
+        if not line.strip():
+            break
+        found.append(line.strip())
+    return found
+
+
+def all_examples() -> list[str]:
+    return list(dict.fromkeys(line for command in ALL.values() for line in examples_in(command.help or "")))
+
+
+@pytest.mark.parametrize("path", ALL)
+class TestHelp:
+    """Every command has --help with an example."""
+
+    def test_it_shows_an_example_of_this_command(self, cli: Callable[..., Outcome], path: str) -> None:
+        shown = cli(*path.split()[1:], "--help")
+        assert (shown.status, shown.stderr) == (0, "")
+        examples = examples_in(shown.stdout)
+        assert examples
+        assert all(example.startswith(path) for example in examples)
+
+    def test_minus_h_is_short_for_it(self, cli: Callable[..., Outcome], path: str) -> None:
+        arguments = path.split()[1:]
+        assert cli(*arguments, "-h") == cli(*arguments, "--help")
+
+    def test_every_option_says_what_it_is_for(self, path: str) -> None:
+        options = [p for p in ALL[path].params if isinstance(p, click.Option)]
+        assert [option.name for option in options if not option.help] == []
+
+
+@pytest.fixture
+def prepared(place: Path) -> Path:
+    """What the examples speak of."""
+    (place / "etconfig.toml").write_text(PROJECT)
+    (place / "profiles" / "acme").mkdir(parents=True)
+    (place / "profiles" / "acme" / "board.toml").write_text(BOARD)
+    shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", place / "pi5.json")
+    for name in ("before.json", "after.json"):
+        shutil.copy(place / "device.json", place / name)
+    return place
+
+
+NOT_RUN = {"etconfig facts --adb --save phone.json": "it needs a phone"}
+FINDS_SOMETHING = {"etconfig facts diff pi5.json --ignore-live": "this device is another one"}
+
+
+def test_the_exceptions_are_still_examples() -> None:
+    assert {*NOT_RUN, *FINDS_SOMETHING} <= {*all_examples()}
+
+
+@pytest.mark.parametrize("example", sorted({*all_examples()} - {*NOT_RUN}))
+def test_every_example_runs_as_it_stands(prepared: Path, shell: Callable[..., Outcome], example: str) -> None:
+    done = shell(example)
+    assert done.status == (1 if example in FINDS_SOMETHING else 0), done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_summary_in_the_list_is_the_first_line_of_the_commands_own_help(name: str) -> None:
+    """The list of commands is written down, so that none is imported for it."""
+    help_text = ALL[f"etconfig {name}"].help
+    assert help_text is not None
+    assert COMMANDS[name] == help_text.splitlines()[0]
+
+
+def test_the_list_holds_every_command_and_its_summary(cli: Callable[..., Outcome]) -> None:
+    shown = cli("--help").stdout
+    listed = shown.partition("Commands:\n")[2].split()
+    assert listed == " ".join(f"{name} {COMMANDS[name]}" for name in sorted(COMMANDS)).split()
+
+
+def test_without_a_command_the_help_is_shown_and_the_status_is_that_of_a_mistake(
+    cli: Callable[..., Outcome],
+) -> None:
+    shown = cli()
+    assert (shown.status, shown.stdout) == (2, "")
+    assert shown.stderr == cli("--help").stdout

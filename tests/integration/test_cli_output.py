@@ -1,0 +1,315 @@
+"""What commands print: data as JSON, tables plain in a pipe, rules and colour on a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import TWO_CAMERAS, Outcome
+
+PROFILES = TWO_CAMERAS / "profiles"
+CAMERAS = ("--profile-path", str(PROFILES), "--facts", "device.json")
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-7][0-9;]*m")
+"""An escape that sets a colour, with or without bold."""
+
+PLAIN = [
+    ["facts"],
+    ["facts", "--all"],
+    ["backends"],
+    ["backends", "ReferenceNpuBackend"],
+    ["doctor"],
+    ["inspect", "model.pte"],
+    ["profiles"],
+    ["profiles", "match"],
+    ["resolve", "model.pte"],
+    ["explain", "ReferenceNpuBackend.core", "model.pte"],
+    ["run", "model.pte", "--input", "x.npy"],
+    ["schema", "ReferenceNpuBackend"],
+    ["schema", "ReferenceNpuBackend", "--format", "markdown"],
+]
+
+
+def origin(kind: str, source: object, line: int | None = None, detail: str | None = None) -> dict[str, Any]:
+    """An origin as JSON has it; every option here starts at column 1."""
+    place = {} if line is None else {"line": line, "column": 1}
+    return {"kind": kind, "source": str(source), **place, **({"detail": detail} if detail else {})}
+
+
+class TestResolveJson:
+    """resolve --json: {"arguments": [{"method", "instance", "backend", "options": {name: {"value",
+    "origin", "beat": [...]}}}], "profile", "facts", "fingerprint"}
+    """
+
+    @pytest.fixture
+    def printed(self, cli: Callable[..., Outcome]) -> Any:
+        override = "forward@left:ReferenceNpuBackend.power_mode=high"
+        return cli("resolve", "model.pte", *CAMERAS, "--set", override, "--json").json
+
+    def test_it_has_these_keys(self, printed: Any) -> None:
+        assert list(printed) == ["arguments", "profile", "facts", "fingerprint"]
+        for arguments in printed["arguments"]:
+            assert list(arguments) == ["method", "instance", "backend", "options"]
+            for option in arguments["options"].values():
+                assert list(option) == ["value", "origin", "beat"]
+                assert all(list(beaten) == ["value", "origin"] for beaten in option["beat"])
+
+    def test_it_has_the_arguments_of_every_method_instance_and_backend(self, printed: Any) -> None:
+        assert [(a["method"], a["instance"], a["backend"]) for a in printed["arguments"]] == [
+            ("embed", None, "ReferenceNpuBackend"),
+            ("forward", None, "ReferenceNpuBackend"),
+            ("forward", None, "ReferenceCpuBackend"),
+            ("forward", "left", "ReferenceNpuBackend"),
+            ("forward", "left", "ReferenceCpuBackend"),
+            ("forward", "right", "ReferenceNpuBackend"),
+            ("forward", "right", "ReferenceCpuBackend"),
+        ]
+
+    def test_every_value_has_its_origin_and_what_it_beat(self, printed: Any) -> None:
+        profile = PROFILES / "demo" / "two-cameras.toml"
+        options = {
+            (a["instance"], name): option
+            for a in printed["arguments"]
+            if a["method"] == "forward"
+            for name, option in a["options"].items()
+        }
+        assert options["left", "power_mode"] == {
+            "value": "high",
+            "origin": origin("override", "--set", detail="forward@left:ReferenceNpuBackend.power_mode"),
+            "beat": [
+                {"value": "balanced", "origin": origin("profile", profile, 11)},
+                {"value": "balanced", "origin": origin("default", "ReferenceNpuOptions")},
+            ],
+        }
+        assert options["right", "num_threads"] == {
+            "value": 1,
+            "origin": origin("profile", profile, 34),
+            "beat": [
+                {
+                    "value": 4,
+                    "origin": origin("profile", profile, 14, "expr min(cpu.available_cores, 4)"),
+                },
+                {
+                    "value": 4,
+                    "origin": origin("default", "ReferenceCpuOptions", detail="fact cpu.available_cores"),
+                },
+            ],
+        }
+        assert options[None, "precision"] == {
+            "value": "fp32",
+            "origin": origin("default", "ReferenceNpuOptions"),
+            "beat": [],
+        }
+
+    def test_it_says_which_profile_and_which_facts_decided(self, printed: Any) -> None:
+        assert printed["profile"] == "demo/two-cameras-linux-x86_64"
+        assert printed["facts"] == {
+            "cpu.available_cores": 4,
+            "cpu.cache.l2": 1048576,
+            "power.source": "mains",
+        }
+
+    def test_the_fingerprint_is_that_of_the_values_alone(
+        self, cli: Callable[..., Outcome], printed: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert re.fullmatch("sha256:[0-9a-f]{64}", printed["fingerprint"])
+        path = "forward@left:ReferenceNpuBackend.power_mode"
+        other = cli("resolve", "model.pte", *CAMERAS, "--set", f"{path}=low", "--json").json
+        assert other["fingerprint"] != printed["fingerprint"]
+        monkeypatch.setenv("ETCONFIG_SET", f"{path}=high")
+        same = cli("resolve", "model.pte", *CAMERAS, "--json").json
+        assert same["fingerprint"] == printed["fingerprint"]
+
+
+class TestJson:
+    """--json where a command prints data: JSON on stdout and nothing else."""
+
+    def test_of_facts_it_is_a_sheet_that_commands_take(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        printed = cli("facts", "--json")
+        assert list(printed.json) == ["etconfig_fact_sheet", "facts"]
+        assert printed.json["facts"]["os.name"] == {"value": "linux", "origin": "detected uname"}
+        (place / "sheet.json").write_text(printed.stdout)
+        assert cli("facts", "--facts", "sheet.json").status == 0
+
+    def test_of_backends_it_lists_them(self, cli: Callable[..., Outcome]) -> None:
+        assert cli("backends", "--json").json == [
+            {"backend": name, "distribution": "etconfig-reference", "version": "0.1.0"}
+            for name in ("ReferenceCpuBackend", "ReferenceNpuBackend")
+        ]
+
+    def test_of_one_backend_it_has_the_options(self, cli: Callable[..., Outcome]) -> None:
+        printed = cli("backends", "ReferenceCpuBackend", "--json").json
+        assert list(printed) == ["backend", "doc", "available", "reason", "options"]
+        assert (printed["available"], printed["reason"]) == (True, None)
+        threads = printed["options"]["num_threads"]
+        assert threads.pop("doc").startswith("How many workers")
+        assert threads == {
+            "type": "integer",
+            "expected": "an integer >= 1",
+            "default": 1,
+            "from_fact": "cpu.available_cores",
+            "required": False,
+            "applies": "execute",
+            "scope": "method",
+            "unit": "threads",
+        }
+
+    def test_of_doctor_it_lists_what_was_looked_at(self, cli: Callable[..., Outcome]) -> None:
+        printed = cli("doctor", "--json").json
+        assert all(list(finding) == ["subject", "status", "detail", "help"] for finding in printed)
+        assert {finding["status"] for finding in printed} == {"ok"}
+
+    def test_of_explain_it_tells_one_story_for_each_instance(self, cli: Callable[..., Outcome]) -> None:
+        printed = cli("explain", "ReferenceCpuBackend.num_threads", "model.pte", *CAMERAS, "--json")
+        assert all(list(story) == ["path", "value", "origin", "beat", "facts"] for story in printed.json)
+        assert [(story["path"], story["value"]) for story in printed.json] == [
+            ("forward:ReferenceCpuBackend.num_threads", 4),
+            ("forward@left:ReferenceCpuBackend.num_threads", 4),
+            ("forward@right:ReferenceCpuBackend.num_threads", 1),
+        ]
+
+    def test_of_inspect_it_describes_the_program(self, cli: Callable[..., Outcome]) -> None:
+        printed = cli("inspect", "model.pte", "--json").json
+        methods = printed.pop("methods")
+        assert printed == {
+            "path": "model.pte",
+            "size_bytes": 91048,
+            "version": 0,
+            "constant_bytes": 20,
+            "segments": [20, 19904, 67496],
+        }
+        assert [method["name"] for method in methods] == ["embed", "forward"]
+        assert methods[0] == {
+            "name": "embed",
+            "inputs": ["float32 [1, 1, 8, 8]"],
+            "outputs": ["float32 [1, 32]"],
+            "instructions": 4,
+            "operators": {"aten::mean.out": 1, "aten::mul.out": 1, "aten::sub.out": 1},
+            "missing_operators": [],
+            "delegates": [
+                {
+                    "backend": "ReferenceNpuBackend",
+                    "installed": True,
+                    "calls": 1,
+                    "payload_bytes": 19904,
+                    "stored": "segment",
+                    "compile_specs": [],
+                }
+            ],
+            "planned_memory_bytes": [2304],
+        }
+
+    def test_of_profiles_list_it_has_names_and_files(self, cli: Callable[..., Outcome]) -> None:
+        printed = cli("profiles", "list", "--profile-path", PROFILES, "--json").json
+        paths = {entry["name"]: Path(entry["path"]) for entry in printed}
+        assert paths["demo/two-cameras"] == PROFILES / "demo" / "two-cameras.toml"
+        assert "generic/any" in paths
+        assert all(path.is_file() for path in paths.values())
+
+    def test_of_profiles_match_it_says_why(self, cli: Callable[..., Outcome]) -> None:
+        printed = cli("profiles", "match", "--facts", "device.json", "--json").json
+        assert printed["selected"] == "generic/linux-x86_64"
+        assert {
+            "profile": "generic/linux-arm64",
+            "matches": False,
+            "why": ['cpu.arch == "arm64" does not hold: cpu.arch is "x86_64"'],
+        } in printed["profiles"]
+
+    def test_of_run_it_has_outputs_and_latencies(self, cli: Callable[..., Outcome]) -> None:
+        printed = cli(
+            *("run", "model.pte", "--input", "x.npy", "--output", "y.npz", "--repeat", "3"),
+            *("--facts", "device.json", "--json"),
+        ).json
+        latency_s = printed.pop("latency_s")
+        assert 0 < latency_s["min"] <= latency_s["median"] <= latency_s["max"]
+        assert printed == {
+            "outputs": [{"dtype": "float32", "shape": [1, 10]}],
+            "output_file": "y.npz",
+            "profile": "generic/linux-x86_64",
+            "runs": 3,
+        }
+
+    def test_of_validate_it_lists_the_findings(self, cli: Callable[..., Outcome]) -> None:
+        (finding,) = cli("validate", TWO_CAMERAS / "typo.toml", "--format", "json").json
+        assert finding == {
+            "code": "unknown-option",
+            "severity": "error",
+            "message": "ReferenceNpuBackend has no option 'power_mod'",
+            "spans": [{"file": str(TWO_CAMERAS / "typo.toml"), "line": 6, "column": 1, "length": 9}],
+            "notes": [],
+            "help": "did you mean 'power_mode'?",
+            "fix": {"span": finding["spans"][0], "replacement": "power_mode", "is_safe": False},
+        }
+
+    def test_of_a_schema_it_is_a_json_schema_that_holds_valid_options(
+        self, cli: Callable[..., Outcome]
+    ) -> None:
+        import jsonschema
+
+        schema = cli("schema", "ReferenceNpuBackend").json
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate({"core": 3}, schema)
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({"core": 4}, schema)
+
+
+class TestPlain:
+    """Tables and colour only on a terminal."""
+
+    @pytest.mark.parametrize("arguments", PLAIN, ids=" ".join)
+    def test_a_pipe_gets_no_escapes_no_rules_and_no_trailing_blanks(
+        self, cli: Callable[..., Outcome], arguments: list[str]
+    ) -> None:
+        done = cli(*arguments)
+        assert (done.status, done.stderr) == (0, "")
+        assert "\x1b" not in done.stdout
+        assert not set(done.stdout) & set("─━│┃")
+        assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
+
+    def test_columns_are_aligned(self, cli: Callable[..., Outcome]) -> None:
+        assert cli("backends").stdout == (
+            "BACKEND              DISTRIBUTION        VERSION\n"
+            "ReferenceCpuBackend  etconfig-reference  0.1.0\n"
+            "ReferenceNpuBackend  etconfig-reference  0.1.0\n"
+        )
+
+    def test_a_diagnostic_in_a_pipe_has_no_escapes(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("validate", TWO_CAMERAS / "typo.toml")
+        assert "unknown-option" in done.stdout
+        assert "\x1b" not in done.stdout + done.stderr
+
+
+class TestTerminal:
+    """On a terminal: rules and colours, unless NO_COLOR or TERM say otherwise."""
+
+    def test_tables_have_rules(self, terminal: Callable[..., str]) -> None:
+        shown = terminal("backends")
+        assert "─────" in shown
+        assert "\x1b[1mBACKEND" in shown
+
+    def test_diagnostics_have_colours(self, terminal: Callable[..., str]) -> None:
+        shown = terminal("validate", str(TWO_CAMERAS / "typo.toml"))
+        assert "\x1b[1;31merror\x1b[0m[unknown-option]" in shown
+
+    def test_a_usage_error_has_colours(self, terminal: Callable[..., str]) -> None:
+        assert "\x1b[1;31merror\x1b[0m: no command 'bakends'" in terminal("bakends")
+
+    def test_doctor_aligns_what_it_colours(self, terminal: Callable[..., str]) -> None:
+        first = terminal("doctor").splitlines()[0]
+        assert first.startswith("\x1b[1;32m     ok\x1b[0m  etconfig: ")
+
+    @pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+    @pytest.mark.parametrize("arguments", [["backends"], ["validate", str(TWO_CAMERAS / "typo.toml")]])
+    def test_without_colour_nothing_is_coloured(
+        self, terminal: Callable[..., str], arguments: list[str], variable: dict[str, str]
+    ) -> None:
+        assert COLOUR.search(terminal(*arguments, **variable)) is None
+
+    def test_an_empty_no_color_changes_nothing(self, terminal: Callable[..., str]) -> None:
+        """https://no-color.org: when present and not an empty string."""
+        assert COLOUR.search(terminal("doctor", NO_COLOR=""))

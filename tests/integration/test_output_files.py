@@ -1,0 +1,93 @@
+"""Files that commands write: whole or not at all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import DATA, ON_DEVICE, Outcome, error
+
+SMALL_DISK = """\
+import resource, sys
+from etconfig.cli.main import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+main(sys.argv[1:])
+"""
+"""The command line with room for no more than 100 bytes in any file."""
+
+
+class TestOutputFiles:
+    """Nothing is written that cannot be written whole; what was there before stays."""
+
+    RUN = ("run", "model.pte", "--input", "x.npy", *ON_DEVICE)
+
+    @pytest.mark.parametrize(
+        ("path", "reason"),
+        [
+            ("missing/y.npz", "No such file or directory"),
+            (".", "Is a directory"),
+            ("model.pte/y.npz", "Not a directory"),
+            ("/proc/y.npz", "No such file or directory"),
+        ],
+    )
+    def test_a_path_that_cannot_be_written(
+        self, cli: Callable[..., Outcome], place: Path, path: str, reason: str
+    ) -> None:
+        before = sorted(place.iterdir())
+        for command in ([*self.RUN, "--output"], ["facts", "--facts", "device.json", "--save"]):
+            assert cli(*command, path) == Outcome(2, "", error(f"cannot write {path}: {reason}"))
+        assert sorted(place.iterdir()) == before
+
+    @pytest.mark.parametrize(
+        "command", [[*RUN, "--output", "file"], ["facts", "--facts", "device.json", "--save", "file"]]
+    )
+    @pytest.mark.parametrize("there_before", [True, False])
+    def test_a_disk_that_fills_up(self, place: Path, command: list[str], there_before: bool) -> None:
+        """A limit on the size of files fails as a full disk does: in the middle of a write."""
+        if there_before:
+            (place / "file").write_text("what was there before")
+        before = {path: path.read_bytes() for path in place.iterdir()}
+        done = subprocess.run([sys.executable, "-c", SMALL_DISK, *command], capture_output=True, text=True)
+        shown = (done.returncode, done.stdout, done.stderr)
+        assert shown == (2, "", error("cannot write file: File too large"))
+        assert {path: path.read_bytes() for path in place.iterdir()} == before
+
+    def test_a_run_that_fails_leaves_an_earlier_result_alone(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        assert cli(*self.RUN, "--output", "y.npz").status == 0
+        before = (place / "y.npz").read_bytes()
+        np.save(place / "x.npy", np.zeros(3))
+        assert cli(*self.RUN, "--output", "y.npz").status == 2
+        assert (place / "y.npz").read_bytes() == before
+
+    def test_a_result_replaces_an_earlier_one_and_leaves_nothing_beside_it(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        (place / "y.npz").write_text("old")
+        before = sorted(place.iterdir())
+        assert cli(*self.RUN, "--output", "y.npz").status == 0
+        assert sorted(place.iterdir()) == before
+        with np.load(place / "y.npz") as outputs:
+            assert outputs.files == ["out0"]
+
+    def test_a_link_is_written_through(self, cli: Callable[..., Outcome], place: Path) -> None:
+        (place / "results").mkdir()
+        (place / "y.npz").symlink_to("results/latest.npz")
+        assert cli(*self.RUN, "--output", "y.npz").status == 0
+        assert (place / "y.npz").is_symlink()
+        assert (place / "results" / "latest.npz").is_file()
+
+    def test_a_device_stays_a_device(self, cli: Callable[..., Outcome]) -> None:
+        assert cli(*self.RUN, "--output", "/dev/null").status == 0
+        assert Path("/dev/null").is_char_device()
+
+    def test_an_output_that_no_npz_can_hold(self, cli: Callable[..., Outcome], place: Path) -> None:
+        program = DATA / "programs" / "two_methods.pte"
+        done = cli("run", program, "--method", "name_of_model", "--output", "y.npz")
+        assert done == Outcome(2, "", error("out0 is 'corpus', which an .npz cannot hold"))
+        assert not (place / "y.npz").exists()
