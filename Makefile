@@ -2,6 +2,7 @@
 #   make demo         run the main job on a real program
 #   make test         run the tests, without torch or executorch
 #   make check        tests, lint and types
+#   make docs         write the generated parts of the documentation
 #   make test-peers   install torch and executorch, and test against them
 PYTHON ?= python3
 VENV ?= .venv
@@ -26,6 +27,10 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 check: test lint types
+
+# Write the parts of the documentation that follow from the code.
+docs: $(VENV)/.installed-dev
+	$(BIN)/python tools/generate_docs.py
 
 # Torch comes as a CPU build where one is at hand; executorch pins what it needs beside it.
 test-peers: $(PEERS)/.installed
@@ -54,6 +59,6 @@ $(PEERS)/bin/python:
 
 $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 	$(PEERS)/bin/python $(PIP) install torch==2.13.0
-	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 scikit-learn
+	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 scikit-learn taplo
 	$(PEERS)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference
 	@touch $@

@@ -28,7 +28,10 @@ def main() -> None:
     installation = etconfig.Installation(profile_directories=[HERE / "profiles"])
     program = etconfig.load_program(DIGITS / "digits.pte", installation=installation)
     recorded = np.load(DIGITS / "digits.npz")
-    print(f"{program}\na small CNN on 8x8 images of digits: features on {NPU}, classifier on {CPU}")
+    print(
+        f"{program}\na small CNN on 8x8 images of digits: features on {NPU}, classifier on {CPU}\n"
+        f"({NPU} computes for real and waits until its simulated clock would be done)"
+    )
 
     title(1, "What is known about this device, and mattered")
     facts = etconfig.detect_facts(installation=installation)
@@ -86,13 +89,18 @@ def show_facts(facts: FactSheet, config: etconfig.Resolution) -> None:
 
 
 def show_selection(config: etconfig.Resolution) -> None:
-    """Every profile, and the clauses that decided."""
+    """The profiles that match and those of the demo, with the clauses that decided."""
     assert config.selection is not None
-    for match in config.selection.matches:
+    shown = [m for m in config.selection.matches if m.is_match or m.profile.name.startswith("demo/")]
+    for match in shown:
         answer = "matches" if match.is_match else "no match"
-        print(f"{match.profile.name:<32} {answer:<9} {'; '.join(match.reasons)}")
+        print(f"{match.profile.name:<30} {answer:<9} {'; '.join(match.reasons)}")
+    others = len(config.selection.matches) - len(shown)
+    print(f"({others} others do not match; `etconfig profiles match` says why)")
     chain = " < ".join(profile.name for profile in config.selection.chain)
     print(f"selected: {config.profile}, the most derived one that matches\nlayers:   {chain}")
+    for profile in config.selection.outranked:
+        print(f"not:      {profile.name} matches too, but is not the user's own")
 
 
 def show_arguments(config: etconfig.Resolution) -> None:

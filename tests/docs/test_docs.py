@@ -1,0 +1,132 @@
+"""The documentation does what it says: its blocks run, its tables hold, its links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from doc_pages import PAGES, ROOT, Page, Session
+
+from etconfig.cli.group import COMMANDS
+from etconfig.errors import ProfileError
+from etconfig.facts import BUILTIN_FACTS, load_fact_sheet
+from etconfig.profile import Fault, Unknown, parse_expression
+
+SHEET = ROOT / "tests" / "data" / "sheets" / "laptop-on-battery.json"
+"""The device of the tables of expressions in docs/profiles.md."""
+
+VALUES = [row for path in PAGES for row in Page(path).tables("expression", "value")]
+REFUSALS = [row for path in PAGES for row in Page(path).tables("expression", "refused, because")]
+
+
+def page_id(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture(params=PAGES, ids=page_id)
+def page(request: pytest.FixtureRequest) -> Page:
+    return Page(request.param)
+
+
+@pytest.fixture
+def clean_modules() -> Iterator[None]:
+    """Forget the modules that a page wrote."""
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] == "acme_vector":
+            del sys.modules[name]
+
+
+class TestBlocks:
+    """Every block of a page runs, in order, and prints what the page shows."""
+
+    @pytest.mark.usefixtures("clean_modules")
+    def test_a_reader_who_follows_the_page_gets_what_it_shows(
+        self, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        session = Session(page, tmp_path, monkeypatch)
+        for fence in page.fences():
+            session.do(fence)
+
+    def test_every_fence_closes(self, page: Page) -> None:
+        assert "```" not in page.prose
+
+
+class TestExpressions:
+    """Every expression in a table comes to what the table says."""
+
+    @pytest.mark.parametrize(("text", "shown"), VALUES)
+    def test_a_value(self, text: str, shown: str) -> None:
+        facts = load_fact_sheet(SHEET, BUILTIN_FACTS).values
+        value = parse_expression(text, BUILTIN_FACTS).evaluate(facts)
+        if isinstance(value, Unknown):
+            assert shown == "unknown"
+        elif isinstance(value, Fault):
+            assert shown == f"no value: {value.reason}"
+        else:
+            assert value == parse_expression(shown, BUILTIN_FACTS).evaluate(facts)
+
+    @pytest.mark.parametrize(("text", "message"), REFUSALS)
+    def test_a_refusal(self, text: str, message: str) -> None:
+        with pytest.raises(ProfileError) as caught:
+            parse_expression(text, BUILTIN_FACTS)
+        (problem,) = caught.value.diagnostics
+        assert message == problem.message + (f"; {problem.help}" if problem.help else "")
+
+    def test_the_tables_are_found(self) -> None:
+        assert len(VALUES) > 20
+        assert len(REFUSALS) > 5
+
+
+class TestNames:
+    """What a page names is there."""
+
+    def test_links_lead_to_files_and_headings(self, page: Page) -> None:
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.prose):
+            if target.startswith("https://"):
+                continue
+            path, _, anchor = target.partition("#")
+            linked = page.path.parent / path if path else page.path
+            assert linked.exists(), target
+            if anchor:
+                assert anchor in headings(Page(linked)), target
+
+    def test_files_of_the_repository_exist(self, page: Page) -> None:
+        for name in re.findall(
+            r"`((?:etconfig|tests|docs|tools|plugins|profiles|examples|benchmarks|\.ci)/[\w./-]*)`",
+            page.prose,
+        ):
+            assert (ROOT / name).exists(), name
+
+    def test_targets_of_make_exist(self, page: Page) -> None:
+        rules = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+        assert set(re.findall(r"\bmake ([a-z][\w-]*)`", page.prose)) <= rules
+
+    def test_every_page_is_in_the_index(self) -> None:
+        index = (ROOT / "docs" / "README.md").read_text()
+        for path in (ROOT / "docs").glob("*.md"):
+            assert path.name == "README.md" or f"]({path.name})" in index, path.name
+
+    def test_every_command_has_its_section(self) -> None:
+        sections = headings(Page(ROOT / "docs" / "commands.md"))
+        assert {f"etconfig-{name}" for name in COMMANDS} <= sections
+
+
+def headings(page: Page) -> set[str]:
+    """The anchors that a forge makes of a page's headings."""
+    titles = re.findall(r"^#+ (.+)$", page.prose, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+class TestGenerated:
+    """The generated parts are what the generator writes now."""
+
+    def test_they_are_current(self) -> None:
+        command = [sys.executable, ROOT / "tools" / "generate_docs.py", "--check"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
