@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Arguments": "etconfig.resolver",
     "ConfigError": "etconfig.errors",
-    "Configuration": "etconfig.api",
+    "Configuration": "etconfig.configuration",
     "Diagnostic": "etconfig.diagnostics",
     "EtconfigError": "etconfig.errors",
     "ExecutionError": "etconfig.errors",
@@ -28,7 +28,7 @@ _HOME = {
     "ProgramError": "etconfig.errors",
     "Resolution": "etconfig.resolver",
     "Verification": "etconfig.program",
-    "configure": "etconfig.api",
+    "configure": "etconfig.configuration",
     "detect_facts": "etconfig.api",
     "load_program": "etconfig.api",
     "resolve": "etconfig.api",
@@ -36,7 +36,8 @@ _HOME = {
 """Where each public name lives; a test holds it against the imports below."""
 
 if TYPE_CHECKING:
-    from etconfig.api import Configuration, LoadedProgram, configure, detect_facts, load_program, resolve
+    from etconfig.api import LoadedProgram, detect_facts, load_program, resolve
+    from etconfig.configuration import Configuration, configure
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
         ConfigError,

@@ -15,7 +15,7 @@ from etconfig.resolver.difference import canonical
 from etconfig.resolver.saved import load_json, saved_result_error
 
 if TYPE_CHECKING:
-    from etconfig.api import Configuration
+    from etconfig.configuration import Configuration
 
 LOCK_FILE = "etconfig.lock"
 LOCK_VERSION = 1

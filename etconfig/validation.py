@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from etconfig.api import (
-    LoadedProgram,
+from etconfig.api import LoadedProgram
+from etconfig.configuration import (
     choose_project_profile,
     find_spec,
     plugin_warning,

@@ -14,7 +14,8 @@ from etconfig.cli.output import show_diagnostics
 from etconfig.installation import Installation
 
 if TYPE_CHECKING:
-    from etconfig.api import Configuration, LoadedProgram
+    from etconfig.api import LoadedProgram
+    from etconfig.configuration import Configuration
     from etconfig.facts import FactSheet
     from etconfig.provenance import Sourced
     from etconfig.resolver import Resolution
@@ -89,10 +90,10 @@ class ConfigurationRequest:
 
     def configure_on(self, facts: FactSheet, program: LoadedProgram | None) -> Configuration:
         """As `configure`, on other facts and without a word."""
-        from etconfig import api
+        from etconfig.configuration import configure
         from etconfig.resolver import layer_from_overrides
 
-        return api.configure(
+        return configure(
             program,
             profile=self.profile,
             facts=facts,

@@ -65,7 +65,7 @@ def _print_document_schema(document: str, installation: Installation) -> None:
 
 def _specs(installation: Installation) -> Iterator[BackendSpec]:
     """The installed backends; a broken one is left out with a warning."""
-    from etconfig.api import plugin_warning
+    from etconfig.configuration import plugin_warning
 
     for backend in installation.backend_ids:
         try:

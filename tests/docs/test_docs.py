@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from doc_pages import PAGES, ROOT, Page, Session
+from doc_pages import PAGES, ROOT, Page, Walkthrough
 
 from etconfig.cli.group import COMMANDS
 from etconfig.errors import ProfileError
@@ -49,9 +49,9 @@ class TestBlocks:
     def test_a_reader_who_follows_the_page_gets_what_it_shows(
         self, page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        session = Session(page, tmp_path, monkeypatch)
+        walkthrough = Walkthrough(page, tmp_path, monkeypatch)
         for fence in page.fences():
-            session.do(fence)
+            walkthrough.do(fence)
 
     def test_every_fence_closes(self, page: Page) -> None:
         assert "```" not in page.prose

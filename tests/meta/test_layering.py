@@ -28,15 +28,17 @@ ROOMS: dict[str, set[str]] = {
     "executor": BOTTOM | {"program", "backend"},
     "kernels": BOTTOM | {"executor"},
     "installation": BOTTOM | {"plugin", "facts", "profile", "schema", "executor", "kernels"},
+    "configuration": BOTTOM | {"installation", "resolver", "schema", "facts", "profile"},
     "api": BOTTOM
-    | {"installation", "plugin", "resolver", "schema", "facts", "profile", "backend", "program", "executor"},
-    "lock": BOTTOM | {"api", "plugin", "resolver"},
+    | {"configuration", "installation", "resolver", "schema", "facts", "profile"}
+    | {"backend", "program", "executor"},
+    "lock": BOTTOM | {"configuration", "plugin", "resolver"},
     "live": BOTTOM | {"resolver", "facts", "schema", "executor"},
     "fixing": BOTTOM | {"profile"},
     "document_schema": BOTTOM | {"schema", "facts"},
-    "validation": BOTTOM | {"api", "installation", "resolver", "schema", "facts", "profile"},
+    "validation": BOTTOM | {"api", "configuration", "installation", "resolver", "schema", "facts", "profile"},
     "cli": BOTTOM
-    | {"api", "installation", "lock", "validation", "fixing", "document_schema"}
+    | {"api", "configuration", "installation", "lock", "validation", "fixing", "document_schema"}
     | {"resolver", "schema", "facts", "profile", "plugin"}
     # `run` and `inspect` show what these hold
     | {"executor", "program"},

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from doc_pages import ROOT, Page, Session
+from doc_pages import ROOT, Page, Walkthrough
 
 pytestmark = pytest.mark.peers
 
@@ -17,10 +17,10 @@ PROGRAM = ROOT / "tests" / "data" / "tutorial" / "model.pte"
 
 def test_the_page_exports_the_committed_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = Page(ROOT / "docs" / "backends.md")
-    session = Session(page, tmp_path, monkeypatch)
+    walkthrough = Walkthrough(page, tmp_path, monkeypatch)
     for fence in page.fences():
         if fence.file is not None:
-            session.do(fence)
+            walkthrough.do(fence)
     environment = {**os.environ, "PYTHONPATH": "acme-vector"}
     subprocess.run([sys.executable, "export.py"], cwd=tmp_path, env=environment, check=True)
     exported = tmp_path / "model.pte"

@@ -114,7 +114,7 @@ def _line_pattern(line: str) -> str:
     return ".*".join(pieces) + "\n"
 
 
-class Session:
+class Walkthrough:
     """Does what a page says, block by block, in an empty directory.
 
     Directories of the checkout are linked into it, so that pages can name `tests/data/...`.
