@@ -84,8 +84,10 @@ def show_facts(facts: FactSheet, config: etconfig.Resolution) -> None:
         asked |= match.profile.match.facts if match.profile.match else set()
     for name in sorted(asked):
         fact = facts[name]
-        known = f"{fact.value} {fact.unit or ''}".strip() if fact.is_known else f"unknown: {fact.reason}"
-        print(f"{name:<22} {known:<12} from {fact.origin.place}")
+        if fact.is_known:
+            print(f"{name:<22} {f'{fact.value} {fact.unit or str()}'.strip():<14} from {fact.origin.place}")
+        else:
+            print(f"{name:<22} unknown: {fact.reason}")
 
 
 def show_selection(config: etconfig.Resolution) -> None:
@@ -94,7 +96,9 @@ def show_selection(config: etconfig.Resolution) -> None:
     shown = [m for m in config.selection.matches if m.is_match or m.profile.name.startswith("demo/")]
     for match in shown:
         answer = "matches" if match.is_match else "no match"
-        print(f"{match.profile.name:<30} {answer:<9} {'; '.join(match.reasons)}")
+        print(f"{match.profile.name:<30} {answer}")
+        for reason in match.reasons:
+            print(f"    {reason}")
     others = len(config.selection.matches) - len(shown)
     print(f"({others} others do not match; `etconfig profiles match` says why)")
     chain = " < ".join(profile.name for profile in config.selection.chain)

@@ -50,7 +50,7 @@ def test_1_it_shows_the_facts_that_mattered_and_where_they_are_from(steps: Mappi
     shown = {line.split()[0]: line for line in steps[1].splitlines() if line}
     assert {"os.name", "cpu.arch", "cpu.available_cores", "power.source"} <= set(shown)
     assert shown["os.name"].split() == ["os.name", "linux", "from", "uname"]
-    assert all(" from " in line for line in shown.values())
+    assert all(" from " in line or " unknown: " in line for line in shown.values())
 
 
 def test_2_it_selects_a_profile_and_says_why(steps: Mapping[int, str]) -> None:
@@ -59,9 +59,9 @@ def test_2_it_selects_a_profile_and_says_why(steps: Mapping[int, str]) -> None:
     )
     assert selected
     assert re.search(
-        rf'^{selected[1]} +matches +os.name == "linux" holds: os.name is "linux"; ', steps[2], re.M
+        rf'^{selected[1]} +matches\n    os.name == "linux" holds: os.name is "linux"\n', steps[2], re.M
     )
-    assert re.search(r'^demo/\S+ +no match +cpu.arch == "\w+" does not hold: ', steps[2], re.M)
+    assert re.search(r'^demo/\S+ +no match\n    cpu.arch == "\w+" does not hold: ', steps[2], re.M)
     assert re.search(rf"^layers: +generic/any < .*demo/two-cameras < {selected[1]}$", steps[2], re.M)
 
 

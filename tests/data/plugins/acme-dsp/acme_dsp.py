@@ -5,6 +5,10 @@ from typing import Annotated
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, hookimpl, model_validator, option
 
 
+_ALIGNMENT_BYTES = {1: 1, 2: 4096, 4: 8192}
+"""By the number of parts."""
+
+
 class AcmeDspOptions(BackendOptions):
     library: str = option(applies="load", doc="The library of kernels to run, as the SDK names it.")
     log_level: Annotated[int, Ge(0)] = option(
@@ -17,8 +21,8 @@ class AcmeDspOptions(BackendOptions):
 
     @model_validator(mode="after")
     def _check_parts(self):
-        if self.heap_bytes % self.heap_parts:  # the bug: Ge(0) lets 0 through
-            raise ValueError("heap_bytes must be a multiple of heap_parts")
+        if self.heap_bytes % _ALIGNMENT_BYTES[self.heap_parts]:  # the bug: not every number is in there
+            raise ValueError("heap_bytes must be aligned for heap_parts")
         return self
 
 
