@@ -26,6 +26,7 @@ from etconfig.profile import (
     layers_of,
     load_document,
     parse_project,
+    salvage_layer,
 )
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.resolver import ANY_METHOD, Resolver, Target, verify_against_program
@@ -82,6 +83,8 @@ class Validator:
             layers = layers_of(chain, project)
         except ConfigError as error:
             yield from error.diagnostics
+            layers = self._salvaged(path)
+            yield from self._settings_problems(layers, self._specs(layers)[0])
             return
         specs, broken = self._specs(layers)
         yield from broken
@@ -103,6 +106,14 @@ class Validator:
         project = parse_project(load_document(path), self.installation.fact_registry)
         facts = self._facts.with_overrides({**project.settings.facts, **self.fact_overrides})
         return choose_project_profile(self.installation, project, facts)[0], project
+
+    def _salvaged(self, path: Path) -> tuple[Layer, ...]:
+        """The settings of a file that is wrong elsewhere, as far as they can be read."""
+        kind = OriginKind.PROJECT if path.name in PROJECT_FILES else OriginKind.PROFILE
+        try:
+            return (salvage_layer(load_document(path), self.installation.fact_registry, kind),)
+        except ConfigError:
+            return ()  # it is no TOML, as was said
 
     def _specs(self, layers: Sequence[Layer]) -> tuple[dict[str, BackendSpec], list[Diagnostic]]:
         """The schemas of the installed backends that the layers mention, and warnings for broken ones."""

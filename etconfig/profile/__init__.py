@@ -23,7 +23,13 @@ from etconfig.profile.layer import (
 from etconfig.profile.layers import layers_of
 from etconfig.profile.library import ProfileFile, ProfileLibrary, ProfileSource, Provider, bundled_profiles
 from etconfig.profile.profile import Profile, Reference, parse_profile
-from etconfig.profile.project import PluginChoices, ProjectFile, parse_plugin_choices, parse_project
+from etconfig.profile.project import (
+    PluginChoices,
+    ProjectFile,
+    parse_plugin_choices,
+    parse_project,
+    salvage_layer,
+)
 from etconfig.profile.selection import ProfileMatch, Selection, match_profiles, select_profile
 from etconfig.profile.settings import Settings
 
@@ -65,5 +71,6 @@ __all__ = [
     "parse_plugin_choices",
     "parse_profile",
     "parse_project",
+    "salvage_layer",
     "select_profile",
 ]

@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile.document import Document
+from etconfig.profile.layer import Layer
 from etconfig.profile.profile import Reference
 from etconfig.profile.settings import SETTINGS_KEYS, Settings, read_settings
 from etconfig.profile.table import Table
@@ -86,6 +87,20 @@ def parse_plugin_choices(document: Document) -> PluginChoices:
     if root.problems:
         raise root.error()
     return choices
+
+
+def salvage_layer(document: Document, registry: FactRegistry, kind: OriginKind) -> Layer:
+    """What can be read of a profile or project file that is wrong elsewhere.
+
+    So its options can be checked in the same run. Its problems are not told again, and a named
+    instance without a method stands for any method.
+    """
+    section = _section(Table(document, (), document.data, []))
+    if section is None:
+        return Layer(kind=kind, name=document.name)
+    settings = read_settings(section, registry, kind)
+    methods = {declared.name: declared.method for declared in settings.instances}
+    return settings.to_layer(kind, document.name, {**dict.fromkeys(settings.instance_spans, "*"), **methods})
 
 
 def _section(root: Table) -> Table | None:

@@ -74,6 +74,40 @@ class TestWhatItTakes:
         assert done.stdout.count("error[") == 1
 
 
+class TestEveryProblem:
+    """All problems of a file in one run, whichever part of etconfig finds them."""
+
+    HEAD = '[profile]\nname = "both"\nmatch = \'cpu.arc == "x"\'\n'
+    OPTIONS = "[options.ReferenceCpuBackend]\nnum_thread = 3\n"
+    INSTANCE = "[instances.left.options.ReferenceNpuBackend]\ncor = 1\n"
+
+    @pytest.mark.parametrize(
+        ("name", "text", "codes"),
+        [
+            ("both.toml", HEAD + OPTIONS + INSTANCE, ["unknown-fact", "unknown-option", "unknown-option"]),
+            ("both.toml", OPTIONS, ["missing-key", "unknown-option"]),
+            ("etconfig.toml", "profil = 1\n" + OPTIONS, ["unknown-key", "unknown-option"]),
+            (
+                "pyproject.toml",
+                "[tool.etconfig]\nprofile = 1\n" + OPTIONS.replace("[", "[tool.etconfig."),
+                ["wrong-type", "unknown-option"],
+            ),
+            ("both.toml", "[profile\n" + OPTIONS, ["invalid-toml"]),
+        ],
+    )
+    def test_options_are_checked_also_where_something_else_is_wrong(
+        self,
+        cli: Callable[..., Outcome],
+        write: Callable[[str, str], Path],
+        name: str,
+        text: str,
+        codes: list[str],
+    ) -> None:
+        write(name, text)
+        done = cli("validate", name, "--format", "concise")
+        assert [line.split()[1] for line in done.stdout.splitlines()] == codes
+
+
 class TestDevice:
     """With a device, arguments must resolve on it."""
 
