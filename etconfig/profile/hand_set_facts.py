@@ -10,6 +10,14 @@ from etconfig.profile.table import Table
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 
+def _dotted(name: str, value: object) -> str:
+    """The name that the keys of nested tables spell, by the first of each."""
+    while isinstance(value, dict) and value:
+        key, value = next(iter(value.items()))
+        name = f"{name}.{key}"
+    return name
+
+
 def read_facts(
     root: Table, registry: FactRegistry, kind: OriginKind
 ) -> Iterator[tuple[str, Sourced[object]]]:
@@ -20,7 +28,10 @@ def read_facts(
     for name, value in table.data.items():
         if isinstance(value, dict):
             message = f"[{table.name}] holds the table {name!r}, but a fact is one value"
-            table.report("wrong-type", message, table.key_span(name), f'quote its whole name: "{name}.x" = 1')
+            meant = _dotted(name, value)
+            table.report(
+                "wrong-type", message, table.key_span(name), f'quote its whole name: "{meant}" = ...'
+            )
             continue
         info = registry.get(name)
         if info is None:

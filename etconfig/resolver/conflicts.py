@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from etconfig.diagnostics import Diagnostic
-from etconfig.resolver.arguments import Arguments
+from etconfig.provenance import OriginKind
+from etconfig.resolver.arguments import ANY_METHOD, Arguments
 from etconfig.schema import BackendSpec, Scope, show_value
 
 
@@ -22,14 +23,21 @@ def process_options(specs: Iterable[BackendSpec]) -> tuple[tuple[str, str], ...]
 def process_conflicts(
     resolved: Iterable[Arguments], options: Iterable[tuple[str, str]]
 ) -> Iterator[Diagnostic]:
-    """A problem for each method instance that disagrees with an earlier one on one of `options`."""
+    """A problem for each method instance that disagrees with an earlier one on one of `options`.
+
+    A default that would hold for any other method does not count: there may be no other method.
+    """
     resolved = tuple(resolved)
     for backend, option in options:
-        sharing = [arguments for arguments in resolved if backend in arguments]
+        sharing = [a for a in resolved if backend in a and not _is_mere_default(a, backend, option)]
         for other in sharing[1:]:
             values = [getattr(arguments[backend], option) for arguments in (sharing[0], other)]
             if values[0] != values[1]:
                 yield _conflict(backend, option, zip((sharing[0], other), values, strict=True))
+
+
+def _is_mere_default(arguments: Arguments, backend: str, option: str) -> bool:
+    return arguments.method == ANY_METHOD and arguments.origin(backend, option).kind is OriginKind.DEFAULT
 
 
 def _conflict(backend: str, option: str, sides: Iterable[tuple[Arguments, object]]) -> Diagnostic:

@@ -222,7 +222,7 @@ class TestProblems:
             (
                 "[facts]\ncpu.cores = 4\n",
                 "4:1-3 wrong-type: [facts] holds the table 'cpu', but a fact is one value; "
-                'quote its whole name: "cpu.x" = 1',
+                'quote its whole name: "cpu.cores" = ...',
             ),
             (
                 "[facts]\n'cpu.cores' = true\n",

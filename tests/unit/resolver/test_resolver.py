@@ -264,6 +264,11 @@ class TestMistakes:
         )
         assert problem.notes == ("forward: 0, from default CpuOptions", "decode: 2, from profile p.toml:1:1")
 
+    def test_a_default_for_any_other_method_is_no_conflict(self) -> None:
+        targets = tuple(Target(method=m, backends=("CpuBackend",)) for m in (ANY_METHOD, "decode"))
+        resolution = resolve(make_layer(("decode:CpuBackend.log_level", 2)), targets=targets)
+        assert resolution.arguments("decode")[CpuOptions].log_level == 2
+
     def test_a_former_name_is_accepted_with_a_warning(self) -> None:
         resolution = resolve(make_layer(("NpuBackend.power", "high")))
         assert resolution.arguments("forward")[NpuOptions].mode is Mode.HIGH
