@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 PROFILE_PATH_VARIABLE = "ETCONFIG_PROFILE_PATH"
 """Further directories of profiles, separated as in PATH."""
 
+PROJECT_VARIABLE = "ETCONFIG_PROJECT"
+"""The project file, instead of looking for one."""
+
 PROJECT_FILES = ("etconfig.toml", "pyproject.toml")
 """Project files, the first one found counts; of pyproject.toml only `[tool.etconfig]`."""
 
@@ -43,7 +46,8 @@ class Installation:
 
     Args:
         directory: Where to look for a project file, upwards; None reads no project file.
-        environ: The environment variables.
+        environ: The environment variables; by default those of the process. With others, only their
+            XDG_CONFIG_HOME says where the user's profiles are.
         profile_directories: Further directories of profiles.
         search_path: Where distributions are installed; by default `sys.path`.
     """
@@ -57,6 +61,7 @@ class Installation:
         search_path: Sequence[str] | None = None,
     ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
+        self._is_own_environment = environ is None
         self._directory = directory
         self._profile_directories = tuple(profile_directories)
         self._search_path = search_path
@@ -65,11 +70,16 @@ class Installation:
 
     @cached_property
     def _project_document(self) -> Document | None:
-        path = None if self._directory is None else find_project_file(self._directory)
+        if self._directory is None:
+            return None
+        named = self.environ.get(PROJECT_VARIABLE)
+        path = Path(named) if named else find_project_file(self._directory)
         if path is None:
             return None
-        from etconfig.profile import load_document
+        from etconfig.profile import check_trusted, load_document
 
+        if not named:
+            check_trusted((path,), f"name it: {PROJECT_VARIABLE}={path}")
         return load_document(path)
 
     @cached_property
@@ -77,7 +87,7 @@ class Installation:
         """The project file, or None if there is none.
 
         Raises:
-            DocumentError: it cannot be read.
+            DocumentError: it cannot be read, or was found and may be by somebody else.
             ProfileError: it is malformed.
         """
         if self._project_document is None:
@@ -152,19 +162,21 @@ class Installation:
 
     @cached_property
     def profiles(self) -> ProfileLibrary:
-        """The profiles of plugins, of etconfig itself, and of the directories that were named.
+        """The profiles of plugins, of etconfig itself, of the user, and of the directories that were named.
 
         Raises:
             ProfileError: a directory that was named is not there.
+            DocumentError: somebody else may have written a profile of the user.
         """
         from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 
         shipped, _ = profile_directories(self.index)
         listed = self.environ.get(PROFILE_PATH_VARIABLE, "").split(os.pathsep)
-        named = (*(Path(text) for text in listed if text), *self._profile_directories)
+        named = [*(Path(text) for text in listed if text), *self._profile_directories]
         for directory in named:
             if not directory.is_dir():
                 raise _no_directory(directory)
+        named += self._user_profiles({directory.resolve() for directory in named})
         sources = (
             bundled_profiles(),
             *(
@@ -174,6 +186,28 @@ class Installation:
             *(ProfileSource(str(directory), directory, Provider.USER) for directory in named),
         )
         return ProfileLibrary(sources, self.fact_registry)
+
+    def _user_profiles(self, named: set[Path]) -> list[Path]:
+        """The user's own directory of profiles, if there is one and it was not named anyway."""
+        directory = self._user_directory()
+        if directory is None or not directory.is_dir() or directory.resolve() in named:
+            return []
+        from etconfig.profile import check_trusted
+
+        check_trusted(
+            (directory, *sorted(directory.rglob("*"))),
+            f"name the directory: {PROFILE_PATH_VARIABLE}={directory}",
+        )
+        return [directory]
+
+    def _user_directory(self) -> Path | None:
+        if self._is_own_environment:
+            from platformdirs import user_config_path
+
+            return user_config_path("etconfig") / "profiles"
+        # platformdirs would ask the environment of the process
+        base = self.environ.get("XDG_CONFIG_HOME")
+        return Path(base, "etconfig", "profiles") if base else None
 
     @cached_property
     def kernels(self) -> KernelRegistry:

@@ -23,6 +23,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("invalid-toml", "The file is not valid TOML."),
     ("document-too-large", "The file exceeds a bound on size, depth, key parts or digits."),
     ("unreadable-file", "The file cannot be read."),
+    ("untrusted-file", "A file that was found, not named, may have been written by another user."),
     # settings against the schemas
     ("invalid-option-path", "A text is no option path."),
     ("unknown-backend", "No installed plugin declares this backend id."),

@@ -111,7 +111,7 @@ def run(
     monkeypatch.setattr(
         Installation, "detect_facts", lambda self: load_fact_sheet(GIVEN["pi5.json"], self.fact_registry)
     )
-    for variable in ("ETCONFIG_SET", "ETCONFIG_PROFILE_PATH", "ETCONFIG_DISABLE_PLUGINS"):
+    for variable in ("ETCONFIG_SET", "ETCONFIG_PROJECT", "ETCONFIG_PROFILE_PATH", "ETCONFIG_DISABLE_PLUGINS"):
         monkeypatch.delenv(variable, raising=False)
     directory = tmp_path / "here"
     directory.mkdir()
@@ -124,6 +124,8 @@ def run(
         status = run_etconfig(arguments) if program == "etconfig" else 0
         if program == "python":
             runpy.run_path(arguments[0])
+        if program == "chmod":
+            subprocess.run([program, *arguments], check=True)
         return subprocess.CompletedProcess(command, status, *capsys.readouterr())
 
     return run_command

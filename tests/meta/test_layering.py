@@ -50,6 +50,7 @@ KERNELS_MAY_IMPORT = {"registry", "checks", "tensor", "memory"}
 """The modules of executor that kernels are written against."""
 
 THIRD_PARTY: dict[str, set[str]] = {
+    "platformdirs": {"installation"},
     "pluggy": {"plugin"},
     "pydantic": {"schema"},
     "pydantic_core": {"schema"},

@@ -10,7 +10,10 @@ import pytest
 
 import etconfig
 
-THIRD_PARTY = {"annotated_types", "click", "ml_dtypes", "numpy", "pluggy", "pydantic", "rich", "tomli"}
+THIRD_PARTY = {"annotated_types", "click", "ml_dtypes", "numpy", "pydantic", "rich", "tomli"} | {
+    "platformdirs",
+    "pluggy",
+}
 
 
 def modules_after(code: str) -> set[str]:

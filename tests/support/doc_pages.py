@@ -36,7 +36,7 @@ _FENCE = re.compile(
     r"^(?:`(?P<file>[^`\n]+)`:\n\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 _TABLE = re.compile(r"^\|(?P<head>.+)\|\n\|[-| ]+\|\n(?P<rows>(?:\|.+\|\n)+)", re.MULTILINE)
-_VARIABLES = ("ETCONFIG_SET", "ETCONFIG_PROFILE_PATH", "ETCONFIG_DISABLE_PLUGINS")
+_VARIABLES = ("ETCONFIG_SET", "ETCONFIG_PROJECT", "ETCONFIG_PROFILE_PATH", "ETCONFIG_DISABLE_PLUGINS")
 
 
 @dataclass(frozen=True)
