@@ -31,5 +31,5 @@ def command(program: Path | None, request: ConfigurationRequest) -> None:
     configuration = request.configure_file(program)
     lock = make_lock(configuration, configuration.resolve())
     path = lock_path(configuration)
-    write_file(path, lock.to_json().encode())
+    write_file(path, lock.to_json().encode(), is_named=False)
     click.echo(f"{format_count(len(lock.options), 'option')} written to {path}")

@@ -60,13 +60,21 @@ def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
         yield from bar
 
 
-def write_file(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes, *, is_named: bool = True) -> None:
     """Write a whole file or nothing. A device or a pipe is written as it stands.
+
+    Args:
+        path: The file; it is replaced, or new.
+        content: All that it shall hold.
+        is_named: Whether the user named the path; then a link is followed. One at a path that
+            was not named may have been planted, and is refused.
 
     Raises:
         click.ClickException: it cannot be written; a file that was there before is untouched.
     """
-    target = Path(os.path.realpath(path))  # through a link, not over it
+    if not is_named and path.is_symlink():
+        raise click.ClickException(f"cannot write {path}: it is a symbolic link; remove it")
+    target = Path(os.path.realpath(path)) if is_named else path  # through a link, not over it
     try:
         if target.exists() and not target.is_file():
             target.write_bytes(content)

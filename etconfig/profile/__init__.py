@@ -32,6 +32,7 @@ from etconfig.profile.project import (
 )
 from etconfig.profile.selection import ProfileMatch, Selection, match_profiles, select_profile
 from etconfig.profile.settings import Settings
+from etconfig.profile.trust import check_trusted
 
 __all__ = [
     "UNSET",
@@ -61,6 +62,7 @@ __all__ = [
     "Unknown",
     "Unset",
     "bundled_profiles",
+    "check_trusted",
     "layers_of",
     "load_chain",
     "load_document",

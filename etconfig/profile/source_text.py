@@ -71,16 +71,21 @@ def _find_unescaped(text: str, delimiter: str, position: int) -> int:
 def find_invisible(text: str) -> int | None:
     """The index of the first character that is not seen or reorders what is seen, or None.
 
-    These are Unicode's format characters (zero-width, bidirectional controls, tags), the blank Hangul
-    fillers and variation selectors: with them two names look alike and differ. Source: CVE-2021-42574.
+    These are Unicode's format characters (zero-width, bidirectional controls, tags), line separators,
+    blank letters and variation selectors: with them two names look alike and differ.
+    Source: CVE-2021-42574; Unicode's property Default_Ignorable_Code_Point.
     """
     if text.isascii():
         return None
     for index, character in enumerate(text):
-        if unicodedata.category(character) == "Cf" or _is_blank_letter(character):
+        if unicodedata.category(character) in ("Cf", "Zl", "Zp") or _is_blank(character):
             return index
     return None
 
 
-def _is_blank_letter(character: str) -> bool:
-    return character in "\u034f\u115f\u1160\u3164\uffa0" or "\ufe00" <= character <= "\ufe0f"
+_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+_VARIATION_SELECTORS = (("\u180b", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))
+
+
+def _is_blank(character: str) -> bool:
+    return character in _BLANKS or any(low <= character <= high for low, high in _VARIATION_SELECTORS)

@@ -10,9 +10,9 @@ import pytest
 
 import etconfig
 
-THIRD_PARTY = {"annotated_types", "click", "ml_dtypes", "numpy", "pydantic", "rich", "tomli"} | {
-    "platformdirs",
-    "pluggy",
+THIRD_PARTY = {
+    *("annotated_types", "click", "ml_dtypes", "numpy", "platformdirs", "pluggy"),
+    *("pydantic", "rich", "tomli"),
 }
 
 

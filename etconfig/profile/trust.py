@@ -1,0 +1,65 @@
+"""Whether a file that nobody named may be heeded: not if somebody else may have written it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from etconfig.diagnostics import Diagnostic, Span
+from etconfig.errors import DocumentError
+
+_ROOT = 0
+
+
+def check_trusted(paths: Iterable[Path], otherwise: str) -> None:
+    """Refuse files and directories that other users could have written.
+
+    On Windows nothing is refused: owner and mode do not tell there who may write.
+
+    Args:
+        paths: Files that were found, not named.
+        otherwise: What to do instead if the owner is right as it is.
+
+    Raises:
+        DocumentError: some are writable by everybody, or belong to neither this user nor root.
+    """
+    if sys.platform == "win32":
+        return
+    problems = tuple(problem for path in paths for problem in _doubts(path, otherwise))
+    if problems:
+        raise DocumentError(diagnostics=problems)
+
+
+def _doubts(path: Path, otherwise: str) -> Iterator[Diagnostic]:
+    name = _shortest(path)
+    try:
+        entry, status = path.lstat(), path.stat()
+    except OSError:
+        return  # gone, or a link to nowhere: reading it says so
+    # who made a link chose the file, whoever owns that
+    strangers = {entry.st_uid, status.st_uid} - {_ROOT, os.geteuid()}
+    if strangers:
+        yield _untrusted(
+            name,
+            f"{name} belongs to another user (uid {min(strangers)})",
+            f"if you trust what it says, `chown` it to yourself, or {otherwise}",
+        )
+    if status.st_mode & stat.S_IWOTH:
+        yield _untrusted(
+            name, f"{name} can be written by every user", f"read what it says, then `chmod o-w {name}`"
+        )
+
+
+def _untrusted(name: str, message: str, advice: str) -> Diagnostic:
+    return Diagnostic(code="untrusted-file", message=message, spans=(Span(file=name),), help=advice)
+
+
+def _shortest(path: Path) -> str:
+    """The path, or the one relative to the current directory if that is shorter."""
+    with suppress(OSError):  # the current directory may be gone
+        return min(os.path.relpath(path), str(path), key=len)
+    return str(path)
