@@ -83,8 +83,7 @@ class Validator:
             layers = layers_of(chain, project)
         except ConfigError as error:
             yield from error.diagnostics
-            layers = self._salvaged(path)
-            yield from self._settings_problems(layers, self._specs(layers)[0])
+            yield from self._salvaged_problems(path)
             return
         specs, broken = self._specs(layers)
         yield from broken
@@ -107,13 +106,14 @@ class Validator:
         facts = self._facts.with_overrides({**project.settings.facts, **self.fact_overrides})
         return choose_project_profile(self.installation, project, facts)[0], project
 
-    def _salvaged(self, path: Path) -> tuple[Layer, ...]:
-        """The settings of a file that is wrong elsewhere, as far as they can be read."""
+    def _salvaged_problems(self, path: Path) -> tuple[Diagnostic, ...]:
+        """What is wrong with the options of a file that is wrong elsewhere, as far as it can be read."""
         kind = OriginKind.PROJECT if path.name in PROJECT_FILES else OriginKind.PROFILE
         try:
-            return (salvage_layer(load_document(path), self.installation.fact_registry, kind),)
+            layers = (salvage_layer(load_document(path), self.installation.fact_registry, kind),)
+            return tuple(self._settings_problems(layers, self._specs(layers)[0]))
         except ConfigError:
-            return ()  # it is no TOML, as was said
+            return ()  # it is no TOML, or chooses plugins wrongly: that was said
 
     def _specs(self, layers: Sequence[Layer]) -> tuple[dict[str, BackendSpec], list[Diagnostic]]:
         """The schemas of the installed backends that the layers mention, and warnings for broken ones."""

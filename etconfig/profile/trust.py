@@ -35,7 +35,7 @@ def check_trusted(paths: Iterable[Path], otherwise: str) -> None:
 
 
 def _doubts(path: Path, otherwise: str) -> Iterator[Diagnostic]:
-    name = _shortest(path)
+    name = _shown(path)
     try:
         entry, status = path.lstat(), path.stat()
     except OSError:
@@ -58,8 +58,8 @@ def _untrusted(name: str, message: str, advice: str) -> Diagnostic:
     return Diagnostic(code="untrusted-file", message=message, spans=(Span(file=name),), help=advice)
 
 
-def _shortest(path: Path) -> str:
-    """The path, or the one relative to the current directory if that is shorter."""
-    with suppress(OSError):  # the current directory may be gone
-        return min(os.path.relpath(path), str(path), key=len)
+def _shown(path: Path) -> str:
+    """The path, relative to the current directory if it lies below it."""
+    with suppress(OSError, ValueError):  # the current directory may be gone
+        return str(path.absolute().relative_to(Path.cwd()))
     return str(path)
