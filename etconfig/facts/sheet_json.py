@@ -93,7 +93,7 @@ def parse_sheet(text: str, source: str, registry: FactRegistry) -> dict[str, Fac
     try:
         facts = reader.read()
     except json.JSONDecodeError as error:
-        span = document.span(Place(error.pos, error.pos + 1))
+        span = document.source.span(error.pos, error.pos + 1)
         message = f"the text is not valid JSON: {error.msg}"
         raise FactError(diagnostics=(_not_a_sheet(message, span),)) from error
     except RecursionError:
@@ -149,7 +149,7 @@ class _Reader:
             code="unsupported-fact-sheet",
             message=f"the fact sheet has format version {shown(version.value)}, "
             f"but this etconfig reads version {SHEET_VERSION}",
-            spans=(self._document.span(version.value_place),),
+            spans=(self._document.source.span(*version.value_place),),
             help="save the sheet again with this version of etconfig, or install a newer etconfig",
         )
         self.problems.append(problem)
@@ -170,7 +170,7 @@ class _Reader:
         name = entry.key
         info = self._registry.get(name)
         if info is None:
-            span = self._document.span(entry.key_place)
+            span = self._document.source.span(*entry.key_place)
             self.problems.append(unknown_fact(name, self._registry, span))
             return None
         if not isinstance(entry.value, dict):
@@ -191,14 +191,14 @@ class _Reader:
         try:
             return Fact.known(name, info, info.check(member.value), origin)
         except ValueError as error:
-            span = self._document.span(member.value_place)
+            span = self._document.source.span(*member.value_place)
             self.problems.append(invalid_value(name, info, member.value, error, span))
             return None
 
     def _origin(self, entry: Member, parts: Mapping[str, Member]) -> Origin:
-        line, column = self._document.line_and_column(entry.key_place.start)
+        line, column = self._document.source.line_and_column(entry.key_place.start)
         detail = self._string(parts["origin"]) if "origin" in parts else None
-        return Origin(OriginKind.SHEET, self._document.source, line, column, detail)
+        return Origin(OriginKind.SHEET, self._document.source.name, line, column, detail)
 
     def _check_unit(self, name: str, info: FactInfo, unit: Member | None) -> None:
         if unit is None or unit.value == info.unit:
@@ -232,4 +232,4 @@ class _Reader:
                 self._refuse(f"{what}: unknown key {key!r}", member.key_place, guide)
 
     def _refuse(self, message: str, place: Place, guide: str = _GUIDE) -> None:
-        self.problems.append(_not_a_sheet(message, self._document.span(place), guide))
+        self.problems.append(_not_a_sheet(message, self._document.source.span(*place), guide))

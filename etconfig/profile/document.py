@@ -13,9 +13,10 @@ from typing import Any
 import tomli
 
 from etconfig.diagnostics import Diagnostic, Span
+from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
 from etconfig.profile.positions import KeyPath, Position, scan_positions
-from etconfig.profile.source_text import SourceText, find_invisible, string_end
+from etconfig.profile.source_text import find_invisible, string_end
 
 MAX_DOCUMENT_BYTES = 1 << 20
 """The most bytes a document may have."""

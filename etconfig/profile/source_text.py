@@ -1,48 +1,11 @@
-"""A named text with lines: turns offsets into spans. Also what every reader of TOML text needs."""
+"""What every reader of TOML text needs to know about it: where strings end, and what is not seen."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
-from dataclasses import dataclass
-from functools import cached_property
-
-from etconfig.diagnostics import Span
 
 _ESCAPE_OR_QUOTE = re.compile(r'\\.|"', re.DOTALL)
-
-
-@dataclass(frozen=True)
-class SourceText:
-    """A text and what to call it.
-
-    Attributes:
-        name: File path or name, as diagnostics show it.
-        text: The whole text; lines end with a line feed alone.
-    """
-
-    name: str
-    text: str
-
-    @cached_property
-    def _line_starts(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
-
-    def span(self, start: int, end: int) -> Span:
-        """The span of `text[start:end]`; it ends with the first line if the piece has more."""
-        line = bisect_right(self._line_starts, start)
-        line_start = self._line_starts[line - 1]
-        line_end = self.text.find("\n", line_start)
-        if line_end < 0:
-            line_end = len(self.text)
-        return Span(
-            file=self.name,
-            line=line,
-            column=start - line_start + 1,
-            length=max(1, min(end, line_end) - start),
-            text=self.text[line_start:line_end],
-        )
 
 
 def string_end(text: str, start: int) -> int:

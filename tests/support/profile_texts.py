@@ -15,6 +15,7 @@ from etconfig.profile import (
     ExpressionType,
     Profile,
     ProjectFile,
+    inheritance,
     parse_document,
     parse_expression,
     parse_profile,
@@ -63,6 +64,25 @@ def said(diagnostic: Diagnostic) -> str:
     span = diagnostic.spans[0]
     place = f"{span.line}:{span.column}-{span.column + span.length - 1}"
     return f"{place} {diagnostic.code}: {diagnostic.message}; {diagnostic.help}"
+
+
+def write_diamond(directory: Path, levels: int) -> None:
+    """Write l0, r0, l1, r1, ...: each extends both of the level below, so ways double at each level."""
+    texts = {"l0": "", "r0": ""}
+    for level in range(1, levels + 1):
+        bases = f"extends = ['l{level - 1}', 'r{level - 1}']"
+        texts |= {f"l{level}": bases, f"r{level}": bases}
+    write_profiles(directory, **texts)
+
+
+def note_reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that profiles are read from, from now on."""
+    read: list[Path] = []
+    load_document = inheritance.load_document
+    monkeypatch.setattr(
+        inheritance, "load_document", lambda path: (read.append(path), load_document(path))[1]
+    )
+    return read
 
 
 def write_profiles(directory: Path, **texts: str) -> Path:

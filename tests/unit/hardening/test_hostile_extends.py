@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from profile_texts import REGISTRY, problems_of, write_profiles
+from profile_texts import REGISTRY, note_reads, problems_of, write_diamond, write_profiles
 
 from etconfig.profile import ProfileLibrary, ProfileSource, inheritance, load_chain
 
@@ -97,11 +97,7 @@ class TestEscapes:
         outside = root.parent
         text = target.format(outside=outside, root=root, parent=outside.name)
         write_profiles(root, evil=f'extends = ["{text}"]')
-        read: list[Path] = []
-        load_document = inheritance.load_document
-        monkeypatch.setattr(
-            inheritance, "load_document", lambda path: (read.append(path), load_document(path))[1]
-        )
+        read = note_reads(monkeypatch)
         (problem,) = problems_of(lambda: load_chain(library(root), root / "evil.toml"))
         assert read == [root / "evil.toml"]
         assert problem.code == ("extends-outside-tree" if target in OUTSIDE else "unknown-profile")
@@ -128,15 +124,7 @@ class TestEndlessWork:
     ) -> None:
         """A million ways lead through it; the bound on chains is lifted to get so deep."""
         monkeypatch.setattr(inheritance, "MAX_CHAIN_LENGTH", 30)
-        texts = {"l0": "", "r0": ""}
-        for level in range(1, 21):
-            bases = f"extends = ['l{level - 1}', 'r{level - 1}']"
-            texts |= {f"l{level}": bases, f"r{level}": bases}
-        write_profiles(tmp_path, **texts)
-        read: list[Path] = []
-        load_document = inheritance.load_document
-        monkeypatch.setattr(
-            inheritance, "load_document", lambda path: (read.append(path), load_document(path))[1]
-        )
+        write_diamond(tmp_path, 20)
+        read = note_reads(monkeypatch)
         assert len(load_chain(library(tmp_path), "l20")) == 41
         assert len(read) == len(set(read)) == 41

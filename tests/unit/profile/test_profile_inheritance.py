@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from profile_texts import REGISTRY, problems_of, said, write_profiles
+from profile_texts import REGISTRY, note_reads, problems_of, said, write_diamond, write_profiles
 
-from etconfig.profile import ProfileLibrary, ProfileSource, inheritance, load_chain
+from etconfig.profile import ProfileLibrary, ProfileSource, load_chain
 
 
 def library(directory: Path) -> ProfileLibrary:
@@ -37,16 +37,8 @@ class TestOrder:
     def test_each_file_of_a_wide_diamond_is_read_once(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        texts = {"l0": "", "r0": ""}
-        for level in range(1, 10):
-            bases = f"extends = ['l{level - 1}', 'r{level - 1}']"
-            texts |= {f"l{level}": bases, f"r{level}": bases}
-        write_profiles(tmp_path, **texts)
-        read: list[Path] = []
-        load_document = inheritance.load_document
-        monkeypatch.setattr(
-            inheritance, "load_document", lambda path: (read.append(path), load_document(path))[1]
-        )
+        write_diamond(tmp_path, 9)
+        read = note_reads(monkeypatch)
         assert len(names_of_chain(tmp_path, "l9")) == 19
         assert len(read) == len(set(read)) == 19
 

@@ -1,0 +1,51 @@
+"""`SourceText`: a named text with lines, which turns offsets into spans."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from etconfig.diagnostics.span import Span
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """A text and what to call it.
+
+    Attributes:
+        name: File path or name, as diagnostics show it.
+        text: The whole text; lines end with a line feed.
+    """
+
+    name: str
+    text: str
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    @cached_property
+    def _lines(self) -> dict[int, str]:
+        """Lines by number, kept so that a thousand problems in one long line share its text."""
+        return {}
+
+    def line_and_column(self, at: int) -> tuple[int, int]:
+        """The 1-based line and column of an offset."""
+        line = bisect_right(self._line_starts, at)
+        return line, at - self._line_starts[line - 1] + 1
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of `text[start:end]`; it ends with the first line if the piece has more."""
+        line, column = self.line_and_column(start)
+        text = self._line(line)
+        length = max(1, min(end - start, len(text) - column + 1))
+        return Span(file=self.name, line=line, column=column, length=length, text=text)
+
+    def _line(self, line: int) -> str:
+        if line not in self._lines:
+            start = self._line_starts[line - 1]
+            end = self.text.find("\n", start)
+            self._lines[line] = self.text[start : end if end >= 0 else len(self.text)]
+        return self._lines[line]
