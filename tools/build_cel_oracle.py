@@ -1,7 +1,9 @@
 """Write tests/data/cel_oracle.json: what Google's CEL makes of expressions that etconfig accepts.
 
-    pip install cel-expr-python==0.1.3
-    python tools/build_cel_oracle.py
+    make test-peers
+    .venv-peers/bin/python tools/build_cel_oracle.py
+
+`tests/peers/test_peers_cel.py` makes 10,000 other cases and does not keep them.
 
 Each case is an expression, the facts that are known, and the value, which is left out where CEL gives an
 error. To CEL a fact that is not known is a variable without a value, so unknown results are errors too.
@@ -12,7 +14,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -119,15 +121,18 @@ def evaluate(expression: str, facts: Mapping[str, object]) -> dict[str, object]:
     return {"value": [item.value() for item in value] if isinstance(value, list) else value}
 
 
-def main() -> None:
-    chance = random.Random(1)
-    cases = []
-    for number in range(CASE_COUNT):
+def cases(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Random cases as the file has them: an expression, the known facts in it, and CEL's value if any."""
+    chance = random.Random(seed)
+    for number in range(count):
         type_name = chance.choice(("bool", "bool", "bool", "int", "float", "string", "list"))
         expression, facts = Case(chance, 1 + number % 3)[type_name], some_facts(chance)
         mentioned = {name: value for name, value in facts.items() if name in expression}
-        cases.append({"expression": expression, "facts": mentioned, **evaluate(expression, facts)})
-    lines = ",\n".join(json.dumps(case) for case in cases)
+        yield {"expression": expression, "facts": mentioned, **evaluate(expression, facts)}
+
+
+def main() -> None:
+    lines = ",\n".join(map(json.dumps, cases(CASE_COUNT, seed=1)))
     OUTPUT.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
