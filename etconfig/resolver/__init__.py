@@ -14,6 +14,7 @@ from etconfig.resolver.program_check import verify_against_program
 from etconfig.resolver.resolution import Resolution
 from etconfig.resolver.resolver import Resolver, Target
 from etconfig.resolver.saved import load_saved_resolution
+from etconfig.resolver.unconfigured import UnconfiguredValue, values_without_configuration
 
 __all__ = [
     "ANY_METHOD",
@@ -28,6 +29,7 @@ __all__ = [
     "Story",
     "Target",
     "ToldValue",
+    "UnconfiguredValue",
     "differences",
     "explain_option",
     "find_stories",
@@ -36,5 +38,6 @@ __all__ = [
     "load_saved_resolution",
     "shown",
     "told_values",
+    "values_without_configuration",
     "verify_against_program",
 ]

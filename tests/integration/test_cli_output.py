@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import TWO_CAMERAS, Outcome
+from command_line import ON_DEVICE, TWO_CAMERAS, Outcome
 
 PROFILES = TWO_CAMERAS / "profiles"
 CAMERAS = ("--profile-path", str(PROFILES), "--facts", "device.json")
@@ -143,7 +143,7 @@ class TestJson:
         ]
 
     def test_of_one_backend_it_has_the_options(self, cli: Callable[..., Outcome]) -> None:
-        printed = cli("backends", "ReferenceCpuBackend", "--json").json
+        printed = cli("backends", "ReferenceCpuBackend", *ON_DEVICE, "--json").json
         assert list(printed) == ["backend", "doc", "available", "reason", "options"]
         assert (printed["available"], printed["reason"]) == (True, None)
         threads = printed["options"]["num_threads"]
@@ -153,6 +153,7 @@ class TestJson:
             "expected": "an integer >= 1",
             "default": 1,
             "from_fact": "cpu.available_cores",
+            "here": {"value": 4, "from": "default ReferenceCpuOptions (fact cpu.available_cores)"},
             "required": False,
             "applies": "execute",
             "scope": "method",

@@ -4,15 +4,16 @@ import os
 from pathlib import Path
 
 import pytest
+from captured_trees import TREES, captured_system
 
 from etconfig.facts import FactSheet, detect
 
 DATA = Path(__file__).parents[2] / "data"
-TREES = sorted(path.parent.name for path in (DATA / "trees").glob("*/machine.json"))
+NAMES = sorted(path.parent.name for path in TREES.glob("*/machine.json"))
 
 
 def detected(tree: str) -> FactSheet:
-    return detect(DATA / "trees" / tree)
+    return detect(captured_system(tree))
 
 
 class TestSavedSheets:
@@ -21,7 +22,7 @@ class TestSavedSheets:
     Set ETCONFIG_SAVE_SHEETS=1 to save the sheets anew.
     """
 
-    @pytest.mark.parametrize("tree", TREES)
+    @pytest.mark.parametrize("tree", NAMES)
     def test_the_sheet_is_that_of_the_tree(self, tree):
         path = DATA / "sheets" / f"{tree}.json"
         text = detected(tree).to_json()
@@ -29,7 +30,7 @@ class TestSavedSheets:
             path.write_text(text, encoding="utf-8")
         assert path.read_text(encoding="utf-8") == text
 
-    @pytest.mark.parametrize("tree", TREES)
+    @pytest.mark.parametrize("tree", NAMES)
     def test_the_sheet_reads_back_equal(self, tree):
         path = DATA / "sheets" / f"{tree}.json"
         assert FactSheet.from_json(path.read_text(encoding="utf-8"), str(path)) == detected(tree)

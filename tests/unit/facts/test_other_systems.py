@@ -6,17 +6,16 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from captured_trees import captured_system
 
 from etconfig.facts import BUILTIN_DETECTORS, FactSheet, Host, Reading, System, detect
 from etconfig.facts.detectors.system_detector import MODULES, SystemDetector
 from etconfig.facts.detectors.windows import DISPLAY_KEY, VERSION_KEY
 from etconfig.facts.windows import AFFINITY, MEMORY, POWER, PROCESSORS
 
-TREES = Path(__file__).parents[2] / "data" / "trees"
-
 
 def sheet_of(tree: str) -> FactSheet:
-    return detect(TREES / tree)
+    return detect(captured_system(tree))
 
 
 def found(detector_name: str, system: System) -> dict[str, Reading]:

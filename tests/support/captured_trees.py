@@ -1,0 +1,41 @@
+"""Captured trees of tests/data/trees, in which a colon is stored as `%3A`: Windows has no colon in names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from etconfig.facts import Host, System
+from etconfig.facts.sources import Tree
+
+TREES = Path(__file__).parents[1] / "data" / "trees"
+STORED: Mapping[str, str] = {":": "%3A"}
+"""Characters of a device's paths, and what stands for them here."""
+
+
+class StoredTree(Tree):
+    """A tree whose paths are stored so that every system can check them out."""
+
+    def read(self, path: str, max_bytes: int) -> bytes | None:
+        return super().read(_stored(path), max_bytes)
+
+    def names(self, path: str) -> tuple[str, ...] | None:
+        names = super().names(_stored(path))
+        return None if names is None else tuple(sorted(map(_restored, names)))
+
+
+def captured_system(name: str) -> System:
+    """The device that the tree `name` was captured on."""
+    return System(StoredTree(TREES / name), Host.captured(TREES / name))
+
+
+def _stored(path: str) -> str:
+    for character, stored in STORED.items():
+        path = path.replace(character, stored)
+    return path
+
+
+def _restored(name: str) -> str:
+    for character, stored in STORED.items():
+        name = name.replace(stored, character)
+    return name
