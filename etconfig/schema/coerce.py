@@ -138,7 +138,9 @@ def _number(wanted: OptionType, raw: object) -> object | Mismatch:
     python_type = int if wanted.kind is Kind.INTEGER else float
     # bool is a subclass of int, but TOML distinguishes the two.
     if isinstance(raw, python_type) and not isinstance(raw, bool):
-        return raw if math.isfinite(raw) else _mismatch(wanted, raw, "write a finite number")
+        if python_type is float and not math.isfinite(raw):
+            return _mismatch(wanted, raw, "write a finite number")
+        return raw if type(raw) is python_type else python_type(raw)
     number = _same_number(raw, python_type)
     if number is not None:
         return _mismatch(wanted, raw, f"write {number}", Respelling(repr(raw), number, is_safe=True))
@@ -159,7 +161,9 @@ def _quantity(wanted: OptionType, unit: Unit, text: str) -> object | Mismatch:
 
 def _string(wanted: OptionType, raw: object) -> object | Mismatch:
     if isinstance(raw, str):
-        return raw
+        if not raw.isascii() and any("\ud800" <= character <= "\udfff" for character in raw):
+            return _mismatch(wanted, raw, "it holds half a character, which no UTF-8 text can")
+        return raw if type(raw) is str else str.__str__(raw)
     is_number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
     return _mismatch(wanted, raw, f'write "{show_value(raw)}"' if is_number else None)
 

@@ -67,3 +67,10 @@ def constraints_in(metadata: Iterable[object]) -> Iterator[Constraint]:
             yield Constraint(type(item), getattr(item, rule.attribute))
         elif isinstance(item, GroupedMetadata):
             yield from constraints_in(item)
+
+
+def are_bounds(metadata: Iterable[object]) -> bool:
+    """Whether `constraints_in` takes all of these extras, so that pydantic has none for itself."""
+    return all(
+        type(item) in _RULES or (isinstance(item, GroupedMetadata) and are_bounds(item)) for item in metadata
+    )

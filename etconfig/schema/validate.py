@@ -13,7 +13,7 @@ from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
 from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.option import MISSING, Applies, OptionInfo
-from etconfig.schema.options import BackendOptions
+from etconfig.schema.options import BackendOptions, make_checked
 from etconfig.schema.problem import OptionProblem, ProblemKind
 from etconfig.schema.spec import BackendSpec
 
@@ -87,7 +87,7 @@ def build_options(schema: OptionsSchema, values: Mapping[str, object]) -> Valida
     """
     owner, options_class = _owner_and_class(schema)
     try:
-        return ValidatedOptions(options=options_class(**values))
+        return ValidatedOptions(options=make_checked(options_class, values))
     except ValidationError as error:
         details = error.errors(include_url=False)
         problems = (_from_pydantic(owner, options_class, one) for one in details if one["type"] != "missing")

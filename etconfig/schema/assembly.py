@@ -1,0 +1,129 @@
+"""Make options of values that were checked one by one, without asking pydantic to check them again.
+
+This is possible where pydantic would find nothing that `coerce` has not found: all values are immutable,
+all bounds are known to etconfig, and of the class's own validators only those remain that see the
+whole object. Such a class needs pydantic's validator only when somebody calls it, so it is not even made
+before: making the first one costs as much as importing all schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
+from pydantic import BaseModel
+
+from etconfig.schema.constraints import Constraint, are_bounds
+from etconfig.schema.option import MISSING, OptionInfo
+from etconfig.schema.option_type import Kind, OptionType
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from etconfig.schema.options import BackendOptions
+
+_NUMBER_BOUNDS = (Ge, Gt, Le, Lt, MultipleOf)
+_LENGTH_BOUNDS = (MinLen, MaxLen)
+_BOUNDS: Mapping[Kind, tuple[tuple[type, ...], tuple[type, ...]]] = {
+    Kind.INTEGER: (_NUMBER_BOUNDS, (int,)),
+    Kind.FLOAT: (_NUMBER_BOUNDS, (int, float)),
+    Kind.STRING: (_LENGTH_BOUNDS, (int,)),
+    Kind.ARRAY: (_LENGTH_BOUNDS, (int,)),
+}
+"""The bounds that pydantic and `Constraint` check alike, and the types of their limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """How to make the options of one class.
+
+    Attributes:
+        template: Every option with its default, in the order of declaration; `MISSING` where it has none.
+        required: The options without a default.
+        checks: The names of the validators that see the whole object.
+    """
+
+    template: Mapping[str, object]
+    required: frozenset[str]
+    checks: tuple[str, ...]
+
+    def make(self, cls: type[BackendOptions], values: Mapping[str, object]) -> BackendOptions | None:
+        """What `cls(**values)` makes of values that are right one by one; None if it would refuse them."""
+        fields = {**self.template, **values}
+        if len(fields) > len(self.template) or not self.required <= values.keys():
+            return None
+        options = cls.__new__(cls)
+        _set(options, "__dict__", fields)
+        _set(options, "__pydantic_fields_set__", set(values))
+        _set(options, "__pydantic_extra__", None)
+        _set(options, "__pydantic_private__", None)
+        return options if not self.checks or self._is_accepted(options) else None
+
+    def _is_accepted(self, options: BackendOptions) -> bool:
+        try:
+            return all(getattr(options, check)() is options for check in self.checks)
+        except Exception:  # pydantic will run the same check, and tells what is wrong
+            return False
+
+
+_set = object.__setattr__  # the classes are frozen
+
+
+def plan_assembly(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> Assembly | None:
+    """How to make options of `cls` without pydantic, or None if only pydantic knows all that it checks."""
+    fields = cls.model_fields
+    checks = _whole_object_checks(cls)
+    if checks is None or not all(_is_plain(fields[name], info.type) for name, info in infos.items()):
+        return None
+    return Assembly(
+        template={name: info.default for name, info in infos.items()},
+        required=frozenset(name for name, info in infos.items() if info.default is MISSING),
+        checks=checks,
+    )
+
+
+def _whole_object_checks(cls: type[BackendOptions]) -> tuple[str, ...] | None:
+    """The names of the validators of the whole object, if the class adds nothing else to its making."""
+    decorators = cls.__pydantic_decorators__
+    is_changed = (
+        cls.__pydantic_custom_init__
+        or cls.__pydantic_post_init__ is not None
+        or cls.__new__ is not BaseModel.__new__
+        or any("__get_pydantic_core_schema__" in vars(base) for base in cls.__mro__ if base is not BaseModel)
+        or decorators.validators
+        or decorators.field_validators
+        or decorators.root_validators
+        or any(validator.info.mode != "after" for validator in decorators.model_validators.values())
+    )
+    return None if is_changed else tuple(decorators.model_validators)
+
+
+def _is_plain(field: FieldInfo, option_type: OptionType) -> bool:
+    has_own_rules = field.alias or field.validation_alias or field.default_factory or field.validate_default
+    extras = (field.metadata, *_nested_extras(field.annotation))
+    return not has_own_rules and all(map(are_bounds, extras)) and _is_plain_type(option_type)
+
+
+def _nested_extras(annotation: Any) -> list[tuple[object, ...]]:
+    """The extras of every `Annotated` inside an annotation."""
+    arguments = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return [arguments[1:], *_nested_extras(arguments[0])]
+    return [extras for argument in arguments for extras in _nested_extras(argument)]
+
+
+def _is_plain_type(option_type: OptionType) -> bool:
+    """Whether its values are immutable, and its bounds those that pydantic checks in the same way."""
+    if option_type.kind is Kind.TABLE or (option_type.kind is Kind.ARRAY and not option_type.is_tuple):
+        return False
+    if option_type.is_optional and option_type.constraints:
+        return False  # pydantic may hold None against the bounds, too
+    bounds = all(_is_plain_bound(option_type.kind, bound) for bound in option_type.constraints)
+    return bounds and (option_type.item is None or _is_plain_type(option_type.item))
+
+
+def _is_plain_bound(kind: Kind, constraint: Constraint) -> bool:
+    kinds, limits = _BOUNDS.get(kind, ((), ()))
+    return constraint.kind in kinds and type(constraint.bound) in limits
