@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise, repeat
 
 from etconfig.errors import KernelArgumentError, MissingOperatorError
 from etconfig.executor.delegate_set import DelegateSet
 from etconfig.executor.memory import Scratch
+from etconfig.executor.patterns import StepPatterns
 from etconfig.executor.plan import Bind, Block, DynamicStep, Plan
 from etconfig.executor.registry import ENTRY_POINT_GROUP, Kernel, Step
 from etconfig.executor.tensor import Register, Tensor
@@ -23,7 +24,7 @@ def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
     Raises:
         MissingOperatorError: it names all of them.
     """
-    called = {call.op_index for call in _kernel_calls(plan)}
+    called = {call[0] for call in _kernel_calls(plan)}
     missing = sorted({plan.operators[index].full_name for index in called} - kernels.keys())
     if missing:
         raise MissingOperatorError(
@@ -69,6 +70,7 @@ class _Compiler:
         self._tracer = tracer
         self._scratch = Scratch()
         self._varying = _varying_values(plan, kernels)
+        self._patterns = StepPatterns(plan.values, registers, self._varying)
 
     def blocks(self, chain: int) -> list[Block]:
         """The blocks of one chain: a new one begins at the target of a jump, and after a jump."""
@@ -81,37 +83,48 @@ class _Compiler:
         return [self._block(chain, start, end, block_at) for start, end in pairwise(sorted(edges))]
 
     def _block(self, chain: int, start: int, end: int, block_at: Mapping[int, int]) -> Block:
-        names: list[str] = []
-        steps: list[Step] = []
+        instructions = self._plan.chains[chain].instructions[start:end]
         condition, otherwise = None, 0
-        for index in range(start, end):
-            instruction = self._plan.chains[chain].instructions[index]
-            if isinstance(instruction, model.JumpFalseCall):
-                condition = self._registers[instruction.cond_value_index]
-                otherwise = block_at[instruction.destination_instruction]
-            else:
-                name, step = self._step(instruction, chain, index)
-                names.append(name)
-                steps.append(step)
-        return Block(tuple(steps), tuple(names), end - start, block_at[end], condition, otherwise)
+        if instructions and isinstance(jump := instructions[-1], model.JumpFalseCall):
+            condition, otherwise = self._registers[jump[0]], block_at[jump[1]]
+            instructions = instructions[:-1]
+        names = tuple(map(self._name, instructions))
+        steps = tuple(map(self._step, instructions))
+        if self._tracer is not None:
+            steps = tuple(map(self._traced, steps, names, instructions, repeat(chain), count(start)))
+        return Block(steps, names, end - start, block_at[end], condition, otherwise)
 
-    def _step(self, instruction: model.Instruction, chain: int, index: int) -> tuple[str, Step]:
-        """The name and the step of any instruction but a jump."""
+    def _name(self, instruction: model.Instruction) -> str:
+        """What an instruction is called in errors and traces."""
         if isinstance(instruction, model.KernelCall):
-            name = self._operators[instruction.op_index]
-            return name, self._traced(self._kernel_step(name, instruction.args), name, "kernel", chain, index)
+            return self._operators[instruction.op_index]
         if isinstance(instruction, model.DelegateCall):
-            name = self._plan.delegates[instruction.delegate_index].id
-            step = self._bound(self._delegates[instruction.delegate_index].bind, instruction.args)
-            return name, self._traced(step, name, "delegate", chain, index)
+            return self._plan.delegates[instruction.delegate_index].id
+        return type(instruction).__name__
+
+    def _step(self, instruction: model.Instruction) -> Step:
+        """The step of any instruction but a jump."""
+        if isinstance(instruction, model.KernelCall):
+            op_index, args = instruction
+            return self._patterns.step(op_index, args) or self._kernel_step(op_index, args)
+        if isinstance(instruction, model.DelegateCall):
+            return self._bound(self._delegates[instruction.delegate_index].bind, instruction.args)
         if isinstance(instruction, model.MoveCall):
             source, target = self._registers[instruction.move_from], self._registers[instruction.move_to]
-            return "MoveCall", partial(_move, source, target)
+            return partial(_move, source, target)
         assert isinstance(instruction, model.FreeCall)
-        return "FreeCall", partial(_free, self._registers[instruction.value_index])
+        return partial(_free, self._registers[instruction.value_index])
 
-    def _kernel_step(self, operator: str, args: Sequence[int]) -> Step:
+    def _kernel_step(self, op_index: int, args: tuple[int, ...]) -> Step:
+        """Let the kernel make the step, and remember how it did."""
+        operator = self._operators[op_index]
         kernel = self._kernels[operator]
+        step = self._bind_kernel(kernel, operator, args)
+        if kernel.is_uniform:
+            self._patterns.learn(op_index, args, step)
+        return step
+
+    def _bind_kernel(self, kernel: Kernel, operator: str, args: Sequence[int]) -> Step:
         arity = len(kernel.parameters)
         taken = args[:arity]
         if len(taken) < arity or not self._repeats(args[arity:], taken):
@@ -148,8 +161,9 @@ class _Compiler:
             return bind([current_value(operand) for operand in operands])
         return DynamicStep(bind, operands, varying)
 
-    def _traced(self, step: Step, name: str, kind: EventKind, chain: int, index: int) -> Step:
-        if self._tracer is None:
+    def _traced(self, step: Step, name: str, instruction: model.Instruction, chain: int, index: int) -> Step:
+        kind = _EVENT_KINDS.get(type(instruction))
+        if self._tracer is None or kind is None:
             return step
         record = self._tracer.record
 
@@ -173,17 +187,22 @@ def _varying_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
             varying.add(index)
     for chain in plan.chains:
         varying.update(each.move_to for each in chain.instructions if isinstance(each, model.MoveCall))
-    known = [kernels.get(operator.full_name) for operator in plan.operators]
-    positions = [() if kernel is None else kernel.varying_positions for kernel in known]
-    for call in _kernel_calls(plan):
-        for position in positions[call.op_index]:
-            varying.update(call.args[position : position + 1])
-    for index, value in enumerate(plan.values):
-        if isinstance(value, _LISTS_OF_VALUES) and not varying.isdisjoint(value.items):
-            varying.add(index)
+    known = {index: kernels.get(operator.full_name) for index, operator in enumerate(plan.operators)}
+    positions = {index: kernel.varying_positions for index, kernel in known.items() if kernel}
+    changing = {index: found for index, found in positions.items() if found}
+    for op_index, args in _kernel_calls(plan) if changing else ():
+        for position in changing.get(op_index, ()):
+            varying.update(args[position : position + 1])
+    if varying:
+        varying |= {
+            index
+            for index, value in enumerate(plan.values)
+            if isinstance(value, _LISTS_OF_VALUES) and not varying.isdisjoint(value.items)
+        }
     return frozenset(varying)
 
 
+_EVENT_KINDS: Mapping[type, EventKind] = {model.KernelCall: "kernel", model.DelegateCall: "delegate"}
 _LISTS_OF_VALUES = (model.IntList, model.TensorList, model.OptionalTensorList)
 
 

@@ -85,10 +85,15 @@ class Kernel:
     Attributes:
         operators: The full names, such as `aten::relu.out`, that it is registered under.
         binder: The function that checks arguments and returns the step.
+        is_uniform: The step depends on the dtypes, shapes and dim orders of tensors and on the
+            values of other arguments, and on nothing else: not on the data, nor on which
+            tensors overlap. Instructions that agree in them need the binder but once, if its
+            step is a `functools.partial` over the tensors' own arrays.
     """
 
     operators: tuple[str, ...]
     binder: Binder
+    is_uniform: bool = False
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -140,11 +145,11 @@ class Kernel:
             raise refusal(operator, error) from error
 
 
-def kernel(*operators: str) -> Callable[[Binder], Kernel]:
-    """Make the decorated function the kernel of `operators`."""
+def kernel(*operators: str, is_uniform: bool = False) -> Callable[[Binder], Kernel]:
+    """Make the decorated function the kernel of `operators`; see `Kernel` for `is_uniform`."""
 
     def decorate(binder: Binder) -> Kernel:
-        return Kernel(operators, binder)
+        return Kernel(operators, binder, is_uniform)
 
     return decorate
 

@@ -43,31 +43,53 @@ _ROW_MAJOR = tuple(tuple(range(rank)) for rank in range(MAX_RANK + 1))
 _NO_MEMORY: Array = np.empty((0,), np.uint8)
 
 
+class TensorForm:
+    """What tensors have in common that differ only in where their data lie.
+
+    Attributes:
+        scalar_type: The element type.
+        dtype: Its numpy dtype.
+        bounds: The planned sizes: exact if static, upper bounds if bounded.
+        dim_order: The dimensions from outermost to innermost in memory.
+        dynamism: Whether and how the shape may change.
+        strides: In bytes, at the planned sizes; None if they are row-major.
+    """
+
+    __slots__ = ("bounds", "dim_order", "dtype", "dynamism", "scalar_type", "strides")
+
+    def __init__(
+        self,
+        scalar_type: ScalarType,
+        sizes: Shape,
+        dim_order: tuple[int, ...],
+        dynamism: TensorShapeDynamism = TensorShapeDynamism.STATIC,
+    ) -> None:
+        self.scalar_type = scalar_type
+        self.dtype = DTYPES[scalar_type]
+        self.bounds = sizes
+        self.dim_order = dim_order
+        self.dynamism = dynamism
+        self.strides = self.strides_at(sizes)
+
+    def strides_at(self, shape: Shape) -> Shape | None:
+        """The strides in bytes of a tensor that has `shape` now; None if they are row-major."""
+        if self.dim_order == _ROW_MAJOR[len(shape)]:
+            return None
+        return strides_of(shape, self.dim_order, self.dtype.itemsize)
+
+
 class Tensor:
     """One tensor value of a method: a view into memory that the method or the program owns.
 
     Attributes:
         array: The data in logical dimension order; its strides carry the dim order.
-        scalar_type: The element type.
-        dtype: Its numpy dtype.
-        dim_order: The dimensions from outermost to innermost in memory.
-        dynamism: Whether and how the shape may change.
-        bounds: The planned sizes: exact if static, upper bounds if bounded.
+        dtype: The numpy dtype.
+        form: Everything else about the tensor but its memory.
         token: A new object whenever `array` becomes another one; what was bound to the old
             array must be bound again.
     """
 
-    __slots__ = (
-        "_memory",
-        "_offset",
-        "array",
-        "bounds",
-        "dim_order",
-        "dtype",
-        "dynamism",
-        "scalar_type",
-        "token",
-    )
+    __slots__ = ("_memory", "_offset", "array", "dtype", "form", "token")
 
     def __init__(
         self,
@@ -79,15 +101,46 @@ class Tensor:
         dynamism: TensorShapeDynamism = TensorShapeDynamism.STATIC,
     ) -> None:
         """Place the tensor at byte `offset` of `memory`; None means that it has none yet."""
-        self.scalar_type = scalar_type
-        self.dtype = DTYPES[scalar_type]
-        self.dim_order = dim_order
-        self.dynamism = dynamism
-        self.bounds = sizes
+        self._place(TensorForm(scalar_type, sizes, dim_order, dynamism), memory, offset)
+
+    @classmethod
+    def of_form(cls, form: TensorForm, memory: Array | memoryview | None, offset: int = 0) -> Tensor:
+        """A tensor of a form that others share: the cheap way to make many of them."""
+        tensor = cls.__new__(cls)
+        tensor._place(form, memory, offset)
+        return tensor
+
+    def _place(self, form: TensorForm, memory: Array | memoryview | None, offset: int) -> None:
+        self.form = form
+        self.dtype = form.dtype
         self.token = object()
         self._memory = memory
         self._offset = offset
-        self.array = _NO_MEMORY if memory is None else self._view(sizes)
+        self.array: Array = (
+            _NO_MEMORY
+            if memory is None
+            else np.ndarray(form.bounds, form.dtype, memory, offset, form.strides)
+        )
+
+    @property
+    def scalar_type(self) -> ScalarType:
+        """The element type."""
+        return self.form.scalar_type
+
+    @property
+    def dim_order(self) -> tuple[int, ...]:
+        """The dimensions from outermost to innermost in memory."""
+        return self.form.dim_order
+
+    @property
+    def dynamism(self) -> TensorShapeDynamism:
+        """Whether and how the shape may change."""
+        return self.form.dynamism
+
+    @property
+    def bounds(self) -> Shape:
+        """The planned sizes: exact if static, upper bounds if bounded."""
+        return self.form.bounds
 
     @property
     def shape(self) -> Shape:
@@ -147,9 +200,7 @@ class Tensor:
             self.rebind(_NO_MEMORY)
 
     def _view(self, shape: Shape) -> Array:
-        strides = None
-        if self.dim_order != _ROW_MAJOR[len(shape)]:
-            strides = strides_of(shape, self.dim_order, self.dtype.itemsize)
+        strides = self.form.strides_at(shape)
         view: Array = np.ndarray(shape, self.dtype, self._memory, self._offset, strides)
         return view
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from etconfig.errors import MalformedProgramError, UnsupportedProgramError
 from etconfig.executor.memory import Array, allocate_zeroed
-from etconfig.executor.tensor import Register, Tensor
+from etconfig.executor.tensor import Register, Tensor, TensorForm
 from etconfig.program import model
 
 if TYPE_CHECKING:
@@ -35,8 +35,10 @@ def load_registers(
     registers = tuple(Register(None) for _ in plan.values)
     load_tensor = _TensorLoader(program, named_data, arenas)
     for register, value in zip(registers, plan.values, strict=True):
-        if isinstance(value, model.Tensor):
+        if type(value) is model.Tensor:
             register.value = load_tensor(value)
+        elif type(value) is model.Int:
+            register.value = value[0]
         elif isinstance(value, (model.IntList, model.TensorList, model.OptionalTensorList)):
             register.value = tuple(None if item == -1 else registers[item] for item in value.items)
         elif isinstance(value, (model.DoubleList, model.BoolList)):
@@ -63,18 +65,31 @@ class _TensorLoader:
         self._program = program
         self._named_data = named_data
         self._arenas = arenas
+        self._forms: dict[object, TensorForm] = {}
 
     def __call__(self, value: model.Tensor) -> Tensor:
-        if value.is_constant:
-            return _place(value, self._stored_data(value).toreadonly())
+        form = self._form(value)
         place = value.allocation_info
-        if place is None or value.shape_dynamism is model.TensorShapeDynamism.DYNAMIC_UNBOUND:
-            return _place(value, None)
-        arena = self._arenas[place.memory_id]
-        if value.external or value.data_buffer_idx > 0:
+        if place is None:
+            memory = self._stored_data(value).toreadonly() if value.is_constant else None
+            return Tensor.of_form(form, memory)
+        memory_id, offset = place
+        if value.shape_dynamism is model.TensorShapeDynamism.DYNAMIC_UNBOUND:
+            return Tensor.of_form(form, None)
+        arena = self._arenas[memory_id]
+        if value.data_buffer_idx > 0 or value.external:
             initial = np.frombuffer(self._stored_data(value), np.uint8)
-            arena[place.memory_offset : place.memory_offset + value.size_bytes] = initial
-        return _place(value, arena, place.memory_offset)
+            arena[offset : offset + value.size_bytes] = initial
+        return Tensor.of_form(form, arena, offset)
+
+    def _form(self, value: model.Tensor) -> TensorForm:
+        """The form that all tensors like `value` share."""
+        scalar_type, sizes, dim_order, _, _, dynamism, *_ = value
+        key = (scalar_type, sizes, dim_order, dynamism)
+        form = self._forms.get(key)
+        if form is None:
+            form = self._forms[key] = TensorForm(scalar_type, sizes, dim_order, dynamism)
+        return form
 
     def _stored_data(self, value: model.Tensor) -> memoryview:
         """The bytes of a constant, or of the initial state of a mutable tensor."""
@@ -102,7 +117,3 @@ class _TensorLoader:
                 detail=f"it takes {size_bytes} bytes, but {len(data)} were given",
             )
         return data
-
-
-def _place(value: model.Tensor, memory: Array | memoryview | None, offset: int = 0) -> Tensor:
-    return Tensor(value.scalar_type, value.sizes, value.dim_order, memory, offset, value.shape_dynamism)

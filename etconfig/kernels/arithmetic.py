@@ -45,14 +45,14 @@ def _with_tensor(name: str, step: BinaryStep) -> Kernel:
     def bind(self: Tensor, other: Tensor, out: Tensor) -> Step:
         return _bind(step, self, other, out)
 
-    return Kernel((name,), bind)
+    return Kernel((name,), bind, is_uniform=True)
 
 
 def _with_scalar(name: str, step: BinaryStep) -> Kernel:
     def bind(self: Tensor, other: Scalar, out: Tensor) -> Step:
         return _bind(step, self, other, out)
 
-    return Kernel((name,), bind)
+    return Kernel((name,), bind, is_uniform=True)
 
 
 def _applying(ufunc: np.ufunc) -> BinaryStep:
@@ -103,8 +103,9 @@ def _division(rounding_mode: str | None) -> BinaryStep:
 
 
 def _power(a: Array, b: Array, out: Array, dtype: DType) -> Step:
-    """Squares and square roots in their own way, as PyTorch does."""
-    exponent = b.item() if b.ndim == 0 and b.dtype == dtype else None
+    """Squares and square roots in their own way, as PyTorch does, where the exponent is constant."""
+    is_constant = b.base is None or not b.flags.writeable
+    exponent = b.item() if b.ndim == 0 and b.dtype == dtype and is_constant else None
     if exponent == 2:
         return ufunc_step(np.multiply, (a, a), out, dtype)
     if exponent == 0.5:
@@ -129,7 +130,7 @@ def _add_multiple(ufunc: np.ufunc, names: tuple[str, str]) -> tuple[Kernel, Kern
     def with_scalar(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor) -> Step:
         return _bind(plain, self, other * alpha if alpha != 1 else other, out)
 
-    return Kernel(names[:1], with_tensor), Kernel(names[1:], with_scalar)
+    return Kernel(names[:1], with_tensor, is_uniform=True), Kernel(names[1:], with_scalar, is_uniform=True)
 
 
 @kernel("aten::rsub.Scalar_out")
