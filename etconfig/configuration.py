@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +13,7 @@ from etconfig.facts import FactSheet
 from etconfig.installation import Installation
 from etconfig.profile import Layer, Profile, ProjectFile, Selection, layers_of, load_chain, select_profile
 from etconfig.provenance import OriginKind, Sourced
+from etconfig.records import record
 from etconfig.resolver import (
     ANY_METHOD,
     ENVIRONMENT_VARIABLE,
@@ -49,7 +50,7 @@ class Delegating(Protocol):
         """
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Configuration:
     """What is configured for one device: compiled once, to be resolved as its facts change.
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import difflib
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Fix
 from etconfig.errors import DocumentError
 from etconfig.profile import parse_document
+from etconfig.records import record
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class FixedFile:
     """A file before and after it is repaired.
 

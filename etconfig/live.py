@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
 from etconfig.facts import FactSheet
 from etconfig.option_path import OptionPath
+from etconfig.records import record
 from etconfig.resolver import Arguments, Resolution, Resolver
 from etconfig.schema import Applies
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from etconfig.executor import Method
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class LiveChange:
     """An option of a loaded Method that differs from what the facts now ask for.
 
@@ -37,7 +38,7 @@ class LiveChange:
     error: EtconfigError | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Refresh:
     """What one refresh did.
 

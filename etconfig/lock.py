@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etconfig.plugin import BACKENDS
+from etconfig.records import record
 from etconfig.resolver import Resolution, told_values
 from etconfig.resolver.difference import canonical
 from etconfig.resolver.saved import load_json, saved_result_error
@@ -25,7 +26,7 @@ _ADVICE = "write it with `etconfig lock`"
 _MAX_NOTES = 50
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Lock:
     """What a resolution rests on, and what it came to. Each part maps names to plain values.
 

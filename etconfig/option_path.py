@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from etconfig.records import record
 
 _PATH = re.compile(
     r"(?:(?P<method>[^:@=\s]+)(?:@(?P<instance>[^:@=\s]+))?:)?"
@@ -14,7 +15,7 @@ _PATH = re.compile(
 )
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class OptionPath:
     """Which option is meant, e.g. `forward@camera0:NpuBackend.core`.
 

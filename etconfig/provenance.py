@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
+
+from etconfig.records import record
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -30,7 +32,7 @@ class OriginKind(enum.Enum):
     """Read from a saved fact sheet (facts only)."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Origin:
     """Where one value came from.
 
@@ -63,7 +65,7 @@ class Origin:
         return f"{text} ({self.detail})" if self.detail else text
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Sourced(Generic[T_co]):
     """A value and its origin. Two are equal when their values are: origin does not count."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
@@ -29,11 +29,12 @@ from etconfig.profile import (
     salvage_layer,
 )
 from etconfig.provenance import OriginKind, Sourced
+from etconfig.records import record
 from etconfig.resolver import ANY_METHOD, Resolver, Target, verify_against_program
 from etconfig.schema import BackendSpec
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Validator:
     """Checks configuration files; what they share (schemas, bases) is read once for all of them.
 

@@ -13,6 +13,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+from etconfig.records import record
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -24,7 +26,7 @@ Value: TypeAlias = "np.ndarray[Any, Any] | int | float | bool | str | Sequence[A
 dim order, a scalar, a string, a list of these, or None."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Availability:
     """Whether a backend can run here, and if not, why and what to do.
 
@@ -46,7 +48,7 @@ class Availability:
         return cls(is_available=False, reason=reason, fix=fix)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Capabilities:
     """What a backend claims to support; conformance verifies every claim.
 
@@ -94,7 +96,7 @@ class Tracer(Protocol):
         """Time the enclosed work under `name`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class InitContext(Generic[OptionsT]):
     """What `Backend.init` may use.
 
@@ -117,7 +119,7 @@ class InitContext(Generic[OptionsT]):
     tracer: Tracer
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class UpdateContext(Generic[OptionsT]):
     """What `Backend.update` may use.
 

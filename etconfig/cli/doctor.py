@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import click
 
@@ -15,9 +15,10 @@ from etconfig.cli.output import print_json, style_for
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
 from etconfig.installation import Installation
 from etconfig.plugin import BACKENDS, PluginFailure
+from etconfig.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Finding:
     """One thing that was looked at.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +12,7 @@ import click
 
 from etconfig.cli.output import show_diagnostics
 from etconfig.installation import Installation
+from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.api import LoadedProgram
@@ -52,7 +53,7 @@ def device_options(command: CommandT) -> CommandT:
     )(command)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class ConfigurationRequest:
     """What the configuration options of a command ask for.
 
@@ -162,7 +163,7 @@ def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
     return Installation(directory, profile_directories=profile_paths)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Device:
     """The device that a command is about.
 

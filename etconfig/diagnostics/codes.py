@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from etconfig.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CodeInfo:
     """One code: what kind of problem it names."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from etconfig.diagnostics.span import Span
+from etconfig.records import record
 
 _BARE = re.compile(r"[\w.+-]+", re.ASCII)
 _QUOTABLE = re.compile(r"""[^"'\\\x00-\x1f\x7f]*""")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Fix:
     """A change of the text that a tool can make.
 
@@ -27,7 +27,7 @@ class Fix:
     is_safe: bool = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Respelling:
     """What is written, and what should be written in its place.
 

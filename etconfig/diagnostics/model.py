@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from etconfig.diagnostics.codes import CODES
 from etconfig.diagnostics.fix import Fix
 from etconfig.diagnostics.span import Span
+from etconfig.records import record
 
 
 class Severity(enum.Enum):
@@ -18,7 +18,7 @@ class Severity(enum.Enum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Diagnostic:
     """One problem.
 

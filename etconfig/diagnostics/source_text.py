@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 
 from etconfig.diagnostics.span import Span
+from etconfig.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SourceText:
     """A text and what to call it.
 

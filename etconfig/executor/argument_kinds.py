@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from etconfig.executor.tensor import Register, Tensor
+from etconfig.records import record
 
 Scalar: TypeAlias = bool | int | float
 """A number, as the schema's `Scalar`."""
@@ -21,7 +21,7 @@ TensorAlias: TypeAlias = Annotated[Tensor, "alias"]
 """An output whose memory the step chooses: it becomes a view of another tensor."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ArgumentKind:
     """What may be passed for one annotation.
 

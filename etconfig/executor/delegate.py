@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etconfig.backend import (
@@ -22,12 +21,13 @@ from etconfig.executor.registry import Step
 from etconfig.executor.tensor import Tensor
 from etconfig.executor.workers import Workers
 from etconfig.program import model
+from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.program import Program
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Surroundings:
     """What all delegates of one Method share.
 

@@ -6,7 +6,6 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +26,13 @@ from etconfig.executor.tracer import NullTracer, RecordingTracer
 from etconfig.executor.values import load_registers
 from etconfig.executor.workers import Workers
 from etconfig.program import MethodMeta
+from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.program import Program
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Loaded:
     """What a Method needs to run; a closed one has let go of it."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import length_hint
 from typing import TypeAlias
 
@@ -11,13 +10,14 @@ from etconfig.errors import EtconfigError, InstructionLimitError, KernelArgument
 from etconfig.executor.registry import Step, refusal
 from etconfig.executor.tensor import Register, Tensor
 from etconfig.executor.values import current_value
+from etconfig.records import record
 from etconfig.values import ScalarType
 
 DEFAULT_INSTRUCTION_LIMIT = 10_000_000
 """How many instructions one execute may run: a loop that never ends is stopped within seconds."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Block:
     """Steps that run one after the other, and where to go then.
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, get_type_hints
 
@@ -40,6 +39,7 @@ from etconfig.executor.argument_kinds import (
 )
 from etconfig.executor.memory import Scratch
 from etconfig.executor.tensor import Register, Tensor
+from etconfig.records import record
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -70,7 +70,7 @@ Binder: TypeAlias = Callable[..., Step]
 """A kernel's function: arguments of one instruction to its step."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Parameter:
     """One parameter of a kernel."""
 
@@ -78,7 +78,7 @@ class Parameter:
     kind: ArgumentKind
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Kernel:
     """An implementation of one or more operators.
 
@@ -160,7 +160,7 @@ def refusal(operator: str, error: Exception) -> KernelArgumentError:
     return KernelArgumentError(operator=operator, detail=detail)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class KernelTable:
     """Kernels that come together.
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from etconfig.records import record
 
 EventKind: TypeAlias = Literal["method", "kernel", "delegate", "backend"]
 """A whole execute, a kernel call, a delegate call, or what a backend times within one."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Event:
     """One piece of work.
 

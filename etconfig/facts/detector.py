@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from etconfig.facts.registry import FactValue
 from etconfig.facts.system import System
+from etconfig.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Reading:
     """What a detector found out about one fact.
 
@@ -67,7 +67,7 @@ class Detector(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FunctionDetector:
     """A detector made of one function.
 

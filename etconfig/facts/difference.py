@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from etconfig.facts.registry import FactValue, Volatility
 from etconfig.facts.sheet import FactSheet
+from etconfig.records import record
 
 Change: TypeAlias = "tuple[FactValue, FactValue]"
 """The value before and after."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class SheetDifference:
     """What changed from one sheet to another. A fact that is unknown counts as absent.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from etconfig.facts.registry import FactInfo, FactRegistry, FactValue, Volatility
 from etconfig.provenance import Origin
+from etconfig.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fact:
     """One property of a device.
 

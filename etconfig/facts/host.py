@@ -6,8 +6,9 @@ import json
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from etconfig.records import record
 
 MACHINE_FILE = "machine.json"
 """What a captured tree says of its `Host`."""
@@ -16,7 +17,7 @@ _MAX_CPUS = 1 << 16
 _CPU_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Host:
     """What an operating system tells through calls instead of files; None is not known.
 

@@ -6,8 +6,9 @@ the same functions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from etconfig.records import record
 
 if TYPE_CHECKING:
     import ctypes
@@ -20,7 +21,7 @@ _PCI_INFO_BYTES = 16 + 5 * 4 + 32
 _BUS_ID = slice(16 + 5 * 4, None)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class NvmlGpu:
     """One GPU as NVML tells it.
 

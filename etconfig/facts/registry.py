@@ -6,10 +6,11 @@ import enum
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, TypeGuard
 
 from etconfig.diagnostics import nearest
+from etconfig.records import record
 
 FactValue: TypeAlias = "bool | int | float | str | tuple[str, ...]"
 """A fact's value; which of these it is follows from the fact's `FactType`."""
@@ -103,7 +104,7 @@ class Volatility(enum.Enum):
     """It may change at any time."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class FactInfo:
     """What is known about a fact before it is measured.
 
@@ -165,7 +166,7 @@ class FactInfo:
             raise ValueError(f"expected at most {self.maximum:g}, found {number}")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class FactRegistry:
     """The known facts. It never changes: `extended` makes a new one.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,9 +20,10 @@ from etconfig.kernels.binding import (
     packed,
     viewed_as,
 )
+from etconfig.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Layout:
     """How a tensor is cut.
 

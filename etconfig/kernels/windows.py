@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from etconfig.executor.checks import require
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.registry import Ints, Step
 from etconfig.kernels.binding import copy_step
+from etconfig.records import record
 
 MAX_WINDOW = 1 << 16
 """The most elements of one window: there is a step for each of them."""
@@ -22,7 +22,7 @@ MAX_PADDED, PADDED_PER_ELEMENT = 1 << 20, 100
 """How many elements padding may make of an image, and of each of its elements."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Windows:
     """Windows over the last dimensions of an array, one number for each of them.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from etconfig.records import record
 
 BACKENDS = "etconfig.backends"
 FACTS = "etconfig.facts"
@@ -15,7 +16,7 @@ GROUPS = (BACKENDS, FACTS, PROFILES, KERNELS, EXECUTORS)
 """The entry-point groups that etconfig looks at."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class EntryPoint:
     """One declared plugin.
 

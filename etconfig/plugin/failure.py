@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from etconfig.errors import PluginLoadError
 from etconfig.plugin.entry_points import EntryPoint
+from etconfig.records import record
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class PluginFailure:
     """Why a plugin, or a distribution's metadata, cannot be used.
 

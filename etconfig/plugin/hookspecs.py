@@ -6,12 +6,11 @@ an older version keeps working.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pluggy
 
 from etconfig.facts.detector import Detector
 from etconfig.facts.registry import FactInfo
+from etconfig.records import record
 from etconfig.schema import ApiRange, BackendSpec
 
 PROJECT = "etconfig"
@@ -21,7 +20,7 @@ hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class PluginRequest:
     """What every hook is told.
 
@@ -50,7 +49,7 @@ class ExecutorRequest(PluginRequest):
     """Asks for the executor called `name`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class FactsContribution:
     """Facts of a plugin's own, and detectors that find them.
 
@@ -65,7 +64,7 @@ class FactsContribution:
     detectors: tuple[Detector, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class KernelsContribution:
     """Kernels of a plugin.
 
@@ -79,7 +78,7 @@ class KernelsContribution:
     table: object
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class ExecutorContribution:
     """Another executor than the built-in one.
 

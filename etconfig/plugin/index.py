@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import DuplicatePluginError, UnknownPluginError
 from etconfig.plugin.entry_points import EntryPoint, normalized_name
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.policy import PluginPolicy
+from etconfig.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class PluginIndex:
     """The installed plugins, as they were when the index was made.
 

@@ -11,7 +11,6 @@ import inspect
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import pluggy
@@ -34,6 +33,7 @@ from etconfig.plugin.hookspecs import (
     KernelsRequest,
     PluginRequest,
 )
+from etconfig.records import record
 from etconfig.schema import ApiRange, BackendSpec
 
 
@@ -51,7 +51,7 @@ ResultT = TypeVar("ResultT")
 _VALUE = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<object>\w+(?:\.\w+)*))?\s*(?:\[.*\])?")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Hook(Generic[AnswerT]):
     """A hook that the core calls.
 

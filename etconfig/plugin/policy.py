@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from etconfig.plugin.entry_points import EntryPoint, normalized_name
+from etconfig.records import record
 
 ENVIRONMENT_VARIABLE = "ETCONFIG_DISABLE_PLUGINS"
 """Distributions or entry points to leave out, separated by commas; `*` means all."""
@@ -14,7 +15,7 @@ OWN_DISTRIBUTION = "etconfig"
 """What it declares itself stays unless it is named: `*` and an allow list mean others."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class PluginPolicy:
     """Which plugins may be used. Names are those of distributions or of entry points.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
 from etconfig.profile.positions import KeyPath, Position, scan_positions
 from etconfig.profile.source_text import find_invisible, string_end
+from etconfig.records import record
 
 MAX_DOCUMENT_BYTES = 1 << 20
 """The most bytes a document may have."""
@@ -34,7 +34,7 @@ _LIKELY_MEANT = {
 """What to write where tomli says this."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Document:
     """A TOML document and the place of everything in it.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from etconfig.diagnostics import Span
 from etconfig.option_path import OptionPath
 from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.profile.expression import Expression
@@ -31,14 +32,14 @@ RawValue: TypeAlias = "bool | int | float | str | list[RawValue] | dict[str, Raw
 """A value as TOML gives it, before the option's schema has seen it."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class TextValue:
     """A value given as text (`--set`, `ETCONFIG_SET`); the option's type says how to read it."""
 
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Assignment:
     """One option set by one line of one source.
 
@@ -63,7 +64,7 @@ class Assignment:
     condition: Expression | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class InstanceDeclaration:
     """A named instance of a method: `[instances.camera0]` with `method = "forward"`."""
 
@@ -73,7 +74,7 @@ class InstanceDeclaration:
     span: Span
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Layer:
     """One source of settings.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from etconfig.errors import InternalError, ProfileError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile.profile import Reference
+from etconfig.records import record
 
 _SUFFIX = ".toml"
 
@@ -29,7 +30,7 @@ class Provider(enum.IntEnum):
     """The user, who named the directory."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ProfileSource:
     """A directory of profiles.
 
@@ -44,7 +45,7 @@ class ProfileSource:
     provider: Provider = Provider.USER
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ProfileFile:
     """A file that holds a profile.
 
@@ -71,7 +72,7 @@ class ProfileFile:
         return Path(os.path.realpath(self.path))  # unlike `resolve` it bears loops of links
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ProfileLibrary:
     """Profiles by name. What is on disk is listed once, when first asked, and read only on demand.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from etconfig.diagnostics import Span
@@ -13,6 +13,7 @@ from etconfig.profile.names import PROFILE_NAME_RULE, is_profile_name
 from etconfig.profile.settings import SETTINGS_KEYS, Settings, read_expression, read_settings
 from etconfig.profile.table import Table
 from etconfig.provenance import OriginKind
+from etconfig.records import record
 
 _HEAD_KEYS = ("name", "extends", "description", "match")
 _HEAD_HINT = 'a profile starts with [profile] and name = "vendor/device"'
@@ -22,7 +23,7 @@ _FOREIGN_KEYS = {
 }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Reference:
     """The name of a profile, or a path to one, as a document has it.
 
@@ -35,7 +36,7 @@ class Reference:
     span: Span = field(compare=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Profile:
     """A profile, as its document has it; what it extends is not looked at.
 

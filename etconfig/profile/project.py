@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 
 from etconfig.facts.registry import FactRegistry
@@ -13,12 +13,13 @@ from etconfig.profile.profile import Reference
 from etconfig.profile.settings import SETTINGS_KEYS, Settings, read_settings
 from etconfig.profile.table import Table
 from etconfig.provenance import OriginKind
+from etconfig.records import record
 
 _PYPROJECT = "pyproject.toml"
 _PLUGIN_KEYS = ("prefer", "allow", "deny")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class PluginChoices:
     """`[plugins]`: which plugins a project uses.
 
@@ -33,7 +34,7 @@ class PluginChoices:
     deny: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class ProjectFile:
     """What a project file says.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, ProfileError
@@ -11,9 +10,10 @@ from etconfig.profile.expression import ClauseResult, Result
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileLibrary
 from etconfig.profile.profile import Profile
+from etconfig.records import record
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class ProfileMatch:
     """Whether one profile matches a device, and why.
 
@@ -42,7 +42,7 @@ class ProfileMatch:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Selection:
     """The profile that was selected.
 

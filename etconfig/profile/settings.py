@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
 from etconfig.diagnostics import Span
@@ -16,6 +16,7 @@ from etconfig.profile.layer import UNSET, Assignment, InstanceDeclaration, Layer
 from etconfig.profile.names import NAME_RULES, is_glob, is_name_of
 from etconfig.profile.table import Table
 from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.records import record
 
 SETTINGS_KEYS = ("facts", "options", "methods", "instances", "when")
 """The keys at the root of a document that `read_settings` reads."""
@@ -23,7 +24,7 @@ SETTINGS_KEYS = ("facts", "options", "methods", "instances", "when")
 _WHEN_KEYS = ("if", "options", "methods", "instances")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Settings:
     """The settings of one document.
 
@@ -84,7 +85,7 @@ def read_expression(
         return None
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Scope:
     """What all assignments of one table share."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Fix, Respelling, Span, nearest
 from etconfig.errors import ProfileError
 from etconfig.profile.document import Document
 from etconfig.profile.positions import KeyPath
+from etconfig.records import record
 
 _TOML_TYPES: Mapping[type, str] = {
     bool: "a bool",
@@ -21,7 +21,7 @@ _TOML_TYPES: Mapping[type, str] = {
 }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Table:
     """One table of a document.
 

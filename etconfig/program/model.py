@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import enum
 import math
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from etconfig.records import record
 from etconfig.values import ScalarType
 
 
@@ -193,7 +193,7 @@ class DataLocation(enum.IntEnum):
     SEGMENT = 1
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class BackendDelegateDataReference:
     """Which payload: an index into the inline data or into the segments.
 

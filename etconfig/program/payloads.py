@@ -7,14 +7,14 @@ checked against the file when the program is opened; none is read or copied.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from etconfig.program.cursor import Extent
 from etconfig.program.faults import bad_index, truncated
 from etconfig.program.model import BackendDelegateDataReference, DataLocation
+from etconfig.records import record
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Payloads:
     """The extents of all payloads of a program.
 

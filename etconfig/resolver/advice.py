@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from etconfig.errors import PluginCallError
 from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.records import record
 from etconfig.schema import BackendSpec, OptionProblem, check_value, find_option
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Advice:
     """A vendor's recommended values on one device.
 

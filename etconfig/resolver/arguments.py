@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar, overload
 
 from etconfig.provenance import Origin
+from etconfig.records import record
 from etconfig.resolver.advice import Advice
 from etconfig.resolver.chain import OptionChain, Story
 from etconfig.resolver.device import DeviceView
@@ -23,7 +24,7 @@ def slot_label(method: str, instance: str | None) -> str:
     return method if instance is None else f"{method}@{instance}"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class BackendArguments:
     """One backend's options in one method instance. Two are equal when their options are.
 
@@ -57,7 +58,7 @@ class BackendArguments:
         return replace(story, facts=tuple(sorted({*story.facts, *self.advice.basis})))
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Arguments:
     """The options of every backend of one method instance: what an executor receives.
 

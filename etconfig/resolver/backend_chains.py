@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.profile import Expression
+from etconfig.records import record
 from etconfig.resolver.advice import Advice
 from etconfig.resolver.arguments import BackendArguments
 from etconfig.resolver.chain import OptionChain
@@ -19,7 +19,7 @@ Outcome: TypeAlias = "BackendArguments | Sequence[Diagnostic]"
 """The typed options of one backend, or everything that is wrong with them."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class BackendChains:
     """What may decide each option of one backend in one method instance.
 

@@ -9,13 +9,13 @@ first, was rejected: it loses where a value came from.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.profile import UNSET, Expression, Fault, Unknown
 from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.records import record
 from etconfig.resolver.device import DeviceView
 from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionProblem, check_value, jsonable
 
@@ -23,7 +23,7 @@ _BASELINE = (OriginKind.DEFAULT, OriginKind.RECOMMENDATION)
 """What `unset` leaves standing."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Candidate:
     """One assignment as one option sees it.
 
@@ -40,7 +40,7 @@ class Candidate:
     condition: Expression | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Story:
     """Where one value came from.
 
@@ -63,7 +63,7 @@ class Story:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class OptionChain:
     """All that may decide one option of one method instance.
 

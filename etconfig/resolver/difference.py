@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from etconfig.option_path import OptionPath
+from etconfig.records import record
 from etconfig.resolver.resolution import Resolution
 from etconfig.schema import Applies, jsonable, show_value
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ToldValue:
     """A value of an option, and where it came from in words, as a saved result has them too.
 
@@ -34,7 +34,7 @@ class ToldValue:
         return {"value": self.value, "origin": self.origin}
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class OptionChange:
     """An option that differs between two results.
 

@@ -11,6 +11,7 @@ from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean,
 from etconfig.option_path import OptionPath
 from etconfig.profile import UNSET, Assignment, Expression, ExpressionType, Layer, TextValue
 from etconfig.provenance import OriginKind
+from etconfig.records import record
 from etconfig.resolver.chain import Candidate
 from etconfig.schema import (
     BackendSpec,
@@ -35,7 +36,7 @@ _FITTING = {
 """Which kinds of option an expression's type can serve; lists serve arrays."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Names:
     """The names that assignments may use.
 
@@ -52,7 +53,7 @@ class Names:
     instances: Mapping[str, str]
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class MatchedAssignment:
     """An assignment that found its option."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic
+from etconfig.records import record
 from etconfig.resolver.advice import Advice
 from etconfig.resolver.arguments import Arguments
 from etconfig.resolver.backend_chains import Outcome
@@ -21,7 +22,7 @@ Slot: TypeAlias = "tuple[str, str | None]"
 """A method and one of its instances; None is the default instance."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Snapshot:
     """One resolve that succeeded; the sequences are in the order of the `Groups` that made it.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import OptionError
 from etconfig.facts import FactSheet, FactValue
+from etconfig.records import record
 from etconfig.resolver.arguments import Arguments
 from etconfig.resolver.matching import declare_instance_help
 from etconfig.resolver.toml_text import profile_text
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from etconfig.profile import Selection
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Resolution:
     """The resolver's result. Two are equal when their arguments are; origins do not count.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
 from etconfig.facts import FactSheet
 from etconfig.profile import Layer
+from etconfig.records import record
 from etconfig.resolver.arguments import ANY_METHOD
 from etconfig.resolver.backend_chains import BackendChains
 from etconfig.resolver.chain import OptionChain
@@ -20,7 +21,7 @@ from etconfig.resolver.resolution import Resolution
 from etconfig.schema import BackendSpec
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Target:
     """One method that arguments are resolved for.
 
@@ -35,7 +36,7 @@ class Target:
     instances: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Resolver:
     """Everything that does not depend on the device, checked and sorted by `Resolver.compile`.
 

@@ -9,12 +9,12 @@ before: making the first one costs as much as importing all schemas.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import BaseModel
 
+from etconfig.records import record
 from etconfig.schema.constraints import Constraint, are_bounds
 from etconfig.schema.option import MISSING, OptionInfo
 from etconfig.schema.option_type import Kind, OptionType
@@ -35,7 +35,7 @@ _BOUNDS: Mapping[Kind, tuple[tuple[type, ...], tuple[type, ...]]] = {
 """The bounds that pydantic and `Constraint` check alike, and the types of their limits."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Assembly:
     """How to make the options of one class.
 

@@ -10,10 +10,11 @@ import enum
 import math
 import reprlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
+from etconfig.records import record
 from etconfig.schema.option import OptionInfo
 from etconfig.schema.option_type import Kind, OptionType
 from etconfig.schema.problem import OptionProblem, ProblemKind
@@ -33,7 +34,7 @@ _KIND_NAMES: Mapping[type, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Mismatch:
     """Why a value is none of its option.
 

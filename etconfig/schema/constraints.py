@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Len, Lt, MaxLen, MinLen, MultipleOf
+
+from etconfig.records import record
 
 __all__ = ["Constraint", "Ge", "Gt", "Le", "Len", "Lt", "MultipleOf", "constraints_in"]
 
@@ -19,7 +20,7 @@ def _is_multiple(value: float, step: float) -> bool:
     return abs(math.remainder(value, step)) <= abs(value) * 1e-9
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Rule:
     attribute: str
     is_satisfied: Callable[[Any, Any], bool]
@@ -38,7 +39,7 @@ _RULES: Mapping[type, _Rule] = {
 }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Constraint:
     """One bound. `Len(1, 4)` counts as two of them."""
 

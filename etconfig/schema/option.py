@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from etconfig.records import record
 from etconfig.schema.option_type import Choice, OptionType
 from etconfig.schema.units import Unit
 
@@ -48,7 +48,7 @@ class Scope(enum.Enum):
     """Everything that uses the backend in this process, so methods must agree on it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Wire:
     """How ExecuTorch's option map carries an option: bool, 32-bit int or string under a key.
 
@@ -67,7 +67,7 @@ class Wire:
             raise ValueError(f"wire key {self.key!r} must have 1 to {MAX_KEY_LENGTH} bytes")
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Declaration:
     """What `option()` was told. It travels as the field's `json_schema_extra`."""
 
@@ -85,7 +85,7 @@ class Declaration:
         """Leave pydantic's own JSON Schema as it is: etconfig generates another one."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class OptionInfo:
     """One option of a backend.
 

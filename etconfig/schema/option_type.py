@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 import types
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
+from etconfig.records import record
 from etconfig.schema.constraints import Constraint, constraints_in
 from etconfig.schema.units import Unit
 
@@ -30,7 +31,7 @@ class Kind(enum.Enum):
 _COUNTED = {Kind.ARRAY: "item", Kind.TABLE: "key"}
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class OptionType:
     """The type of an option, or of an array's items or a table's values.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
 from etconfig.diagnostics import Diagnostic, Respelling, Severity, Span
+from etconfig.records import record
 
 
 class ProblemKind(enum.Enum):
@@ -25,7 +25,7 @@ class ProblemKind(enum.Enum):
         return Severity.WARNING if self is ProblemKind.DEPRECATED else Severity.ERROR
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class OptionProblem:
     """One problem of one backend's options.
 

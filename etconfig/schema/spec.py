@@ -5,15 +5,16 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from etconfig.records import record
 from etconfig.schema.option import MAX_KEY_LENGTH
 from etconfig.schema.options import BackendOptions
 
 _BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ApiRange:
     """The versions of the plugin API that a plugin can work with.
 
@@ -51,7 +52,7 @@ _SIZES_BYTES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class CompileSpecInfo:
     """One compile spec that a backend reads: a key and bytes, fixed ahead of time.
 
@@ -87,7 +88,7 @@ def _decode_bool(value: bytes) -> bool:
     return value == b"\1"
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class BackendSpec:
     """What a backend declares about itself.
 

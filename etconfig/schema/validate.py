@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
 from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
+from etconfig.records import record
 from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.option import MISSING, Applies, OptionInfo
 from etconfig.schema.options import BackendOptions, make_checked
@@ -21,7 +21,7 @@ OptionsSchema: TypeAlias = "BackendSpec | type[BackendOptions]"
 """Whose options are meant; messages name the backend's id, or the class."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class ValidatedOptions:
     """The result of checking a backend's options.
 

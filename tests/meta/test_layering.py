@@ -11,13 +11,14 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "etconfig"
 
-BOTTOM = {"provenance", "diagnostics", "errors", "values", "option_path"}
+BOTTOM = {"records", "provenance", "diagnostics", "errors", "values", "option_path"}
 ROOMS: dict[str, set[str]] = {
-    "provenance": set(),
-    "values": set(),
-    "option_path": set(),
-    "diagnostics": {"provenance"},
-    "errors": {"diagnostics"},
+    "records": set(),
+    "provenance": {"records"},
+    "values": {"records"},
+    "option_path": {"records"},
+    "diagnostics": {"records", "provenance"},
+    "errors": {"records", "diagnostics"},
     "schema": BOTTOM,
     "facts": BOTTOM,
     "backend": BOTTOM,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TypeAlias
 
 from etconfig.facts.detector import Reading
 from etconfig.facts.system import System
+from etconfig.records import record
 
 Find: TypeAlias = "Callable[[System], Iterable[Reading]]"
 
@@ -16,7 +16,7 @@ MODULES = {"Android": "android", "Darwin": "macos", "Windows": "windows"}
 """The modules that know a system, by `Host.system`; each is imported on its system only."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SystemDetector:
     """A detector of one topic.
 

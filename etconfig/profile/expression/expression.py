@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, NoReturn, TypeAlias
 
@@ -17,11 +17,12 @@ from etconfig.profile.expression.parser import parse
 from etconfig.profile.expression.source import ExpressionSource
 from etconfig.profile.expression.syntax import Logical
 from etconfig.profile.expression.types import ExpressionType
+from etconfig.records import record
 
 _SHOWN_CHARACTERS = 80
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Unknown:
     """The result of an expression that needs facts which are not known on this device.
 
@@ -35,7 +36,7 @@ class Unknown:
         raise TypeError("an unknown result is neither true nor false; test `result is True`")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Fault:
     """The result of an expression that cannot be computed: it divides by zero or exceeds 64 bits.
 
@@ -55,7 +56,7 @@ Result: TypeAlias = (
 """What evaluating gives: a value of the expression's type, or why there is none."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ClauseResult:
     """What one clause of a condition came to. Clauses are the operands of the outermost `&&`.
 
@@ -84,7 +85,7 @@ class ClauseResult:
         return f"{self.text} {verdict}: {facts}" if facts else f"{self.text} {verdict}"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Expression:
     """A checked expression. Two are equal when their texts are; where they stand does not count.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ProfileError
+from etconfig.records import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class ExpressionSource:
     """An expression's text and where it stands.
 

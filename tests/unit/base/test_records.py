@@ -1,0 +1,166 @@
+"""`record` gives what `dataclass(frozen=True)` gives."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeVar
+
+import pytest
+
+from etconfig.records import record
+
+T = TypeVar("T")
+
+
+@record(frozen=True)
+class Pair(Generic[T]):
+    """Two values, of which only the first counts."""
+
+    first: T
+    second: object = field(default=0, compare=False)
+    shared: ClassVar[int] = 7
+
+
+@record(frozen=True, kw_only=True)
+class Named:
+    """Fields of every kind."""
+
+    name: str
+    parts: list[int] = field(default_factory=list)
+    note: str | None = None
+    hidden: int = field(default=1, repr=False)
+    size: int = field(init=False)
+    cache: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", len(self.parts))
+
+    @cached_property
+    def doubled(self) -> int:
+        """Computed once."""
+        return 2 * self.size
+
+
+@record(frozen=True)
+class Longer(Pair[int]):
+    """A record may extend another one."""
+
+    third: int = 3
+
+
+@record(frozen=True)
+class Empty:
+    """It has no fields."""
+
+
+@record(frozen=True)
+class Spoken:
+    """It says itself how it is shown and compared."""
+
+    word: str
+
+    def __repr__(self) -> str:
+        return f"<{self.word}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spoken) and self.word.lower() == other.word.lower()
+
+    def __hash__(self) -> int:
+        return hash(self.word.lower())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standard:
+    """What `Named` is compared with."""
+
+    name: str
+    parts: list[int] = field(default_factory=list)
+    note: str | None = None
+    hidden: int = field(default=1, repr=False)
+
+
+class TestMaking:
+    """A record is made as a dataclass is."""
+
+    def test_by_position_and_by_name(self):
+        assert Pair(1, 2).second == Pair(first=1, second=2).second == 2
+        assert Longer(1, 2, 4).third == 4
+
+    def test_defaults_are_used_and_made_anew(self):
+        assert Pair(1).second == 0
+        one, two = Named(name="a"), Named(name="a")
+        assert one.parts == []
+        assert one.parts is not two.parts
+        assert one.cache is not two.cache
+
+    def test_post_init_runs(self):
+        assert Named(name="a", parts=[1, 2]).size == 2
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: Pair(), "Pair.__init__() missing 1 required positional argument: 'first'"),
+            (
+                lambda: Pair(1, 2, 3),
+                "Pair.__init__() takes from 2 to 3 positional arguments",
+            ),
+            (lambda: Pair(1, first=1), "Pair.__init__() got multiple values for argument 'first'"),
+            (lambda: Named("a"), "Named.__init__() takes 1 positional argument but 2 were given"),
+            (lambda: Named(name="a", size=1), "Named.__init__() got an unexpected keyword argument 'size'"),
+        ],
+    )
+    def test_wrong_arguments_are_refused(self, make, message):
+        with pytest.raises(TypeError) as error:
+            make()
+        assert message in str(error.value)
+
+    def test_the_signature_is_known(self):
+        assert str(inspect.signature(Pair)) == "(first, second=0)"
+
+
+class TestUsing:
+    """What can be done with a dataclass can be done with a record."""
+
+    def test_it_is_frozen(self):
+        pair = Pair(1)
+        with pytest.raises(FrozenInstanceError, match="cannot assign to field 'first'"):
+            pair.first = 2
+        with pytest.raises(FrozenInstanceError, match="cannot delete field 'first'"):
+            del pair.first
+
+    def test_fields_that_do_not_count_are_not_compared(self):
+        assert Pair(1, 2) == Pair(1, 3)
+        assert hash(Pair(1, 2)) == hash(Pair(1, 3))
+        assert Pair(1) != Pair(2)
+        assert Pair(1) != Longer(1)
+        assert Pair(1) != 1
+        assert Empty() == Empty()
+        assert hash(Empty()) == hash(Empty())
+
+    def test_its_own_methods_stay(self):
+        assert Spoken("Yes") == Spoken("yes")
+        assert {Spoken("Yes"), Spoken("yes")} == {Spoken("yes")}
+        assert repr(Spoken("yes")) == "<yes>"
+
+    def test_it_is_shown_as_a_dataclass_is(self):
+        expected = repr(Standard(name="a", parts=[1])).replace("Standard", "Named")
+        assert repr(Named(name="a", parts=[1])) == expected.replace(")", ", size=1)")
+        loop: list[Any] = []
+        loop.append(Pair(loop))
+        assert repr(loop[0]) == "Pair(first=[...], second=0)"
+
+    def test_the_tools_of_dataclasses_work(self):
+        named = Named(name="a", parts=[1])
+        assert replace(named, name="b") == Named(name="b", parts=[1])
+        assert asdict(Pair(1, 2)) == {"first": 1, "second": 2}
+        assert [part.name for part in fields(Longer)] == ["first", "second", "third"]
+        assert Pair.__match_args__ == ("first", "second")
+
+    def test_copies_are_equal(self):
+        named = Named(name="a", parts=[1])
+        assert named.doubled == 2
+        assert copy.copy(named) == copy.deepcopy(named) == pickle.loads(pickle.dumps(named)) == named
