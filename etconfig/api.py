@@ -15,7 +15,7 @@ from etconfig.errors import BackendUnavailableError, UnknownPluginError
 from etconfig.facts import FactSheet
 from etconfig.installation import Installation
 from etconfig.profile import Layer
-from etconfig.program import MethodMeta, Program, Verification, open_program
+from etconfig.program import DataSources, MethodMeta, Program, Verification, open_program
 from etconfig.provenance import Sourced
 from etconfig.resolver import Arguments, Overrides, Resolution
 from etconfig.schema import change_options
@@ -83,6 +83,7 @@ class LoadedProgram:
             PluginError: a plugin is broken.
             DelegateError: a backend failed at initialisation.
             OptionError: an option that is required is not set.
+            ProgramError: data that lie outside the program were not given, or do not fit it.
         """
         from etconfig.executor import load_method  # numpy comes with it, which resolving does not need
 
@@ -133,6 +134,7 @@ class LoadedProgram:
 def load_program(
     source: ProgramSource,
     *,
+    data: DataSources = (),
     verification: Verification = Verification.InternalConsistency,
     executor: str = NUMPY,
     installation: Installation | None = None,
@@ -141,22 +143,23 @@ def load_program(
 
     Args:
         source: The path of a .pte, or its bytes.
+        data: The data files (.ptd) that hold what lies outside the program: one or several.
         verification: When the methods are verified; everything is verified before it is used.
         executor: What will run it: `numpy`, or an installed executor plugin.
         installation: What is installed; by default what is found from the current directory.
 
     Raises:
-        ProgramError: the file cannot be read, is no program, or is malformed.
+        ProgramError: a file cannot be read, is no program or data file, or is malformed.
         UnknownPluginError: no such executor is installed.
     """
     installation = installation or Installation(Path.cwd())
     if executor != NUMPY:
         plugin = _find_executor(installation, executor)
         loaded: LoadedProgram = plugin.load_program(
-            source, verification=verification, installation=installation
+            source, data=data, verification=verification, installation=installation
         )
         return loaded
-    return LoadedProgram(open_program(source, verification=verification), installation)
+    return LoadedProgram(open_program(source, data=data, verification=verification), installation)
 
 
 def detect_facts(*, installation: Installation | None = None) -> FactSheet:

@@ -19,7 +19,8 @@ Who must act decides the branch:
     │   ├── NotAProgramError       it is something else
     │   ├── TruncatedProgramError  it ends too early
     │   ├── MalformedProgramError  its contents contradict themselves
-    │   └── UnsupportedProgramError  it is valid, but uses what this version cannot read
+    │   ├── UnsupportedProgramError  it is valid, but uses what this version cannot read
+    │   └── MissingDataError       no .ptd that was given holds its external tensors
     ├── ExecutionError           this run
     │   ├── MethodNotFoundError    the program has no such method
     │   ├── MissingOperatorError   no kernel for operators of the method
@@ -263,6 +264,27 @@ class MalformedProgramError(ProgramError):
 
 class UnsupportedProgramError(MalformedProgramError):
     """The file is valid, but uses what this version cannot read or run. ExecuTorch: NotSupported (0x10)."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MissingDataError(ProgramError):
+    """Tensors of a method lie outside the program, and no data file that was given holds them.
+
+    ExecuTorch: NotFound (0x20).
+
+    Attributes:
+        keys: The names of the tensors.
+        files: The data files that were given.
+    """
+
+    keys: tuple[str, ...]
+    files: tuple[str, ...]
+
+    @property
+    def problem(self) -> str:
+        keys = ", ".join(map(repr, self.keys))
+        given = f"none is in {', '.join(self.files)}" if self.files else "no data file was given"
+        return f"the data of {len(self.keys)} tensor(s) lie outside the program, and {given}: {keys}"
 
 
 # --- this run ----------------------------------------------------------------------------

@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import digits_model
+import export_cases
 
 BUILDERS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "digits": digits_model.build,
+    "exports": export_cases.build,
 }
 """By the name of the model, which is also the name of its folder."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from etconfig.cli.format import format_bytes, format_count
-from etconfig.cli.options import json_option, make_installation, program_argument
+from etconfig.cli.options import data_option, json_option, make_installation, program_argument
 from etconfig.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
@@ -20,22 +20,24 @@ if TYPE_CHECKING:
 
 @click.command("inspect")
 @program_argument
+@data_option
 @json_option
-def command(program: Path, as_json: bool) -> None:
+def command(program: Path, data: Sequence[Path], as_json: bool) -> None:
     """Show what a program holds and what it needs to run here.
 
     \b
-    Example:
+    Examples:
       etconfig inspect model.pte
+      etconfig inspect model.pte --data weights.ptd
     """
     from etconfig.api import load_program
 
-    with load_program(program, installation=make_installation()) as loaded:
-        data = describe_program(loaded)
+    with load_program(program, data=data, installation=make_installation()) as loaded:
+        description = describe_program(loaded)
     if as_json:
-        print_json(data)
+        print_json(description)
     else:
-        _print(data)
+        _print(description)
 
 
 def describe_program(loaded: LoadedProgram) -> dict[str, Any]:
@@ -46,6 +48,10 @@ def describe_program(loaded: LoadedProgram) -> dict[str, Any]:
         "size_bytes": program.size_bytes,
         "version": program.version,
         "constant_bytes": program.constant_bytes,
+        "data_files": [
+            {"path": file.path, "size_bytes": file.size_bytes, "keys": len(file.blobs)}
+            for file in program.data_files
+        ],
         "segments": [segment.size_bytes for segment in program.segments],
         "methods": [_describe_method(loaded, name) for name in loaded.method_names],
     }
@@ -68,6 +74,7 @@ def _describe_method(loaded: LoadedProgram, name: str) -> dict[str, Any]:
         "operators": dict(sorted(operators.items())),
         "missing_operators": sorted(set(operators) - set(loaded.installation.kernels)),
         "delegates": list(_describe_delegates(loaded, plan, calls)),
+        "external_tensors": list(_describe_external(loaded, plan)),
         "planned_memory_bytes": list(plan.non_const_buffer_sizes[1:]),
     }
 
@@ -87,6 +94,20 @@ def _describe_delegates(
         }
 
 
+def _describe_external(loaded: LoadedProgram, plan: ExecutionPlan) -> Iterator[dict[str, Any]]:
+    """The tensors that lie in data files: where each was found, None if nowhere."""
+    from etconfig.program.model import Tensor
+
+    homes = {key: file.path for file in loaded.program.data_files for key in file.blobs}
+    tensors = {
+        value.fully_qualified_name: value
+        for value in plan.values
+        if isinstance(value, Tensor) and value.external
+    }
+    for key, tensor in tensors.items():
+        yield {"key": key, "tensor": _describe_value(tensor), "file": homes.get(str(key))}
+
+
 def _describe_value(value: EValue) -> str:
     from etconfig.program.model import Tensor, TensorShapeDynamism
 
@@ -104,6 +125,8 @@ def _print(data: dict[str, Any]) -> None:
         f"{data['path']}: {format_bytes(data['size_bytes'])}, "
         f"constants {format_bytes(data['constant_bytes'])}, {format_count(len(data['segments']), 'segment')}"
     )
+    for file in data["data_files"]:
+        click.echo(f"{file['path']}: {format_bytes(file['size_bytes'])}, {format_count(file['keys'], 'key')}")
     for method in data["methods"]:
         _print_method(method)
 
@@ -133,4 +156,9 @@ def _print_method(method: dict[str, Any]) -> None:
                 )
                 for d in method["delegates"]
             ],
+        )
+    if method["external_tensors"]:
+        print_table(
+            ("  EXTERNAL TENSOR", "TYPE", "FILE"),
+            [(f"  {t['key']}", t["tensor"], t["file"] or "not given") for t in method["external_tensors"]],
         )

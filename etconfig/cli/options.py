@@ -39,6 +39,14 @@ locked_option = click.option(
 
 program_argument = click.argument("program", type=click.Path(path_type=Path))
 
+data_option = click.option(
+    "--data",
+    multiple=True,
+    metavar="FILE.ptd",
+    type=click.Path(path_type=Path),
+    help="A data file of the program. Repeatable.",
+)
+
 
 def device_options(command: CommandT) -> CommandT:
     """`--facts` and `--fact`: which device is meant."""

@@ -84,14 +84,37 @@ def write_file(path: Path, content: bytes, *, is_named: bool = True) -> None:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
 
 
+def check_can_write(path: Path) -> None:
+    """See, before long work begins, whether `write_file` will find a place for `path`.
+
+    Raises:
+        click.ClickException: it will not.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            os.close(os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)))
+        else:
+            beside, descriptor = _open_beside(target)
+            os.close(descriptor)
+            beside.unlink()
+    except OSError as error:
+        raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
+
+
+def _open_beside(path: Path) -> tuple[Path, int]:
+    """A new file in the directory of `path`, and its descriptor."""
+    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    # a name that nobody can foresee, and that must not be there yet: no link can be planted at it
+    return beside, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+
 def _replace_file(path: Path, content: bytes) -> None:
     """Write a new file beside `path`, which then takes its name.
 
     Whenever the process is killed or the power fails, `path` is the old file or the new one, whole.
     """
-    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-    # a name that nobody can foresee, and that must not be there yet: no link can be planted at it
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    beside, descriptor = _open_beside(path)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if path.exists():

@@ -13,11 +13,12 @@ from etconfig.cli.format import format_count, format_seconds
 from etconfig.cli.options import (
     ConfigurationRequest,
     configuration_options,
+    data_option,
     json_option,
     locked_option,
     program_argument,
 )
-from etconfig.cli.output import print_json
+from etconfig.cli.output import check_can_write, print_json
 
 if TYPE_CHECKING:
     from etconfig.executor import Method
@@ -40,6 +41,7 @@ _COUNT.name = "integer"  # or click would say: 'x' is not a valid integer range
 @click.option(
     "--output", type=click.Path(path_type=Path), help="Write the outputs to this .npz as out0, out1, ..."
 )
+@data_option
 @click.option("--executor", default="numpy", show_default=True, help="What runs it: numpy, or a plugin.")
 @click.option("--repeat", default=1, show_default=True, type=_COUNT, help="Run so many times.")
 @configuration_options
@@ -51,6 +53,7 @@ def command(
     instance: str | None,
     inputs: Sequence[Path],
     output: Path | None,
+    data: Sequence[Path],
     executor: str,
     repeat: int,
     request: ConfigurationRequest,
@@ -66,7 +69,9 @@ def command(
     from etconfig.api import load_program
     from etconfig.cli.arrays import read_inputs, write_outputs
 
-    loaded = load_program(program, executor=executor, installation=request.installation)
+    if output is not None:
+        check_can_write(output)
+    loaded = load_program(program, data=data, executor=executor, installation=request.installation)
     loaded.metadata(method)  # a mistyped method, before anything costs time
     arrays = read_inputs(inputs)
     resolution = request.resolve(loaded)

@@ -235,13 +235,12 @@ def load_method(
     """
     plan = program.plan(name)
     check_operators(plan, kernels)
-    named_data = program.named_data
-    registers = load_registers(program, plan, named_data)
+    registers = load_registers(program, plan)
     workers = Workers(f"etconfig-{name}")
     surroundings = Surroundings(
         method=name,
         instance=instance,
-        named_data=named_data,
+        named_data=program.named_data,
         workers=workers,
         allocator=MethodAllocator(),
         tracer=NullTracer() if tracer is None else tracer,

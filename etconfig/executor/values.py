@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from etconfig.errors import MalformedProgramError, UnsupportedProgramError
 from etconfig.executor.memory import Array, allocate_zeroed
 from etconfig.executor.tensor import Register, Tensor, TensorForm
 from etconfig.program import model
@@ -16,24 +15,21 @@ if TYPE_CHECKING:
     from etconfig.program import Program
 
 
-def load_registers(
-    program: Program, plan: model.ExecutionPlan, named_data: Mapping[str, memoryview]
-) -> tuple[Register, ...]:
+def load_registers(program: Program, plan: model.ExecutionPlan) -> tuple[Register, ...]:
     """One register for each value of `plan`, with memory as the plan's memory plan says.
 
-    `named_data` holds the data of external tensors, by their fully qualified names.
-
     Planned tensors share arenas, one for each memory id: overlaps carry meaning. Constants
-    are read-only views of the program's bytes. Lists become tuples; those of integers and
-    tensors hold registers, since their items may change.
+    are read-only views of the program's bytes, or of its data files'. Lists become tuples; those of
+    integers and tensors hold registers, since their items may change.
 
     Raises:
         ProgramError: the data of a tensor are not where the program says.
         MemoryError: the memory that the plan asks for cannot be had.
     """
+    external = program.external_tensors(plan)
     arenas = [allocate_zeroed(size_bytes) for size_bytes in plan.non_const_buffer_sizes]
     registers = tuple(Register(None) for _ in plan.values)
-    load_tensor = _TensorLoader(program, named_data, arenas)
+    load_tensor = _TensorLoader(program, external, arenas)
     for register, value in zip(registers, plan.values, strict=True):
         if type(value) is model.Tensor:
             register.value = load_tensor(value)
@@ -59,11 +55,9 @@ def current_value(register: Register) -> object:
 class _TensorLoader:
     """Places the tensors of one plan."""
 
-    def __init__(
-        self, program: Program, named_data: Mapping[str, memoryview], arenas: Sequence[Array]
-    ) -> None:
+    def __init__(self, program: Program, external: Mapping[str, memoryview], arenas: Sequence[Array]) -> None:
         self._program = program
-        self._named_data = named_data
+        self._external = external
         self._arenas = arenas
         self._forms: dict[object, TensorForm] = {}
 
@@ -94,26 +88,9 @@ class _TensorLoader:
     def _stored_data(self, value: model.Tensor) -> memoryview:
         """The bytes of a constant, or of the initial state of a mutable tensor."""
         if value.external:
-            return self._external_data(str(value.fully_qualified_name), value.size_bytes)
+            return self._external[str(value.fully_qualified_name)]
         if value.allocation_info is None:
             return self._program.constant(value.data_buffer_idx, value.size_bytes)
         return self._program.mutable_initial_data(
             value.mutable_data_segments_idx, value.data_buffer_idx, value.size_bytes
         )
-
-    def _external_data(self, name: str, size_bytes: int) -> memoryview:
-        data = self._named_data.get(name)
-        if data is None:
-            raise UnsupportedProgramError(
-                code="missing-external-data",
-                region=f"tensor {name!r}",
-                detail="its data lie outside the program, and were not given",
-                help="export the program with its constants inside: .ptd files are not read yet",
-            )
-        if len(data) != size_bytes:
-            raise MalformedProgramError(
-                code="missing-external-data",
-                region=f"tensor {name!r}",
-                detail=f"it takes {size_bytes} bytes, but {len(data)} were given",
-            )
-        return data

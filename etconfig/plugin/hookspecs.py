@@ -84,8 +84,8 @@ class ExecutorContribution:
 
     Attributes:
         api: The plugin API versions that the plugin can work with.
-        executor: An object whose `load_program(source, *, verification, installation)` returns what
-            `etconfig.load_program` does.
+        executor: An object whose `load_program(source, *, data, verification, installation)` returns
+            what `etconfig.load_program` does.
     """
 
     api: ApiRange

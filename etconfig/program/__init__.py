@@ -5,7 +5,9 @@ with open_program("model.pte") as program:
 """
 
 from etconfig.program.cursor import Extent
+from etconfig.program.external_data import DataSources
 from etconfig.program.faults import PROGRAM_ERROR_CODES
+from etconfig.program.flat_tensor import DataFile, open_data_file
 from etconfig.program.header import ExtendedHeader
 from etconfig.program.limits import Limits
 from etconfig.program.metadata import MethodMeta, TensorInfo
@@ -13,6 +15,8 @@ from etconfig.program.program import Program, Verification, open_program
 
 __all__ = [
     "PROGRAM_ERROR_CODES",
+    "DataFile",
+    "DataSources",
     "ExtendedHeader",
     "Extent",
     "Limits",
@@ -20,5 +24,6 @@ __all__ = [
     "Program",
     "TensorInfo",
     "Verification",
+    "open_data_file",
     "open_program",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
         "unreadable-file": "The file cannot be opened or read.",
         "program-closed": "The program was closed before it was used.",
         "not-a-program": "The file is something else than an ExecuTorch program.",
+        "not-a-data-file": "The file is something else than an ExecuTorch data file (.ptd).",
         "unsupported-version": "The file is a program of another schema version.",
         "limit-exceeded": "The program exceeds a bound of `Limits`.",
         "truncated": "The file ends before something that it refers to.",
@@ -44,6 +46,7 @@ PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
         "overlapping-segments": "Two segments share bytes.",
         "conflicting-constants": "Constants are stored inline and in a segment.",
         "missing-external-data": "A tensor's data lie outside the program and were not given.",
+        "external-data-mismatch": "A data file has another tensor under the key than the program expects.",
     }
 )
 """Every code a `ProgramError` can carry, with its meaning."""
@@ -114,6 +117,16 @@ def known(members: Mapping[int, T], number: int, field: str) -> T:
         return members[number]
     except KeyError:
         raise unsupported("unknown-value", field, f"this version knows no {field} {number}") from None
+
+
+@contextmanager
+def naming(path: str | None) -> Iterator[None]:
+    """Let every ProgramError name the file, unless it names one already."""
+    try:
+        yield
+    except ProgramError as error:
+        error.path = error.path or path
+        raise
 
 
 def locate(error: ProgramError, region: str, offset: int | None = None) -> None:

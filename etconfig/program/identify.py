@@ -9,6 +9,7 @@ from etconfig.program.cursor import Cursor
 from etconfig.program.faults import unsupported
 
 _EXPECTED = "an ExecuTorch program (.pte), which has 'ET12' at byte 4"
+_EXPECTED_DATA = "an ExecuTorch data file (.ptd), which has 'FT01' at byte 4"
 _EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
 _HEAD_BYTES = 64
 
@@ -23,7 +24,13 @@ class _Format(NamedTuple):
 
 
 _FORMATS = (
-    _Format(4, b"FT01", "an ExecuTorch data file (.ptd)", "give the program (.pte) that uses it"),
+    _Format(4, b"ET12", "an ExecuTorch program (.pte)", "give the .ptd that was exported with it"),
+    _Format(
+        4,
+        b"FT01",
+        "an ExecuTorch data file (.ptd)",
+        "give the program (.pte) that uses it, and this file as data",
+    ),
     _Format(
         4, b"BP08", "a bundled program (.bpte)", "save the program itself, without its test cases, as a .pte"
     ),
@@ -56,6 +63,25 @@ def check_is_program(file: Cursor) -> None:
     raise NotAProgramError(
         code="not-a-program", region="file", offset=0, found=found, expected=_EXPECTED, help=way_out
     )
+
+
+def check_is_data_file(file: Cursor) -> None:
+    """Raise unless the file carries the identifier of a data file.
+
+    Raises:
+        NotAProgramError: it is something else; the message says what, and what to do.
+    """
+    head = file.head(_HEAD_BYTES)
+    if head[4:8] != b"FT01":
+        found, way_out = _describe(head)
+        raise NotAProgramError(
+            code="not-a-data-file",
+            region="file",
+            offset=0,
+            found=found,
+            expected=_EXPECTED_DATA,
+            help=way_out,
+        )
 
 
 def _describe(head: bytes) -> tuple[str, str | None]:

@@ -28,3 +28,7 @@ class Limits:
     max_instructions: int = 5_000_000
     max_string_bytes: int = 64 << 10
     max_work_per_byte: int = 4
+
+
+DEFAULT_LIMITS = Limits()
+"""What is accepted unless a caller says otherwise."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +13,7 @@ from etconfig.program.faults import bad_index, malformed, truncated
 from etconfig.program.header import ExtendedHeader
 from etconfig.program.layout import Layout
 from etconfig.program.payloads import Payloads
+from etconfig.program.segments import read_segments
 
 
 def read_payloads(
@@ -31,7 +31,9 @@ def read_payloads(
         ProgramError: a payload lies outside the file or its segment, or overlaps another one.
     """
     _, _, constant_buffer, delegate_data, segment_list, constant_segment, mutable_data, named_data = root
-    segments = _read_segments(cursor, segment_list, header, file_bytes)
+    base = header.segment_base_offset if header else 0
+    end = base + header.segment_data_size if header and header.segment_data_size else file_bytes
+    segments = read_segments(cursor, segment_list, base, end)
     return Payloads(
         segments=segments,
         constants=_read_constants(cursor, constant_buffer, constant_segment, segments),
@@ -41,37 +43,6 @@ def read_payloads(
         ),
         named_data=_read_named_data(cursor, named_data, segments),
     )
-
-
-def _read_segments(
-    cursor: Cursor, position: int, header: ExtendedHeader | None, file_bytes: int
-) -> tuple[Extent, ...]:
-    base = header.segment_base_offset if header else 0
-    end = base + header.segment_data_size if header and header.segment_data_size else file_bytes
-
-    def read(table: int) -> Extent:
-        offset, size_bytes = cursor.table(table, layout.DATA_SEGMENT)
-        if size_bytes and not base:
-            raise malformed(
-                "missing-header", "", "the file has segments, but no header says where they start"
-            )
-        if base + offset + size_bytes > end:
-            raise truncated("", base + offset, size_bytes, end - base - offset)
-        return Extent(base + offset, size_bytes)
-
-    segments = cursor.each(position, "segments", read) if position else ()
-    _check_disjoint(segments)
-    return segments
-
-
-def _check_disjoint(segments: Sequence[Extent]) -> None:
-    """Raise if two segments share bytes: each belongs to one payload alone."""
-    by_start = sorted((segment.start, segment.end, i) for i, segment in enumerate(segments))
-    occupied = [entry for entry in by_start if entry[0] < entry[1]]
-    for (_, end, first), (start, _, second) in pairwise(occupied):
-        if start < end:
-            detail = f"it starts before segments[{first}] ends, at {end}"
-            raise malformed("overlapping-segments", f"segments[{second}]", detail, offset=start)
 
 
 def _read_constants(

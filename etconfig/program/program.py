@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType, TracebackType
 from typing import Final, NamedTuple
@@ -14,18 +14,17 @@ from etconfig.diagnostics.suggest import did_you_mean
 from etconfig.errors import MethodNotFoundError, ProgramError
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor
-from etconfig.program.faults import locate, malformed, unreadable
+from etconfig.program.external_data import DataSources, ExternalData, open_data_files
+from etconfig.program.faults import locate, malformed, naming, unreadable
+from etconfig.program.flat_tensor import DataFile
 from etconfig.program.header import ExtendedHeader, read_header
 from etconfig.program.identify import check_is_program
-from etconfig.program.limits import Limits
+from etconfig.program.limits import DEFAULT_LIMITS, Limits
 from etconfig.program.model import BackendDelegate, ExecutionPlan
 from etconfig.program.payload_reader import read_payloads
 from etconfig.program.payloads import Payloads
 from etconfig.program.plan_reader import PlanReader
 from etconfig.program.source import LoadMode, ProgramSource, load_bytes
-
-DEFAULT_LIMITS = Limits()
-"""What `open_program` accepts unless it is told otherwise."""
 
 
 class Verification(enum.Enum):
@@ -49,6 +48,7 @@ class _Contents(NamedTuple):
         version: Program.version.
         payloads: Where the payloads lie.
         named_data: Program.named_data.
+        external: What lies outside the file.
         plan_tables: The position of each plan's table, by name, in the order of the file.
     """
 
@@ -57,6 +57,7 @@ class _Contents(NamedTuple):
     version: int
     payloads: Payloads
     named_data: Mapping[str, memoryview]
+    external: ExternalData
     plan_tables: Mapping[str, int]
 
 
@@ -148,9 +149,25 @@ class Program:
 
     @property
     def named_data(self) -> Mapping[str, memoryview]:
-        """The data that the program stores under a key."""
+        """The data that the program and its data files store under a key."""
         with self._used() as contents:
             return contents.named_data
+
+    @property
+    def data_files(self) -> tuple[DataFile, ...]:
+        """The data files that were given with the program."""
+        with self._used() as contents:
+            return contents.external.files
+
+    def external_tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
+        """The data of the tensors of `plan` that lie outside the program, by fully qualified name.
+
+        Raises:
+            MissingDataError: no data file has some of them; all are named.
+            MalformedProgramError: a data file has another type or shape for one of them.
+        """
+        with self._used() as contents:
+            return contents.external.tensors(plan)
 
     # --- lifetime ------------------------------------------------------------------------
 
@@ -173,7 +190,7 @@ class Program:
     @contextmanager
     def _used(self) -> Iterator[_Contents]:
         """The contents, unless the program is closed; errors name the file."""
-        with _naming(self.path):
+        with naming(self.path):
             contents = self._contents
             if contents is None:
                 raise unreadable("program-closed", "the program was closed", advice="open it again")
@@ -183,6 +200,7 @@ class Program:
 def open_program(
     source: ProgramSource,
     *,
+    data: DataSources = (),
     verification: Verification = Verification.InternalConsistency,
     limits: Limits = DEFAULT_LIMITS,
     load_mode: LoadMode = "copy",
@@ -191,22 +209,24 @@ def open_program(
 
     Args:
         source: The path of the file, or its bytes.
+        data: The data files (.ptd) that hold what lies outside the program.
         verification: When the methods are verified. Everything else always is, here.
         limits: What the program may take.
-        load_mode: How a file comes into memory: `copy` reads it, `mmap` maps it. See `LoadMode` for the risk.
+        load_mode: How files come into memory: `copy` reads them, `mmap` maps them. See `LoadMode`
+            for the risk.
 
     Raises:
-        ProgramError: the file cannot be read, is no program, or is malformed. No other exception
-            comes out, whatever the file holds.
+        ProgramError: a file cannot be read, is no program or data file, or is malformed, or a key is
+            stored twice. No other exception comes out, whatever the files hold.
         ValueError: there is no such `load_mode`.
     """
     path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
-    with _naming(path):
-        data = load_bytes(source, load_mode, limits)
-        file = Cursor(data, len(data), limits)
+    with naming(path):
+        buffer = load_bytes(source, load_mode, limits)
+        file = Cursor(buffer, len(buffer), limits)
         check_is_program(file)
         header = read_header(file)
-        contents = _read_contents(file, header)
+        contents = _read_contents(file, header, open_data_files(data, limits, load_mode))
     program = Program(path, verification, header, contents)
     if verification is Verification.InternalConsistency:
         for name in program.method_names:
@@ -214,19 +234,21 @@ def open_program(
     return program
 
 
-def _read_contents(file: Cursor, header: ExtendedHeader | None) -> _Contents:
+def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequence[DataFile]) -> _Contents:
     """Read what does not belong to one method."""
     tables = file.first(header.program_size if header else file.size_bytes)
     root = tables.at(tables.root(), "root", lambda table: tables.table(table, layout.PROGRAM))
     version, execution_plan, *_ = root
     payloads = read_payloads(tables, root, header, file.size_bytes)
-    named_data = {key: file.view(extent, "named_data") for key, extent in payloads.named_data.items()}
+    inside = {key: file.view(extent, "named_data") for key, extent in payloads.named_data.items()}
+    external = ExternalData(data_files, inside)
     return _Contents(
         file=file,
         tables=tables,
         version=version,
         payloads=payloads,
-        named_data=MappingProxyType(named_data),
+        named_data=MappingProxyType({**inside, **external.named_data}),
+        external=external,
         plan_tables=_read_plan_tables(tables, execution_plan),
     )
 
@@ -254,14 +276,4 @@ def _read_plan(contents: _Contents, name: str) -> ExecutionPlan:
     except ProgramError as error:
         tables.work_left_bytes = work_left_bytes
         locate(error, f"execution_plan[{list(contents.plan_tables).index(name)}]", table)
-        raise
-
-
-@contextmanager
-def _naming(path: str | None) -> Iterator[None]:
-    """Let every ProgramError name the file."""
-    try:
-        yield
-    except ProgramError as error:
-        error.path = path
         raise

@@ -10,7 +10,8 @@ from etconfig.program.faults import known, malformed, missing_field, unsupported
 from etconfig.program.layout import I32, U8
 from etconfig.program.model import AllocationDetails, DeviceType, Tensor, TensorShapeDynamism
 from etconfig.program.payloads import Payloads
-from etconfig.values import MAX_RANK, ScalarType, is_permutation
+from etconfig.program.tensor_layout import check_shape
+from etconfig.values import ScalarType
 
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
 _DYNAMISMS = {member.value: member for member in TensorShapeDynamism}
@@ -18,7 +19,6 @@ _DEVICE_TYPES = {member.value: member for member in DeviceType}
 _IS_EXTERNAL = {0: False, 1: True}
 """By TensorDataLocation: SEGMENT, EXTERNAL."""
 
-_ROW_MAJOR = tuple(tuple(range(rank)) for rank in range(MAX_RANK + 1))
 _MAX_TENSOR_BYTES = 2**63 - 1
 
 
@@ -62,7 +62,7 @@ class TensorReader:
             known(_DYNAMISMS, dynamism, "shape_dynamism"),
             *(self._read_extra(extra) if extra else ()),
         )
-        _check_shape(tensor, table)
+        check_shape(tensor.sizes, tensor.dim_order, table)
         self._check_memory(tensor, table)
         return tensor
 
@@ -115,18 +115,3 @@ class TensorReader:
                 f"which has {self._buffer_sizes[memory_id]} bytes"
             )
             raise malformed("bad-memory-plan", "allocation_info", detail, offset=table)
-
-
-def _check_shape(tensor: Tensor, table: int) -> None:
-    """Raise unless sizes and dim order describe a shape."""
-    sizes, dim_order = tensor.sizes, tensor.dim_order
-    if len(sizes) > MAX_RANK:
-        detail = f"the tensor has {len(sizes)} dimensions, at most {MAX_RANK} are supported"
-        raise malformed("rank-too-large", "sizes", detail, offset=table)
-    if sizes and min(sizes) < 0:
-        raise malformed("negative-size", "sizes", f"{list(sizes)} holds a negative size", offset=table)
-    if dim_order == _ROW_MAJOR[len(sizes)]:
-        return
-    if len(dim_order) != len(sizes) or not is_permutation(dim_order):
-        detail = f"{list(dim_order)} is no permutation of the tensor's {len(sizes)} dimensions"
-        raise malformed("bad-dim-order", "dim_order", detail, offset=table)

@@ -85,6 +85,7 @@ def prepared(place: Path) -> Path:
     (place / "profiles" / "acme").mkdir(parents=True)
     (place / "profiles" / "acme" / "board.toml").write_text(BOARD)
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", place / "pi5.json")
+    shutil.copy(DATA / "exports" / "external_constants.ptd", place / "weights.ptd")
     for name in ("before.json", "after.json"):
         shutil.copy(place / "device.json", place / name)
     return place

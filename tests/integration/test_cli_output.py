@@ -182,6 +182,7 @@ class TestJson:
             "size_bytes": 91048,
             "version": 0,
             "constant_bytes": 20,
+            "data_files": [],
             "segments": [20, 19904, 67496],
         }
         assert [method["name"] for method in methods] == ["embed", "forward"]
@@ -202,6 +203,7 @@ class TestJson:
                     "compile_specs": [],
                 }
             ],
+            "external_tensors": [],
             "planned_memory_bytes": [2304],
         }
 

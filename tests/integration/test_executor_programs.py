@@ -15,7 +15,6 @@ from etconfig.errors import (
     BackendUnavailableError,
     InvalidInputError,
     KernelArgumentError,
-    MalformedProgramError,
 )
 from etconfig.executor import Method, load_method
 from etconfig.kernels import builtin_kernels
@@ -139,11 +138,6 @@ def test_channels_last_gives_logical_arrays() -> None:
     assert out.shape == (1, 4, 4, 4)
     # of zeros a convolution leaves the bias, the same at every place
     np.testing.assert_array_equal(out, np.broadcast_to(out[:, :, :1, :1], out.shape))
-
-
-def test_constants_outside_the_program_must_be_given() -> None:
-    with pytest.raises(MalformedProgramError, match=r"\.ptd files are not read yet"):
-        load("linear_external_constants")
 
 
 def test_a_delegate_needs_its_backend() -> None:

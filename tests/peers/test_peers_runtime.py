@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 NOT_RUN = {
-    "linear_external_constants": "external data files are not read yet",
+    "linear_external_constants": "its data file is not kept; see tests/data/exports",
     "linear_inline_constants": "ExecuTorch 1.5 no longer loads constants inside the flatbuffer",
     "symbolic_integer": "ExecuTorch 1.5 refuses any value for the symbolic input that it exported",
     "xnnpack": "no numpy backend is XNNPACK",

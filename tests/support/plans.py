@@ -149,6 +149,9 @@ class FakeProgram:
         assert name == self._plan.name
         return self._plan
 
+    def external_tensors(self, plan: model.ExecutionPlan) -> Mapping[str, memoryview]:
+        return self.named_data
+
     def constant(self, data_buffer_idx: int, size_bytes: int) -> memoryview:
         return memoryview(self._builder.constants[data_buffer_idx])[:size_bytes]
 

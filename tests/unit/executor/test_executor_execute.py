@@ -13,7 +13,6 @@ from plans import FLOAT, PlanBuilder, adding_plan, as_lists, floats
 from etconfig.errors import (
     InvalidInputError,
     KernelArgumentError,
-    MalformedProgramError,
     MethodClosedError,
     MethodInUseError,
     MissingOperatorError,
@@ -87,23 +86,17 @@ class TestMemory:
         builder.named_data["weight"] = floats(3, 4).tobytes()
         assert as_lists(builder.load().execute()) == [[6, 8]]
 
-    def test_external_constants_that_were_not_given_are_named(self) -> None:
+    def test_the_initial_state_of_a_mutable_tensor_may_be_external(self) -> None:
         builder = PlanBuilder()
-        builder.external("encoder.weight", 2)
-        with pytest.raises(MalformedProgramError) as caught:
-            builder.load()
-        assert str(caught.value) == (
-            "tensor 'encoder.weight': its data lie outside the program, and were not given "
-            "[missing-external-data]; "
-            "export the program with its constants inside: .ptd files are not read yet"
-        )
-
-    def test_external_constants_of_another_size_are_refused(self) -> None:
-        builder = PlanBuilder()
-        builder.external("weight", 2)
-        builder.named_data["weight"] = b"\0" * 4
-        with pytest.raises(MalformedProgramError, match="it takes 8 bytes, but 4 were given"):
-            builder.load()
+        state = builder.tensor(2)
+        stored = builder.values[state]._replace(fully_qualified_name="state", external=True)
+        builder.values[state] = stored
+        builder.named_data["state"] = floats(3, 4).tobytes()
+        builder.outputs = [state]
+        builder.add_(state, state, state)
+        method = builder.load()
+        assert [as_lists(method.execute()) for _ in range(2)] == [[[6, 8]], [[12, 16]]]
+        assert builder.named_data["state"] == floats(3, 4).tobytes()
 
     def test_memory_that_cannot_be_had_is_a_memory_error(self) -> None:
         builder = PlanBuilder()

@@ -52,6 +52,10 @@ SCHEMA = {
     "AllocationDetails": "memory_id:I memory_offset_low:I memory_offset_high:I",
     "ExtraTensorInfo": "mutable_data_segments_idx:Q fully_qualified_name:s location:b device_type:b "
     "device_index:b",
+    # flat_tensor.fbs; its DataSegment is that of program.fbs
+    "FlatTensor": "version:I segments:[t] named_data:[t]",
+    "FlatNamedData": "key:s segment_index:I tensor_layout:t",
+    "TensorLayout": "scalar_type:b sizes:[i] dim_order:[B]",
 }
 FIELDS = {name: dict(field.split(":") for field in text.split()) for name, text in SCHEMA.items()}
 UNIONS = {
@@ -192,6 +196,52 @@ class Writer:
             self.put(node.value[name], kinds[name])
 
 
+def write_segments(payloads: Sequence[bytes]) -> list[Node]:
+    offsets = [sum(map(len, payloads[:i])) for i in range(len(payloads))]
+    return [
+        table("DataSegment", offset=offset, size=len(data))
+        for offset, data in zip(offsets, payloads, strict=True)
+    ]
+
+
+def write_tables(root: Node, header_bytes: int, identifier: bytes) -> bytearray:
+    """The tables, with room for a header of so many bytes."""
+    writer = Writer(8 + header_bytes)
+    for node in in_order(root):
+        writer.write(node)
+    writer.align(16)
+    data = writer.data
+    for at, node in writer.references:
+        struct.pack_into("<I", data, at, node.position - at)
+    struct.pack_into("<I4s", data, 0, root.position, identifier)
+    return data
+
+
+def write_data_file(
+    *named_data: Node,
+    payloads: Sequence[bytes] = (bytes(8),),
+    header: dict[str, int] | None = None,
+    identifier: bytes = b"FT01",
+    magic: bytes = b"FH01",
+    **fields: Any,
+) -> bytes:
+    """A data file with these entries, and `payloads` as its segments; for the rest, as `write`."""
+    content = {"version": 0, "segments": write_segments(payloads), "named_data": list(named_data)}
+    data = write_tables(table("FlatTensor", **{**content, **fields}), 40, identifier)
+    told = {"length": 40, "offset": 48, "size": len(data) - 48, "base": len(data)}
+    told["segment_bytes"] = sum(map(len, payloads))
+    struct.pack_into("<4sIQQQQ", data, 8, magic, *(told | (header or {})).values())
+    return bytes(data) + b"".join(payloads)
+
+
+def named(key: str = "w", segment_index: int = 0, **layout: Any) -> Node:
+    """An entry of a data file: a float tensor of shape (2,), unless `layout` says otherwise."""
+    fields = {"scalar_type": 6, "sizes": [2], "dim_order": [0], **layout}
+    return table(
+        "FlatNamedData", key=key, segment_index=segment_index, tensor_layout=table("TensorLayout", **fields)
+    )
+
+
 def write(
     *plans: Node,
     payloads: Sequence[bytes] = (),
@@ -206,21 +256,9 @@ def write(
         header: Fields of the extended header that shall lie.
         fields: Fields of the root table that shall differ, such as `segments`.
     """
-    offsets = [sum(map(len, payloads[:i])) for i in range(len(payloads))]
-    segments = [
-        table("DataSegment", offset=offset, size=len(data))
-        for offset, data in zip(offsets, payloads, strict=True)
-    ]
-    root = table("Program", **{"version": 0, "execution_plan": list(plans), "segments": segments, **fields})
+    content = {"version": 0, "execution_plan": list(plans), "segments": write_segments(payloads)}
     has_header = bool(payloads) or header is not None
-    writer = Writer(8 + 32 * has_header)
-    for node in in_order(root):
-        writer.write(node)
-    writer.align(16)
-    data = writer.data
-    for at, node in writer.references:
-        struct.pack_into("<I", data, at, node.position - at)
-    struct.pack_into("<I4s", data, 0, root.position, identifier)
+    data = write_tables(table("Program", **{**content, **fields}), 32 * has_header, identifier)
     if has_header:
         told = {"length": 32, "program_size": len(data)}
         told |= {
@@ -259,5 +297,6 @@ def refusal(data: bytes) -> tuple[str, str]:
 @pytest.fixture(scope="session")
 def pte() -> SimpleNamespace:
     """The writer: `pte.write(pte.plan(values=[pte.tensor()]))` is the bytes of a program."""
-    functions = (table, value, tensor, instruction, plan, write, write_plan, write_tensor, refusal, Node, Raw)
+    functions: tuple[Any, ...] = (table, value, tensor, instruction, plan, write, write_plan, write_tensor)
+    functions += (write_data_file, named, refusal, Node, Raw)
     return SimpleNamespace(**{function.__name__.lower(): function for function in functions})

@@ -17,7 +17,7 @@ FILES = {
     "ptd": (
         b"\x18\0\0\0FT01" + bytes(40),
         "an ExecuTorch data file (.ptd)",
-        "give the program (.pte) that uses it",
+        "give the program (.pte) that uses it, and this file as data",
     ),
     "bundled": (
         b"\x18\0\0\0BP08" + bytes(40),

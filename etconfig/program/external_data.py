@@ -1,0 +1,97 @@
+"""`ExternalData`: what lies outside of a program, found by key in the data files given with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from etconfig.errors import MissingDataError
+from etconfig.program.faults import malformed, naming
+from etconfig.program.flat_tensor import DataFile, open_data_file
+from etconfig.program.limits import Limits
+from etconfig.program.model import ExecutionPlan, Tensor
+from etconfig.program.source import LoadMode, ProgramSource
+from etconfig.program.tensor_layout import TensorLayout
+
+DataSources: TypeAlias = "ProgramSource | DataFile | Sequence[ProgramSource | DataFile]"
+"""One .ptd or several: paths, bytes, or files that are open already."""
+
+
+class ExternalData:
+    """The data files of one program.
+
+    Attributes:
+        files: The files, in the order in which they were given.
+    """
+
+    def __init__(self, files: Sequence[DataFile], inside: Mapping[str, object]) -> None:
+        """Join `files`; `inside` has the keys of the data that the program itself stores.
+
+        Raises:
+            MalformedProgramError: a key is there twice.
+        """
+        self.files = tuple(files)
+        self._homes = dict.fromkeys(inside, "the program")
+        for file in files:
+            self._check_new(file)
+            self._homes.update(dict.fromkeys(file.blobs, file.name))
+        self._blobs = {key: blob for file in files for key, blob in file.blobs.items()}
+
+    @property
+    def named_data(self) -> Mapping[str, memoryview]:
+        """The data of all files, by key."""
+        return {key: blob.data for key, blob in self._blobs.items()}
+
+    def tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
+        """The data of the external tensors of `plan`, by fully qualified name.
+
+        Raises:
+            MissingDataError: no file has some of them; all are named.
+            MalformedProgramError: a file has another type or shape for one of them.
+        """
+        wanted = [value for value in plan.values if type(value) is Tensor and value.external]
+        missing = tuple(dict.fromkeys(_key(each) for each in wanted if _key(each) not in self._blobs))
+        if missing:
+            raise MissingDataError(
+                code="missing-external-data",
+                region=f"method {plan.name!r}",
+                keys=missing,
+                files=tuple(file.name for file in self.files),
+                help="give the .ptd that was exported with the program: data=[...], or --data FILE.ptd",
+            )
+        return {_key(each): self._tensor(each) for each in wanted}
+
+    def _tensor(self, tensor: Tensor) -> memoryview:
+        key = _key(tensor)
+        data, layout = self._blobs[key]
+        expected = TensorLayout(tensor.scalar_type, tensor.sizes, tensor.dim_order)
+        if layout != expected:
+            found = "bytes that are no tensor" if layout is None else str(layout)
+            detail = f"the program expects {expected}, but {self._homes[key]} has {found}"
+            raise malformed("external-data-mismatch", f"tensor {key!r}", detail)
+        return data[: layout.size_bytes]
+
+    def _check_new(self, file: DataFile) -> None:
+        for key in file.blobs:
+            if key in self._homes:
+                detail = f"{key!r} is stored in {self._homes[key]} as well"
+                with naming(file.path):
+                    raise malformed("duplicate-name", "named_data", detail, advice="give only one of them")
+
+
+def open_data_files(sources: DataSources, limits: Limits, load_mode: LoadMode) -> list[DataFile]:
+    """Open what is not open yet; raises as `open_data_file`."""
+    if isinstance(sources, Sequence) and not isinstance(sources, (str, bytes, bytearray, memoryview)):
+        several: Sequence[ProgramSource | DataFile] = sources
+    else:
+        several = [sources]
+    return [
+        each if isinstance(each, DataFile) else open_data_file(each, limits=limits, load_mode=load_mode)
+        for each in several
+    ]
+
+
+def _key(tensor: Tensor) -> str:
+    """The name of an external tensor; the reader has seen to it that there is one."""
+    assert tensor.fully_qualified_name is not None
+    return tensor.fully_qualified_name

@@ -1,0 +1,169 @@
+"""`open_data_file` and `DataFile`: a .ptd, which holds tensors and blobs of programs by key.
+
+Source: executorch extension/flat_tensor/serialize/flat_tensor.fbs and flat_tensor_header.h.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from etconfig.program.cursor import Cursor, Extent
+from etconfig.program.faults import bad_index, malformed, naming, truncated
+from etconfig.program.identify import check_is_data_file
+from etconfig.program.layout import I8, REFERENCE, U32, Layout
+from etconfig.program.limits import DEFAULT_LIMITS, Limits
+from etconfig.program.segments import read_segments
+from etconfig.program.source import LoadMode, ProgramSource, load_bytes
+from etconfig.program.tensor_layout import TensorLayout, read_tensor_layout
+
+_FLAT_TENSOR = Layout(version=U32, segments=REFERENCE, named_data=REFERENCE)
+_NAMED_DATA = Layout(key=REFERENCE, segment_index=U32, tensor_layout=REFERENCE)
+_TENSOR_LAYOUT = Layout(scalar_type=I8, sizes=REFERENCE, dim_order=REFERENCE)
+
+_MAGIC = b"FH01"
+_START = 8
+_LENGTH = 40
+_REGION = "data header"
+
+
+class NamedBlob(NamedTuple):
+    """What a data file stores under one key.
+
+    Attributes:
+        data: The bytes, read-only.
+        layout: The tensor that they are; None for opaque bytes, such as a delegate's.
+    """
+
+    data: memoryview
+    layout: TensorLayout | None
+
+
+class _Header(NamedTuple):
+    """The bounds of the tables, and of the segments after them. All were checked against the file."""
+
+    tables_end: int
+    segments_start: int
+    segments_end: int
+
+
+class DataFile:
+    """A data file, as `open_data_file` returns it. Nothing about it changes, and programs may share it.
+
+    Attributes:
+        path: The file, or None if it was opened from bytes.
+        size_bytes: The size of the file.
+        version: The version that the file states; ExecuTorch writes 0.
+        blobs: What it holds, by key, in the order of the file.
+    """
+
+    def __init__(
+        self, path: str | None, size_bytes: int, version: int, blobs: Mapping[str, NamedBlob]
+    ) -> None:
+        self.path: Final = path
+        self.size_bytes: Final = size_bytes
+        self.version: Final = version
+        self.blobs: Final = MappingProxyType(blobs)
+
+    @property
+    def name(self) -> str:
+        """What to call the file in a message."""
+        return self.path or "data in memory"
+
+    def __repr__(self) -> str:
+        return f"<DataFile {self.path or 'in memory'}: {self.size_bytes} bytes, {len(self.blobs)} keys>"
+
+
+def open_data_file(
+    source: ProgramSource, *, limits: Limits = DEFAULT_LIMITS, load_mode: LoadMode = "copy"
+) -> DataFile:
+    """Open a .ptd and verify it.
+
+    Args:
+        source: The path of the file, or its bytes.
+        limits: What the file may take.
+        load_mode: How it comes into memory; see `LoadMode`.
+
+    Raises:
+        ProgramError: the file cannot be read, is no data file, or is malformed.
+        ValueError: there is no such `load_mode`.
+    """
+    path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
+    with naming(path):
+        data = load_bytes(source, load_mode, limits)
+        file = Cursor(data, len(data), limits)
+        check_is_data_file(file)
+        header = _read_header(file)
+        tables = file.first(header.tables_end)
+        version, blobs = tables.at(
+            tables.root(), "root", lambda table: _read_root(file, tables, table, header)
+        )
+    return DataFile(path, len(data), version, blobs)
+
+
+def _read_header(file: Cursor) -> _Header:
+    if file.head(_START + len(_MAGIC))[_START:] != _MAGIC:
+        detail = f"a data file has {_MAGIC.decode()!r} at byte {_START}"
+        raise malformed("bad-header", _REGION, detail, offset=_START)
+    length = file.u32(_START + 4, _REGION)
+    if length < _LENGTH:
+        detail = f"its length is {length}, at least {_LENGTH} is needed"
+        raise malformed("bad-header", _REGION, detail, offset=_START + 4)
+    offset, size_bytes, base, segment_bytes = (file.u64(_START + at, _REGION) for at in range(8, _LENGTH, 8))
+    tables_end = offset + size_bytes
+    if tables_end < _START + length:
+        detail = f"the tables end at {tables_end}, which leaves no room for the header"
+        raise malformed("bad-header", _REGION, detail, offset=_START + 8)
+    if tables_end > file.size_bytes:
+        raise truncated(_REGION, 0, tables_end, file.size_bytes)
+    if segment_bytes and base < tables_end:
+        detail = f"the segments start at {base}, inside the tables, which end at {tables_end}"
+        raise malformed("bad-header", _REGION, detail, offset=_START + 24)
+    if base + segment_bytes > file.size_bytes:
+        raise truncated("segments", base, segment_bytes, file.size_bytes - base)
+    return _Header(tables_end, base, base + segment_bytes)
+
+
+def _read_root(file: Cursor, tables: Cursor, table: int, header: _Header) -> tuple[int, dict[str, NamedBlob]]:
+    version, segment_list, named_data = tables.table(table, _FLAT_TENSOR)
+    segments = read_segments(tables, segment_list, header.segments_start, header.segments_end)
+    return version, _read_named_data(file, tables, named_data, segments)
+
+
+def _read_named_data(
+    file: Cursor, tables: Cursor, position: int, segments: Sequence[Extent]
+) -> dict[str, NamedBlob]:
+    valid = range(len(segments))
+    blobs: dict[str, NamedBlob] = {}
+
+    def read(table: int) -> None:
+        key_position, segment_index, layout_table = tables.table(table, _NAMED_DATA)
+        key = tables.string(key_position, "key")
+        if key in blobs:
+            raise malformed("duplicate-name", "key", f"another blob is named {key!r}")
+        if segment_index not in valid:
+            raise bad_index("segment_index", segment_index, valid, "segments")
+        segment = segments[segment_index]
+        layout = (
+            tables.at(layout_table, "tensor_layout", lambda at: _read_layout(tables, at, segment))
+            if layout_table
+            else None
+        )
+        blobs[key] = NamedBlob(file.view(segment, "segments"), layout)
+
+    if position:
+        tables.each(position, "named_data", read)
+    return blobs
+
+
+def _read_layout(tables: Cursor, table: int, segment: Extent) -> TensorLayout:
+    fields: Sequence[Any] = tables.table(table, _TENSOR_LAYOUT)
+    layout = read_tensor_layout(tables, table, *fields)
+    if layout.size_bytes > segment.size_bytes:
+        raise truncated("", segment.start, layout.size_bytes, segment.size_bytes)
+    if segment.start % layout.scalar_type.itemsize_bytes:
+        detail = f"the data are not aligned to {layout.scalar_type.dtype_name}"
+        raise malformed("misaligned", "", detail, offset=segment.start)
+    return layout

@@ -1,0 +1,48 @@
+"""Reads the list of segments that follow the tables of a program or a data file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from etconfig.program import layout
+from etconfig.program.cursor import Cursor, Extent
+from etconfig.program.faults import malformed, truncated
+
+
+def read_segments(cursor: Cursor, position: int, base: int, end: int) -> tuple[Extent, ...]:
+    """Where the segments of the vector at `position` lie in the file.
+
+    Args:
+        cursor: Reads the file's tables.
+        position: The vector of DataSegment tables; 0 if there is none.
+        base: Where the segments start, from which their offsets count; 0 if nothing says it.
+        end: Where they end.
+
+    Raises:
+        ProgramError: a segment leaves these bounds, or shares bytes with another one.
+    """
+
+    def read(table: int) -> Extent:
+        offset, size_bytes = cursor.table(table, layout.DATA_SEGMENT)
+        if size_bytes and not base:
+            raise malformed(
+                "missing-header", "", "the file has segments, but no header says where they start"
+            )
+        if base + offset + size_bytes > end:
+            raise truncated("", base + offset, size_bytes, end - base - offset)
+        return Extent(base + offset, size_bytes)
+
+    segments = cursor.each(position, "segments", read) if position else ()
+    _check_disjoint(segments)
+    return segments
+
+
+def _check_disjoint(segments: Sequence[Extent]) -> None:
+    """Raise if two segments share bytes: each belongs to one payload alone."""
+    by_start = sorted((segment.start, segment.end, i) for i, segment in enumerate(segments))
+    occupied = [entry for entry in by_start if entry[0] < entry[1]]
+    for (_, end, first), (start, _, second) in pairwise(occupied):
+        if start < end:
+            detail = f"it starts before segments[{first}] ends, at {end}"
+            raise malformed("overlapping-segments", f"segments[{second}]", detail, offset=start)
