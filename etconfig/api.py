@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -138,6 +139,7 @@ def load_program(
     verification: Verification = Verification.InternalConsistency,
     executor: str = NUMPY,
     installation: Installation | None = None,
+    tracer: RecordingTracer | None = None,
 ) -> LoadedProgram:
     """Open and verify a program.
 
@@ -147,6 +149,7 @@ def load_program(
         verification: When the methods are verified; everything is verified before it is used.
         executor: What will run it: `numpy`, or an installed executor plugin.
         installation: What is installed; by default what is found from the current directory.
+        tracer: Where to record what opening takes; only of the built-in executor.
 
     Raises:
         ProgramError: a file cannot be read, is no program or data file, or is malformed.
@@ -159,7 +162,9 @@ def load_program(
             source, data=data, verification=verification, installation=installation
         )
         return loaded
-    return LoadedProgram(open_program(source, data=data, verification=verification), installation)
+    phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
+    program = open_program(source, data=data, verification=verification, phase=phase)
+    return LoadedProgram(program, installation)
 
 
 def detect_facts(*, installation: Installation | None = None) -> FactSheet:

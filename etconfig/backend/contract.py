@@ -92,8 +92,15 @@ class Tracer(Protocol):
     def is_enabled(self) -> bool:
         """Whether anything is recorded; skip costly preparation when it is not."""
 
-    def span(self, name: str) -> AbstractContextManager[None]:
-        """Time the enclosed work under `name`."""
+    def span(self, name: str, debug_id: int | None = None) -> AbstractContextManager[None]:
+        """Time the enclosed work under `name`.
+
+        Args:
+            name: What is done, as it shall be shown.
+            debug_id: The number that the backend's ahead-of-time half gave this work in
+                `PreprocessResult.debug_handle_map`, if it did: ExecuTorch's Inspector then finds
+                the operators that it came from.
+        """
 
 
 @record(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from etconfig.cli.options import (
     program_argument,
 )
 from etconfig.cli.output import check_can_write, print_json
+from etconfig.cli.trace_file import TraceFile, trace_options
 
 if TYPE_CHECKING:
     from etconfig.executor import Method
@@ -44,6 +45,7 @@ _COUNT.name = "integer"  # or click would say: 'x' is not a valid integer range
 @data_option
 @click.option("--executor", default="numpy", show_default=True, help="What runs it: numpy, or a plugin.")
 @click.option("--repeat", default=1, show_default=True, type=_COUNT, help="Run so many times.")
+@trace_options
 @configuration_options
 @locked_option
 @json_option
@@ -56,6 +58,7 @@ def command(
     data: Sequence[Path],
     executor: str,
     repeat: int,
+    trace: TraceFile | None,
     request: ConfigurationRequest,
     as_json: bool,
 ) -> None:
@@ -65,18 +68,28 @@ def command(
     Examples:
       etconfig run model.pte --input x.npy --output y.npz
       etconfig run model.pte --input x.npy --method embed --set ReferenceNpuBackend.core=1 --repeat 100
+      etconfig run model.pte --input x.npy --trace trace.json
     """
-    from etconfig.api import load_program
+    from etconfig.api import NUMPY, load_program
     from etconfig.cli.arrays import read_inputs, write_outputs
 
-    if output is not None:
-        check_can_write(output)
-    loaded = load_program(program, data=data, executor=executor, installation=request.installation)
+    if trace is not None and executor != NUMPY:
+        raise click.UsageError(f"--trace goes with the executor {NUMPY}")
+    for path in (output, None if trace is None else trace.path):
+        if path is not None:
+            check_can_write(path)
+    tracer = None if trace is None else trace.tracer
+    loaded = load_program(
+        program, data=data, executor=executor, installation=request.installation, tracer=tracer
+    )
     loaded.metadata(method)  # a mistyped method, before anything costs time
     arrays = read_inputs(inputs)
     resolution = request.resolve(loaded)
-    with loaded.load_method(method, resolution.arguments(method, instance)) as loaded_method:
+    arguments = resolution.arguments(method, instance)
+    with loaded.load_method(method, arguments, tracer=tracer) as loaded_method:
         outputs, latencies_s = _execute(loaded_method, arrays, repeat)
+    if trace is not None:
+        trace.write()
     if output is not None:
         write_outputs(output, outputs)
     _report(outputs, latencies_s, output, resolution.profile, as_json)

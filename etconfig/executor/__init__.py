@@ -3,7 +3,7 @@
 from etconfig.executor.method import Method, load_method
 from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.executor.registry import Kernel, KernelRegistry, KernelTable, kernel
-from etconfig.executor.tracer import Event, NullTracer, RecordingTracer
+from etconfig.executor.tracing import Event, NullTracer, RecordingTracer, chrome_trace, etdump
 
 __all__ = [
     "DEFAULT_INSTRUCTION_LIMIT",
@@ -14,6 +14,8 @@ __all__ = [
     "Method",
     "NullTracer",
     "RecordingTracer",
+    "chrome_trace",
+    "etdump",
     "kernel",
     "load_method",
 ]

@@ -13,7 +13,7 @@ from etconfig.executor.patterns import StepPatterns
 from etconfig.executor.plan import Bind, Block, DynamicStep, Plan
 from etconfig.executor.registry import ENTRY_POINT_GROUP, Kernel, Step
 from etconfig.executor.tensor import Register, Tensor
-from etconfig.executor.tracer import EventKind, RecordingTracer
+from etconfig.executor.tracing import EventKind, Track
 from etconfig.executor.values import current_value
 from etconfig.program import model
 
@@ -39,7 +39,7 @@ def compile_plan(
     registers: Sequence[Register],
     kernels: Mapping[str, Kernel],
     delegates: DelegateSet,
-    tracer: RecordingTracer | None,
+    track: Track | None,
     instruction_limit: int,
 ) -> Plan:
     """Bind every instruction of `plan` to `registers`.
@@ -47,7 +47,7 @@ def compile_plan(
     Raises:
         KernelArgumentError: a kernel refuses its arguments.
     """
-    compiler = _Compiler(plan, registers, kernels, delegates, tracer)
+    compiler = _Compiler(plan, registers, kernels, delegates, track)
     chains = [compiler.blocks(chain) for chain in range(len(plan.chains))]
     return Plan(plan.name, chains, instruction_limit)
 
@@ -59,7 +59,7 @@ class _Compiler:
         registers: Sequence[Register],
         kernels: Mapping[str, Kernel],
         delegates: DelegateSet,
-        tracer: RecordingTracer | None,
+        track: Track | None,
     ) -> None:
         self._plan = plan
         self._registers = registers
@@ -67,7 +67,7 @@ class _Compiler:
         self._operators = [operator.full_name for operator in plan.operators]
         self._kernels = kernels
         self._delegates = delegates
-        self._tracer = tracer
+        self._track = track
         self._scratch = Scratch()
         self._varying = _varying_values(plan, kernels)
         self._patterns = StepPatterns(plan.values, registers, self._varying)
@@ -90,7 +90,7 @@ class _Compiler:
             instructions = instructions[:-1]
         names = tuple(map(self._name, instructions))
         steps = tuple(map(self._step, instructions))
-        if self._tracer is not None:
+        if self._track is not None:
             steps = tuple(map(self._traced, steps, names, instructions, repeat(chain), count(start)))
         return Block(steps, names, end - start, block_at[end], condition, otherwise)
 
@@ -163,15 +163,9 @@ class _Compiler:
 
     def _traced(self, step: Step, name: str, instruction: model.Instruction, chain: int, index: int) -> Step:
         kind = _EVENT_KINDS.get(type(instruction))
-        if self._tracer is None or kind is None:
+        if self._track is None or kind is None:
             return step
-        record = self._tracer.record
-
-        def traced_step() -> None:
-            with record(name, kind, chain, index):
-                step()
-
-        return traced_step
+        return self._track.traced(step, name, kind, chain, index)
 
 
 def _kernel_calls(plan: model.ExecutionPlan) -> Iterator[model.KernelCall]:

@@ -11,7 +11,6 @@ from etconfig.backend import (
     BoundBackend,
     ExecuteContext,
     InitContext,
-    Tracer,
     UpdateContext,
     Value,
 )
@@ -19,6 +18,7 @@ from etconfig.errors import DelegateError
 from etconfig.executor.memory import MethodAllocator, TemporaryAllocator
 from etconfig.executor.registry import Step
 from etconfig.executor.tensor import Tensor
+from etconfig.executor.tracing import NullTracer, Track
 from etconfig.executor.workers import Workers
 from etconfig.program import model
 from etconfig.records import record
@@ -37,7 +37,7 @@ class Surroundings:
         named_data: The program's data by key.
         workers: The Method's threads.
         allocator: Memory that lives as long as the Method.
-        tracer: Event tracer.
+        tracer: Records what the delegates do.
     """
 
     method: str
@@ -45,7 +45,7 @@ class Surroundings:
     named_data: Mapping[str, memoryview]
     workers: Workers
     allocator: MethodAllocator
-    tracer: Tracer
+    tracer: Track | NullTracer
 
 
 class Payload:
@@ -115,7 +115,7 @@ class Delegate:
         )
         payload = Payload(program.delegate_data(serialized))
         compile_specs = {spec.key: spec.value for spec in serialized.compile_specs}
-        with self._blame("init"):
+        with self._blame("init"), surroundings.tracer.record(f"init {bound.backend_id}", "phase"):
             self._handle = self._backend.init(context, payload, compile_specs)
 
     def bind(self, arguments: Sequence[object]) -> Step:

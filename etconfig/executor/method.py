@@ -22,7 +22,7 @@ from etconfig.executor.options_update import validated_changes
 from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT, Plan
 from etconfig.executor.registry import Kernel
 from etconfig.executor.tensor import Register, Tensor
-from etconfig.executor.tracer import NullTracer, RecordingTracer
+from etconfig.executor.tracing import NullTracer, RecordingTracer, Track
 from etconfig.executor.values import load_registers
 from etconfig.executor.workers import Workers
 from etconfig.program import MethodMeta
@@ -59,13 +59,13 @@ class Method:
         instance: str | None,
         loaded: _Loaded,
         workers: Workers,
-        tracer: RecordingTracer | None,
+        track: Track | None,
     ) -> None:
         self._meta = meta
         self._instance = instance
         self._loaded: _Loaded | None = loaded
         self._options = loaded.delegates.options
-        self._tracer = tracer
+        self._track = track
         self._lock = threading.Lock()
         # Called at most once, by `close`, by the collector, or when the interpreter ends.
         self._release = weakref.finalize(self, _release, loaded.delegates, workers)
@@ -196,10 +196,10 @@ class Method:
             self._lock.release()
 
     def _run(self, plan: Plan) -> None:
-        if self._tracer is None:
+        if self._track is None:
             plan.run()
         else:
-            with self._tracer.record(self.name, "method"):
+            with self._track.execute():
                 plan.run()
 
 
@@ -233,28 +233,33 @@ def load_method(
         ProgramError: the program's data are not where it says.
         MemoryError: the memory that the program asks for cannot be had.
     """
-    plan = program.plan(name)
-    check_operators(plan, kernels)
-    registers = load_registers(program, plan)
-    workers = Workers(f"etconfig-{name}")
-    surroundings = Surroundings(
-        method=name,
-        instance=instance,
-        named_data=program.named_data,
-        workers=workers,
-        allocator=MethodAllocator(),
-        tracer=NullTracer() if tracer is None else tracer,
-    )
-    delegates = DelegateSet(program, plan, backends, surroundings)
-    try:
-        inputs = Inputs(name, [registers[index] for index in plan.inputs])
-        compiled = compile_plan(plan, registers, kernels, delegates, tracer, instruction_limit)
-    except BaseException:
-        delegates.destroy()
-        workers.close()
-        raise
+    track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
+    timer = NullTracer() if track is None else track
+    with timer.record(name, "load"):
+        with timer.record("place tensors", "phase"):
+            plan = program.plan(name)
+            check_operators(plan, kernels)
+            registers = load_registers(program, plan)
+        workers = Workers(f"etconfig-{name}")
+        surroundings = Surroundings(
+            method=name,
+            instance=instance,
+            named_data=program.named_data,
+            workers=workers,
+            allocator=MethodAllocator(),
+            tracer=timer,
+        )
+        delegates = DelegateSet(program, plan, backends, surroundings)
+        try:
+            with timer.record("bind instructions", "phase"):
+                inputs = Inputs(name, [registers[index] for index in plan.inputs])
+                compiled = compile_plan(plan, registers, kernels, delegates, track, instruction_limit)
+        except BaseException:
+            delegates.destroy()
+            workers.close()
+            raise
     outputs = [registers[index] for index in plan.outputs]
-    return Method(MethodMeta(plan), instance, _Loaded(inputs, outputs, compiled, delegates), workers, tracer)
+    return Method(MethodMeta(plan), instance, _Loaded(inputs, outputs, compiled, delegates), workers, track)
 
 
 def _release(delegates: DelegateSet, workers: Workers) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import MappingProxyType, TracebackType
 from typing import Final, NamedTuple
 
@@ -204,6 +204,7 @@ def open_program(
     verification: Verification = Verification.InternalConsistency,
     limits: Limits = DEFAULT_LIMITS,
     load_mode: LoadMode = "copy",
+    phase: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> Program:
     """Open a .pte and verify it.
 
@@ -214,6 +215,7 @@ def open_program(
         limits: What the program may take.
         load_mode: How files come into memory: `copy` reads them, `mmap` maps them. See `LoadMode`
             for the risk.
+        phase: Encloses each part of the work, to time it; it is given the part's name.
 
     Raises:
         ProgramError: a file cannot be read, is no program or data file, or is malformed, or a key is
@@ -222,15 +224,20 @@ def open_program(
     """
     path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
     with naming(path):
-        buffer = load_bytes(source, load_mode, limits)
-        file = Cursor(buffer, len(buffer), limits)
-        check_is_program(file)
-        header = read_header(file)
-        contents = _read_contents(file, header, open_data_files(data, limits, load_mode))
+        with phase("read file"):
+            buffer = load_bytes(source, load_mode, limits)
+        with phase("read data files"):
+            data_files = open_data_files(data, limits, load_mode)
+        with phase("verify tables"):
+            file = Cursor(buffer, len(buffer), limits)
+            check_is_program(file)
+            header = read_header(file)
+            contents = _read_contents(file, header, data_files)
     program = Program(path, verification, header, contents)
     if verification is Verification.InternalConsistency:
         for name in program.method_names:
-            program.plan(name)
+            with phase(f"verify {name}"):
+                program.plan(name)
     return program
 
 

@@ -146,16 +146,24 @@ class _Support(OperatorSupportBase):
 def _preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
     if compile_specs:
         raise ValueError(f"the reference backends take no compile spec, given {compile_specs[0].key!r}")
-    return PreprocessResult(processed_bytes=encode_graph(_GraphBuilder(edge_program).build()))
+    builder = _GraphBuilder(edge_program)
+    return PreprocessResult(
+        processed_bytes=encode_graph(builder.build()), debug_handle_map=builder.debug_handles
+    )
 
 
 class _GraphBuilder:
-    """Numbers the values of a delegated program and lowers its nodes, in their order."""
+    """Numbers the values of a delegated program and lowers its nodes, in their order.
+
+    Attributes:
+        debug_handles: By the index of each operation, the handle of its node in ExecuTorch's tools.
+    """
 
     def __init__(self, edge_program: ExportedProgram) -> None:
         self._program = edge_program
         self._index: dict[Node, int] = {}
         self._shapes: list[Shape] = []
+        self.debug_handles: dict[int, tuple[int]] = {}
 
     def build(self) -> Graph:
         inputs: list[int] = []
@@ -172,6 +180,7 @@ class _GraphBuilder:
             elif node.op == "output":
                 outputs = [self._index[result] for result in node.args[0]]
             else:
+                self.debug_handles[len(operations)] = (node.meta["debug_handle"],)
                 operations.append(self._lower(node))
         return Graph(
             shapes=tuple(self._shapes),

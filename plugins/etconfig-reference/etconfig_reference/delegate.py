@@ -94,7 +94,7 @@ class Delegate:
             args: Inputs, then outputs, float32, in the shapes of the program. Outputs are written
                 last, so one may share its memory with an input.
             work: Memory and workers.
-            tracer: Gets a span for each operation.
+            tracer: Gets a span for each operation, with its index as debug id.
 
         Raises:
             DelegateArgumentError: an argument is missing, or has another dtype or shape.
@@ -104,9 +104,9 @@ class Delegate:
         arena = work.temporary.allocate(self._plan.arena_bytes)
         # infinities and NaN are results here, no events
         with np.errstate(all="ignore"):
-            for step in self._plan.steps:
+            for index, step in enumerate(self._plan.steps):
                 result: Array = np.ndarray(step.op.output_shape, FLOAT32, arena, step.arena_offset)
-                with tracer.span(step.op.name):
+                with tracer.span(step.op.name, debug_id=index):
                     step.op.run([values[value] for value in step.inputs], result, work)
                     self._numerics.round(result)
                 values[step.output] = result

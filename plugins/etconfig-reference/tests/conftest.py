@@ -38,7 +38,7 @@ class Spans:
     names: list[str] = field(default_factory=list)
 
     @contextlib.contextmanager
-    def span(self, name: str) -> Iterator[None]:
+    def span(self, name: str, debug_id: int | None = None) -> Iterator[None]:
         self.names.append(name)
         yield
 

@@ -1,0 +1,67 @@
+"""`etconfig run --trace`: what ran and when, in a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import ON_DEVICE, Outcome, error
+
+from etconfig.executor import RecordingTracer
+
+RUN = ("run", "model.pte", "--input", "x.npy", "--repeat", "3", *ON_DEVICE)
+USAGE = "see `etconfig run --help`"
+
+
+class TestFormats:
+    """The suffix of the file says its format, unless --trace-format does."""
+
+    @pytest.mark.parametrize("options", [("trace.json",), ("trace", "--trace-format", "chrome")])
+    def test_chrome(self, cli: Callable[..., Outcome], place: Path, options: tuple[str, ...]) -> None:
+        done = cli(*RUN, "--trace", *options)
+        assert (done.status, done.stderr) == (0, "")
+        events = json.loads((place / options[0]).read_text())["traceEvents"]
+        kinds = {record["cat"] for record in events if record["ph"] == "X"}
+        assert kinds == {"phase", "load", "method", "kernel", "delegate", "backend"}
+        assert [record["name"] for record in events].count("aten::_softmax.out") == 3
+        assert {"read file", "verify forward", "init ReferenceNpuBackend"} <= {e["name"] for e in events}
+
+    @pytest.mark.parametrize(
+        "options", [("trace.etdp",), ("trace.etdump",), ("x.json", "--trace-format", "etdump")]
+    )
+    def test_etdump(self, cli: Callable[..., Outcome], place: Path, options: tuple[str, ...]) -> None:
+        assert cli(*RUN, "--trace", *options).status == 0
+        assert (place / options[0]).read_bytes()[8:12] == b"ED00"
+
+    def test_a_suffix_that_says_nothing(self, cli: Callable[..., Outcome]) -> None:
+        done = cli(*RUN, "--trace", "trace.txt")
+        message = "trace.txt ends in none of .json, .etdp, .etdump: give --trace-format"
+        assert (done.status, done.stderr) == (2, error(message, USAGE))
+
+    def test_a_format_without_a_file(self, cli: Callable[..., Outcome]) -> None:
+        done = cli(*RUN, "--trace-format", "etdump")
+        assert (done.status, done.stderr) == (2, error("--trace-format goes with --trace", USAGE))
+
+    def test_another_executor(self, cli: Callable[..., Outcome]) -> None:
+        done = cli(*RUN, "--trace", "trace.json", "--executor", "other")
+        assert (done.status, done.stderr) == (2, error("--trace goes with the executor numpy", USAGE))
+
+
+def test_a_file_that_cannot_be_written_is_an_error(cli: Callable[..., Outcome]) -> None:
+    done = cli(*RUN, "--trace", "missing/trace.json")
+    message = "cannot write missing/trace.json: No such file or directory"
+    assert (done.status, done.stderr) == (2, error(message))
+
+
+def test_dropped_events_are_told(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    def small(tracer: RecordingTracer) -> None:
+        initialise(tracer, max_events=20)
+
+    initialise = RecordingTracer.__init__
+    monkeypatch.setattr(RecordingTracer, "__init__", small)
+    done = cli(*RUN, "--trace", "trace.json")
+    assert done.status == 0
+    assert done.stderr.startswith("the trace holds the first 20 events; ")
+    assert done.stderr.endswith(" more were dropped\n")
