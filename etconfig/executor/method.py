@@ -26,6 +26,7 @@ from etconfig.executor.tracing import NullTracer, RecordingTracer, Track
 from etconfig.executor.values import load_registers
 from etconfig.executor.workers import Workers
 from etconfig.program import MethodMeta
+from etconfig.program.collection import collection_paused
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ def load_method(
     track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
     timer = NullTracer() if track is None else track
     with timer.record(name, "load"):
-        with timer.record("place tensors", "phase"):
+        with timer.record("place tensors", "phase"), collection_paused():
             plan = program.plan(name)
             check_operators(plan, kernels)
             registers = load_registers(program, plan)
@@ -251,7 +252,7 @@ def load_method(
         )
         delegates = DelegateSet(program, plan, backends, surroundings)
         try:
-            with timer.record("bind instructions", "phase"):
+            with timer.record("bind instructions", "phase"), collection_paused():
                 inputs = Inputs(name, [registers[index] for index in plan.inputs])
                 compiled = compile_plan(plan, registers, kernels, delegates, track, instruction_limit)
         except BaseException:

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import add
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from etconfig.errors import ProgramError
 from etconfig.program.faults import bad_index, limit_exceeded, locate, malformed, missing_field, truncated
 from etconfig.program.layout import BOOL, F64, I32, I64, REFERENCE, U8, U32, U64, Kind, Layout
 from etconfig.program.limits import Limits
 from etconfig.program.shape import Shape, compile_shape
+
+if TYPE_CHECKING:
+    import numpy as np
 
 T = TypeVar("T")
 
@@ -111,10 +115,8 @@ class Cursor:
         if position + 4 > self.size_bytes:
             raise truncated("", position, 4, self.size_bytes - position)
         vtable = position - _I32.unpack_from(self._data, position)[0]
-        shape = self._shapes[layout].get(vtable)
-        if shape is None:
-            shape = self._shapes[layout][vtable] = self._read_shape(vtable, layout)
-        size_bytes, mask, alignment, unpack_from, pick, references = shape
+        shape = self._shapes[layout].get(vtable) or self.shape(vtable, layout)
+        size_bytes, mask, alignment, unpack_from, pick, references, _ = shape
         if position + size_bytes > self.size_bytes:
             raise truncated("", position, size_bytes, self.size_bytes - position)
         if position & mask != alignment:
@@ -134,9 +136,16 @@ class Cursor:
             resolved[index] += position + offset
         return resolved
 
+    def shape(self, vtable: int, layout: Layout) -> Shape:
+        """How to read the tables of `layout` that share the vtable at `vtable`."""
+        shape = self._shapes[layout].get(vtable)
+        if shape is None:
+            shape = self._shapes[layout][vtable] = self._read_shape(vtable, layout)
+        return shape
+
     def _read_shape(self, vtable: int, layout: Layout) -> Shape:
         """Check and compile the vtable; the work is bounded by the layout's length."""
-        self._charge(_VTABLE_WORK_BYTES, "vtable")
+        self.charge(_VTABLE_WORK_BYTES, "vtable")
         if vtable < 0 or vtable % 2:
             raise malformed("bad-vtable", "vtable", f"its position {vtable} is impossible")
         self._check_bounds(vtable, 4, "vtable")
@@ -217,7 +226,7 @@ class Cursor:
         if size_bytes > limit:
             found = f"a string of {size_bytes} bytes"
             raise limit_exceeded(field, found, "max_string_bytes", limit, offset=position)
-        self._charge(size_bytes, field)
+        self.charge(size_bytes, field)
         self._check_bounds(start, size_bytes + 1, field)
         if self._data[start + size_bytes] != 0:
             raise malformed("bad-string", field, "no zero byte ends the string", offset=position)
@@ -230,7 +239,7 @@ class Cursor:
     def bytes_copy(self, position: int, field: str) -> bytes:
         """The vector of bytes at `position`."""
         start, size_bytes = self._vector(position, U8, field)
-        self._charge(size_bytes, field)
+        self.charge(size_bytes, field)
         return bytes(self._data[start : start + size_bytes])
 
     def bytes_extent(self, position: int, field: str) -> Extent:
@@ -253,13 +262,35 @@ class Cursor:
         self.work_left_bytes -= 4  # the elements count where they are decoded
         return start, count
 
+    # --- reading in bulk -----------------------------------------------------------------
+
+    def as_array(self, code: str) -> np.ndarray[Any, np.dtype[Any]]:
+        """All bytes as numbers of the struct code `code`, as many as fit, without a copy."""
+        import numpy as np
+
+        dtype = np.dtype("<" + code)
+        return np.frombuffer(self._data, dtype, self.size_bytes // dtype.itemsize)
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Let what is read inside cost nothing if it ends in an exception."""
+        work_left_bytes = self.work_left_bytes
+        shapes = {layout: dict(known) for layout, known in self._shapes.items()}
+        try:
+            yield
+        except BaseException:
+            self.work_left_bytes = work_left_bytes
+            self._shapes = defaultdict(dict, shapes)
+            raise
+
     # --- checks --------------------------------------------------------------------------
 
     def _check_bounds(self, position: int, size_bytes: int, field: str) -> None:
         if position + size_bytes > self.size_bytes:
             raise truncated(field, position, size_bytes, self.size_bytes - position)
 
-    def _charge(self, work_bytes: int, field: str) -> None:
+    def charge(self, work_bytes: int, field: str) -> None:
+        """Count work, before it is done."""
         self.work_left_bytes -= work_bytes
         if self.work_left_bytes < 0:
             raise self._too_much_work(field)

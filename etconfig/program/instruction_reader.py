@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from etconfig.program import layout
+from etconfig.program.bulk_instructions import read_instructions
+from etconfig.program.columns import DoubtError, columns_of
 from etconfig.program.cursor import Cursor
 from etconfig.program.faults import bad_index, known, malformed, missing_field
 from etconfig.program.layout import I32, InstructionArguments
@@ -59,13 +62,21 @@ class InstructionReader:
         limit = self._cursor.limits.max_instructions
         count = self._cursor.length(instructions, "instructions", limit, "max_instructions")
         self._destinations = range(count + 1)  # a jump to the end of the chain ends it
+        with suppress(DoubtError), columns_of(self._cursor, count) as columns:
+            operators, values = len(self._operators), len(self._values)
+            return Chain(
+                read_instructions(columns, instructions, count, operators, values, self._read_arguments)
+            )
         return Chain(self._cursor.each(instructions, "instructions", self._read_instruction))
 
     def _read_instruction(self, table: int) -> Instruction:
         kind, arguments = self._cursor.table(table, layout.INSTRUCTION)
         if not kind or not arguments:
             raise missing_field("instr_args")
-        return known(self._readers, kind, "instr_args_type")(arguments)
+        return self._read_arguments(kind, arguments)
+
+    def _read_arguments(self, kind: int, table: int) -> Instruction:
+        return known(self._readers, kind, "instr_args_type")(table)
 
     def _read_kernel_call(self, table: int) -> KernelCall:
         op_index, args = self._cursor.table(table, layout.KERNEL_CALL)

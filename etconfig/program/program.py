@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from etconfig.diagnostics.suggest import did_you_mean
 from etconfig.errors import MethodNotFoundError, ProgramError
 from etconfig.program import layout
+from etconfig.program.collection import collection_paused
 from etconfig.program.cursor import Cursor
 from etconfig.program.external_data import DataSources, ExternalData, open_data_files
 from etconfig.program.faults import locate, malformed, naming, unreadable
@@ -113,7 +114,8 @@ class Program:
                 raise MethodNotFoundError(method=name, known=known, help=did_you_mean(name, known))
             with self._lock:
                 if name not in self._plans:
-                    self._plans[name] = _read_plan(contents, name)
+                    with collection_paused():
+                        self._plans[name] = _read_plan(contents, name)
                 return self._plans[name]
 
     # --- payloads ------------------------------------------------------------------------

@@ -21,6 +21,7 @@ class Shape(NamedTuple):
         pick: Puts them into the layout's order and adds the defaults of absent fields; None if
             that changes nothing.
         references: (index in the layout's order, offset in the table, name) of each reference.
+        offsets: Where each field of the layout lies in the table, 0 if it is absent.
     """
 
     size_bytes: int
@@ -29,6 +30,7 @@ class Shape(NamedTuple):
     unpack_from: Callable[[memoryview, int], tuple[Any, ...]]
     pick: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None
     references: tuple[tuple[int, int, str], ...]
+    offsets: tuple[int, ...]
 
 
 def compile_shape(layout: Layout, offsets: Sequence[int], table_bytes: int, vtable: int) -> Shape:
@@ -56,6 +58,7 @@ def compile_shape(layout: Layout, offsets: Sequence[int], table_bytes: int, vtab
             for offset, index in present
             if layout.fields[index].kind.is_reference
         ),
+        offsets=tuple(by_field),
     )
 
 

@@ -29,12 +29,15 @@ class TensorReader:
         cursor: Reads the program's tables.
         payloads: Where constants and initial states lie.
         non_const_buffer_sizes: The sizes in bytes of the plan's memory, by `memory_id`.
+
+    Attributes:
+        memory_sizes: As given.
     """
 
     def __init__(self, cursor: Cursor, payloads: Payloads, non_const_buffer_sizes: Sequence[int]) -> None:
         self._cursor = cursor
         self._payloads = payloads
-        self._buffer_sizes = non_const_buffer_sizes
+        self.memory_sizes = non_const_buffer_sizes
         # Memory 0 is reserved, and its size means nothing.
         self._memory_ids = range(1, len(non_const_buffer_sizes))
 
@@ -107,11 +110,11 @@ class TensorReader:
     def _check_planned(self, allocation: AllocationDetails, size_bytes: int, table: int) -> None:
         memory_id, offset = allocation
         if memory_id not in self._memory_ids:
-            detail = f"memory {memory_id} is not planned, only 1 to {len(self._buffer_sizes) - 1} are"
+            detail = f"memory {memory_id} is not planned, only 1 to {len(self.memory_sizes) - 1} are"
             raise malformed("bad-memory-plan", "allocation_info", detail, offset=table)
-        if offset + size_bytes > self._buffer_sizes[memory_id]:
+        if offset + size_bytes > self.memory_sizes[memory_id]:
             detail = (
                 f"bytes {offset} to {offset + size_bytes} of memory {memory_id} are planned, "
-                f"which has {self._buffer_sizes[memory_id]} bytes"
+                f"which has {self.memory_sizes[memory_id]} bytes"
             )
             raise malformed("bad-memory-plan", "allocation_info", detail, offset=table)

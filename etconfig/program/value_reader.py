@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from etconfig.errors import ProgramError
 from etconfig.program import layout
+from etconfig.program.bulk_values import BulkValues
+from etconfig.program.columns import Columns, DoubtError, columns_of, make_sure
 from etconfig.program.cursor import Cursor
 from etconfig.program.faults import known, locate, malformed, missing_field
 from etconfig.program.layout import I32, I64, KernelTypes, Kind
@@ -23,6 +26,9 @@ from etconfig.program.model import (
     TensorList,
 )
 from etconfig.program.tensor_reader import TensorReader
+
+if TYPE_CHECKING:
+    from etconfig.program.columns import Column
 
 _INTEGERS = frozenset({KernelTypes.INT, KernelTypes.NULL})
 """What an IntList may name: a symbolic integer that is an input is serialized as Null."""
@@ -41,7 +47,8 @@ class ValueReader:
 
     def __init__(self, cursor: Cursor, tensors: TensorReader) -> None:
         self._cursor = cursor
-        self._types: Sequence[int] = ()
+        self._memory_sizes = tensors.memory_sizes
+        self._types: Sequence[int] | Column = ()
         self._readers: Mapping[int, Callable[[int], EValue]] = {
             KernelTypes.NULL: lambda table: None,
             KernelTypes.INT: lambda table: Int(*cursor.table(table, layout.INT)),
@@ -63,7 +70,9 @@ class ValueReader:
             ProgramError: a value is malformed, or refers to something that is not there.
         """
         limits = self._cursor.limits
-        self._cursor.length(position, "values", limits.max_values, "max_values")
+        count = self._cursor.length(position, "values", limits.max_values, "max_values")
+        with suppress(DoubtError), columns_of(self._cursor, count) as columns:
+            return self._read_in_bulk(columns, position, count)
         typed = self._cursor.each(position, "values", self._read_type)
         self._types = [value_type for value_type, _ in typed]
         values: list[EValue] = []
@@ -75,6 +84,16 @@ class ValueReader:
             locate(error, f"values[{index}]", typed[index][1])
             raise
         return tuple(values)
+
+    def _read_in_bulk(self, columns: Columns, position: int, count: int) -> tuple[EValue, ...]:
+        types, contents = columns.table(columns.references(position, count), layout.E_VALUE)
+        make_sure(((types >= min(KernelTypes)) & (types <= max(KernelTypes))).all())
+        make_sure((contents[types != KernelTypes.NULL] > 0).all())
+        self._types = types
+        return BulkValues(columns, self._memory_sizes, self._read_contents).read(types, contents)
+
+    def _read_contents(self, value_type: int, table: int) -> EValue:
+        return self._readers[value_type](table)
 
     def _read_type(self, table: int) -> tuple[int, int]:
         """The type of a value and where its contents lie. Null has none, and need not refer to any."""

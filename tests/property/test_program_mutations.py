@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mutations import EXTREMES, MUTATIONS
 
 from etconfig.errors import ProgramError
-from etconfig.program import PROGRAM_ERROR_CODES, Program, open_program
+from etconfig.program import PROGRAM_ERROR_CODES, Program, columns, open_program
 from etconfig.program.model import Tensor
 
 CORPUS = Path(__file__).parents[1] / "data" / "programs"
@@ -47,6 +47,39 @@ def try_program(data: bytes) -> str:
     assert error.region
     assert str(error).endswith(f"[{error.code}]") or error.help
     return error.code
+
+
+def reading(data: bytes, monkeypatch: pytest.MonkeyPatch, is_bulk: bool) -> object:
+    """All plans, or the error; read by columns as far as they go, or table by table."""
+    monkeypatch.setattr(columns, "MIN_ROWS", 1 if is_bulk else 10**9)
+    try:
+        program = open_program(data)
+        return [program.plan(name) for name in program.method_names]
+    except ProgramError as error:
+        return type(error), str(error), error.code, error.region, error.offset
+
+
+class TestColumns:
+    """Reading by columns and reading table by table give the same plans and the same refusals."""
+
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_both_ways_read_the_same(self, seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        original, rng = (CORPUS / f"{seed}.pte").read_bytes(), random.Random(seed)
+        for attempt in range(MUTANTS_PER_SEED // 4):
+            data = bytearray(original)
+            if attempt:
+                rng.choice(MUTATIONS)(data, rng)
+            by_columns, by_tables = (reading(bytes(data), monkeypatch, is_bulk) for is_bulk in (True, False))
+            assert by_columns == by_tables
+            assert repr(by_columns) == repr(by_tables)  # which tells 1 from True and from numpy's 1
+
+    def test_columns_read_every_plan_of_the_corpus(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object) -> object:
+            raise AssertionError("a plan was read table by table")
+
+        monkeypatch.setattr("etconfig.program.value_reader.ValueReader._read_type", refuse)
+        for seed in SEEDS:
+            assert isinstance(reading((CORPUS / f"{seed}.pte").read_bytes(), monkeypatch, True), list)
 
 
 class TestMutations:

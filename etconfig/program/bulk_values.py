@@ -1,0 +1,193 @@
+"""Reads the values of one plan by columns: what occurs by the thousand at once, the rest one by one."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+from etconfig.program import layout
+from etconfig.program.columns import Columns, Vectors, make_sure
+from etconfig.program.layout import I32, I64, U8, KernelTypes, Layout
+from etconfig.program.model import (
+    AllocationDetails,
+    Bool,
+    DeviceType,
+    Double,
+    EValue,
+    Int,
+    IntList,
+    Tensor,
+    TensorShapeDynamism,
+)
+from etconfig.values import MAX_RANK, ScalarType
+
+if TYPE_CHECKING:
+    from etconfig.program.columns import Column
+
+_SCALARS: dict[int, tuple[Layout, type]] = {
+    KernelTypes.INT: (layout.INT, Int),
+    KernelTypes.BOOL: (layout.BOOL_VALUE, Bool),
+    KernelTypes.DOUBLE: (layout.DOUBLE, Double),
+}
+_SCALAR_TYPES = {member.value: member for member in ScalarType}
+_DYNAMISMS = {member.value: member for member in TensorShapeDynamism}
+_MOST_BYTES = 2.0**52
+"""Up to here, the product of a tensor's sizes is exact in float64."""
+
+
+class BulkValues:
+    """Reads the values of one plan. Whatever is unusual is a DoubtError, or left to `read_one`.
+
+    Args:
+        columns: Reads the program's tables.
+        memory_sizes: The sizes in bytes of the plan's memory, by `memory_id`.
+        read_one: Reads one value: its type, and the position of its contents.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        memory_sizes: Sequence[int],
+        read_one: Callable[[int, int], EValue],
+    ) -> None:
+        self._columns = columns
+        self._numpy = columns.numpy
+        self._memory_sizes = memory_sizes
+        self._read_one = read_one
+
+    def read(self, types: Column, contents: Column) -> tuple[EValue, ...]:
+        """The values whose types and contents these are.
+
+        Raises:
+            DoubtError: something may be malformed.
+            ProgramError: something is.
+        """
+        values: list[EValue] = [None] * len(types)
+        indices = self._numpy.arange(len(types))
+        for value_type, rows in self._columns.groups(types):
+            places = contents[rows]
+            found: Sequence[EValue]
+            if value_type == KernelTypes.NULL:
+                continue
+            if value_type in _SCALARS:
+                found = self._scalars(places, *_SCALARS[value_type])
+            elif value_type == KernelTypes.TENSOR:
+                found = self._tensors(places)
+            elif value_type == KernelTypes.INT_LIST:
+                found = self._int_lists(places, types)
+            else:
+                found = [self._read_one(value_type, place) for place in places.tolist()]
+            for row, value in zip(indices[rows].tolist(), found, strict=True):
+                values[row] = value
+        return tuple(values)
+
+    def _scalars(self, places: Column, table: Layout, record: type) -> list[EValue]:
+        (numbers,) = self._columns.table(places, table)
+        return list(map(partial(tuple.__new__, record), zip(numbers.tolist())))
+
+    def _int_lists(self, places: Column, types: Column) -> list[EValue]:
+        (items,) = self._columns.table(places, layout.LIST)
+        lists = self._columns.vectors(items, I64)
+        for _, elements in lists.by_length():
+            make_sure(((elements >= 0) & (elements < len(types))).all())
+            made = types[elements]
+            make_sure(((made == KernelTypes.INT) | (made == KernelTypes.NULL)).all())
+        return list(map(partial(tuple.__new__, IntList), zip(lists.tuples())))
+
+    # --- tensors -------------------------------------------------------------------------
+
+    def _tensors(self, places: Column) -> list[EValue]:
+        """Tensors with data or extra metadata are read one by one: their data are looked up anyway."""
+        rows = _TensorRows(*self._columns.table(places, layout.TENSOR))
+        is_plain = (rows.data_buffer_idx == 0) & (rows.extra_tensor_info == 0)
+        if is_plain.all():
+            return [*self._planned_tensors(rows)]
+        plain = iter(self._planned_tensors(_TensorRows(*(column[is_plain] for column in rows))))
+        return [
+            next(plain) if each else self._read_one(KernelTypes.TENSOR, place)
+            for each, place in zip(is_plain.tolist(), places.tolist(), strict=True)
+        ]
+
+    def _planned_tensors(self, rows: _TensorRows) -> list[Tensor]:
+        make_sure(not rows.storage_offset.any())
+        if not len(rows.sizes):
+            return []
+        sizes = self._columns.vectors(rows.sizes, I32)
+        dim_orders = self._columns.vectors(rows.dim_order, U8)
+        self._check_members(rows.scalar_type, ScalarType)
+        self._check_members(rows.shape_dynamism, TensorShapeDynamism)
+        size_bytes = self._size_bytes(sizes, rows)
+        self._check_dim_orders(dim_orders, sizes)
+        columns = (
+            [_SCALAR_TYPES[number] for number in rows.scalar_type.tolist()],
+            sizes.tuples(),
+            dim_orders.tuples(),
+            repeat(0),
+            self._allocations(rows.allocation_info, size_bytes),
+            [_DYNAMISMS[number] for number in rows.shape_dynamism.tolist()],
+            *(repeat(default) for default in (0, None, False, DeviceType.CPU, 0)),
+        )
+        return list(map(partial(tuple.__new__, Tensor), zip(*columns, strict=False)))
+
+    def _check_members(self, numbers: Column, members: type[enum.IntEnum]) -> None:
+        is_member = self._numpy.zeros(256, bool)
+        is_member[[*members]] = True
+        make_sure((numbers >= 0).all() and is_member[numbers].all())
+
+    def _size_bytes(self, sizes: Vectors, rows: _TensorRows) -> Column:
+        """The bytes that each tensor takes in planned memory; none if its shape is unbounded."""
+        numpy = self._numpy
+        make_sure(int(sizes.counts.max()) <= MAX_RANK)
+        element_counts = numpy.ones(len(sizes.counts))
+        for lengths, elements in sizes.by_length():
+            make_sure((elements >= 0).all())
+            element_counts[lengths] = elements.prod(axis=1, dtype=numpy.float64)
+        itemsizes = numpy.zeros(max(ScalarType) + 1)
+        itemsizes[[*ScalarType]] = [each.itemsize_bytes for each in ScalarType]
+        size_bytes: Column = element_counts * itemsizes[rows.scalar_type]
+        make_sure((size_bytes < _MOST_BYTES).all())
+        size_bytes[rows.shape_dynamism == TensorShapeDynamism.DYNAMIC_UNBOUND] = 0
+        return size_bytes
+
+    def _check_dim_orders(self, dim_orders: Vectors, sizes: Vectors) -> None:
+        numpy = self._numpy
+        make_sure((dim_orders.counts == sizes.counts).all())
+        for _, elements in dim_orders.by_length():
+            make_sure((numpy.sort(elements, axis=1) == numpy.arange(elements.shape[1])).all())
+
+    def _allocations(self, places: Column, size_bytes: Column) -> list[AllocationDetails | None]:
+        numpy = self._numpy
+        allocations: list[AllocationDetails | None] = [None] * len(places)
+        is_planned = places > 0
+        if not is_planned.any():
+            return allocations
+        memory_ids, low, high = self._columns.table(places[is_planned], layout.ALLOCATION_DETAILS)
+        make_sure((high < 2**16).all())
+        make_sure(((memory_ids > 0) & (memory_ids < len(self._memory_sizes))).all())
+        offsets = (high << 32) + low
+        ends = offsets + size_bytes[is_planned]
+        make_sure((ends <= numpy.array(self._memory_sizes)[memory_ids]).all())
+        made = map(
+            partial(tuple.__new__, AllocationDetails), zip(memory_ids.tolist(), offsets.tolist(), strict=True)
+        )
+        if is_planned.all():
+            return [*made]
+        for row, allocation in zip(numpy.flatnonzero(is_planned).tolist(), made, strict=True):
+            allocations[row] = allocation
+        return allocations
+
+
+class _TensorRows(NamedTuple):
+    """The columns of `layout.TENSOR`."""
+
+    scalar_type: Column
+    storage_offset: Column
+    sizes: Column
+    dim_order: Column
+    data_buffer_idx: Column
+    allocation_info: Column
+    shape_dynamism: Column
+    extra_tensor_info: Column

@@ -1,0 +1,164 @@
+"""Reading by columns: when it happens, and that doubt costs nothing."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from contextlib import suppress
+from types import SimpleNamespace as Pte
+
+import numpy
+import pytest
+
+from etconfig.errors import ProgramError
+from etconfig.program import Limits, columns, open_program
+from etconfig.program.collection import collection_paused
+from etconfig.program.columns import DoubtError, columns_of
+from etconfig.program.cursor import Cursor
+from etconfig.program.layout import F64, I32, U64, Layout
+
+POINT = Layout(x=I32, y=U64, z=F64)
+ROWS = columns.MIN_ROWS
+
+
+def many(pte: Pte, count: int = 2 * ROWS) -> bytes:
+    """A plan of `count` values of all kinds, tensors of several ranks, and as many instructions."""
+    kinds = [
+        pte.value("Int", int_val=-7),
+        pte.value("Bool", bool_val=True),
+        pte.value("Double", double_val=0.5),
+        pte.value("Null"),
+        pte.value("IntList", items=[0, 3]),
+        pte.value("TensorList", items=[6]),
+        pte.tensor(),
+        pte.tensor(sizes=[], dim_order=[]),
+        pte.tensor(sizes=[2, 3], dim_order=[1, 0], shape_dynamism=1),
+        pte.tensor(sizes=[2, 3], dim_order=[0, 1], allocation_info=None, shape_dynamism=2),
+        pte.value("String", string_val="mean"),
+    ]
+    steps = [
+        pte.instruction("KernelCall", op_index=0, args=[6, 6, 0, 7]),
+        pte.instruction("KernelCall", op_index=0, args=[]),
+        pte.instruction("FreeCall", value_index=9),
+        pte.instruction("JumpFalseCall", cond_value_index=1, destination_instruction=count),
+    ]
+    return pte.write(
+        pte.plan(
+            values=[kinds[i % len(kinds)] for i in range(count)],
+            instructions=[steps[i % len(steps)] for i in range(count)],
+            operators=[pte.table("Operator", name="aten::add", overload="out")],
+        )
+    )
+
+
+class TestSelection:
+    """Columns are for large plans, and for very large ones if numpy is not in use anyway."""
+
+    @pytest.mark.parametrize(
+        ("rows", "has_numpy", "is_used"),
+        [
+            (ROWS, True, True),
+            (ROWS - 1, True, False),
+            (ROWS, False, False),
+            (columns.MIN_ROWS_TO_IMPORT_NUMPY, False, True),
+        ],
+    )
+    def test_the_number_of_rows_decides(
+        self, rows: int, has_numpy: bool, is_used: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delitem(sys.modules, "numpy", raising=False)
+        if has_numpy:
+            monkeypatch.setitem(sys.modules, "numpy", numpy)
+        entered: list[Cursor] = []
+        cursor = Cursor(memoryview(bytes(8)), 8, Limits())
+        monkeypatch.setattr(columns, "Columns", lambda cursor: entered.append(cursor))
+        with suppress(DoubtError), columns_of(cursor, rows):
+            pass
+        assert bool(entered) == is_used
+
+    def test_a_large_plan_is_read_without_numpy(self, pte: Pte, monkeypatch: pytest.MonkeyPatch) -> None:
+        data = many(pte)
+        expected = open_program(data, limits=Limits(max_work_per_byte=100)).plan("forward")
+        monkeypatch.setattr(columns, "MIN_ROWS", 1)
+        monkeypatch.setitem(sys.modules, "numpy", None)
+        assert open_program(data, limits=Limits(max_work_per_byte=100)).plan("forward") == expected
+
+    def test_both_ways_read_the_same_in_a_plan_of_everything(
+        self, pte: Pte, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        data = many(pte)
+        limits = Limits(max_work_per_byte=100)
+        by_columns = open_program(data, limits=limits).plan("forward")
+        monkeypatch.setattr(columns, "MIN_ROWS", 10**9)
+        by_tables = open_program(data, limits=limits).plan("forward")
+        assert repr(by_columns) == repr(by_tables)
+
+
+class TestDoubt:
+    """What columns doubt is read again table by table, as if they had not been there."""
+
+    def test_an_attempt_that_fails_costs_no_work(self) -> None:
+        vtable = b"\x0a\x00\x18\x00\x04\x00\x08\x00\x10\x00".ljust(16, b"\0")
+        data = vtable + b"\x10\x00\x00\x00" + bytes(20)
+        cursor = Cursor(memoryview(data), len(data), Limits(max_work_per_byte=10))
+        before = cursor.work_left_bytes
+        with suppress(DoubtError), cursor.attempt():
+            cursor.table(16, POINT)
+            assert cursor.work_left_bytes < before
+            raise DoubtError
+        assert cursor.work_left_bytes == before
+        cursor.table(16, POINT)
+        once = before - cursor.work_left_bytes
+        cursor.table(16, POINT)
+        assert before - cursor.work_left_bytes < 2 * once  # the vtable was paid for again, and but once
+
+    def test_a_bad_row_among_many_is_named(self, pte: Pte) -> None:
+        values = [pte.value("Int", int_val=i) for i in range(2 * ROWS)]
+        values[ROWS] = pte.value("IntList", items=[0, 2 * ROWS])
+        with pytest.raises(ProgramError, match=rf"values\[{ROWS}\].items\[1\].*{2 * ROWS} is no index"):
+            open_program(pte.write(pte.plan(values=values)))
+
+    def test_a_bad_instruction_among_many_is_named(self, pte: Pte) -> None:
+        steps = [pte.instruction("KernelCall", op_index=0, args=[]) for _ in range(2 * ROWS)]
+        steps[ROWS] = pte.instruction("KernelCall", op_index=3, args=[])
+        operators = [pte.table("Operator", name="aten::add", overload="out")]
+        with pytest.raises(ProgramError, match=rf"instructions\[{ROWS}\].op_index.*3 is no index"):
+            open_program(pte.write(pte.plan(instructions=steps, operators=operators)))
+
+
+class TestCollectionPaused:
+    """The collector rests while it is paused, and runs afterwards if it ran before."""
+
+    def test_it_runs_again_also_after_an_error(self) -> None:
+        with suppress(DoubtError), collection_paused():
+            assert not gc.isenabled()
+            raise DoubtError
+        assert gc.isenabled()
+
+    def test_a_collector_that_was_off_stays_off(self) -> None:
+        gc.disable()
+        try:
+            with collection_paused():
+                pass
+            assert not gc.isenabled()
+        finally:
+            gc.enable()
+
+    def test_it_runs_when_all_threads_have_left(self) -> None:
+        inside, may_leave = threading.Barrier(9), threading.Event()
+
+        def pause() -> None:
+            with collection_paused():
+                inside.wait()
+                may_leave.wait()
+
+        threads = [threading.Thread(target=pause) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        inside.wait()
+        assert not gc.isenabled()
+        may_leave.set()
+        for thread in threads:
+            thread.join()
+        assert gc.isenabled()
