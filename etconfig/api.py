@@ -22,7 +22,7 @@ from etconfig.resolver import Arguments, Overrides, Resolution
 from etconfig.schema import change_options
 
 if TYPE_CHECKING:
-    from etconfig.executor import Method, RecordingTracer
+    from etconfig.executor import CaseResult, Method, RecordingTracer, Tolerance
     from etconfig.program.source import ProgramSource
 
 NUMPY = "numpy"
@@ -101,6 +101,33 @@ class LoadedProgram:
             tracer=tracer,
         )
 
+    def verify_bundled(
+        self, method: str, arguments: Arguments | None = None, *, tolerance: Tolerance | None = None
+    ) -> list[CaseResult]:
+        """Run the cases that a bundled program (.bpte) records for a method, and compare the outputs.
+
+        Every case runs on a Method of its own, in the initial state.
+
+        Args:
+            method: The method.
+            arguments: Its arguments, as for `load_method`.
+            tolerance: For all floating-point outputs; by default `executor.bundled.TOLERANCES` by type.
+
+        Returns:
+            One result for each case, in the order of the file; none for a method without cases.
+
+        Raises:
+            EtconfigError: as `load_method`. What goes wrong in a case is in its result.
+        """
+        from etconfig.executor import run_case
+
+        self.metadata(method)  # raises if there is no such method
+        results = []
+        for case in self.program.bundled_cases.get(method, ()):
+            with self.load_method(method, arguments) as loaded:
+                results.append(run_case(loaded, case, tolerance))
+        return results
+
     def close(self) -> None:
         """Let go of the file. Methods that are loaded stay usable."""
         self.program.close()
@@ -144,7 +171,7 @@ def load_program(
     """Open and verify a program.
 
     Args:
-        source: The path of a .pte, or its bytes.
+        source: The path of a .pte or .bpte, or its bytes.
         data: The data files (.ptd) that hold what lies outside the program: one or several.
         verification: When the methods are verified; everything is verified before it is used.
         executor: What will run it: `numpy`, or an installed executor plugin.

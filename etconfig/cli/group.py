@@ -29,6 +29,7 @@ COMMANDS = {
     "run": "Run a method of a program.",
     "schema": "Print an option schema as JSON Schema or Markdown.",
     "validate": "Check configuration files; exit with 1 if there are findings.",
+    "verify": "Run the recorded cases of a bundled program; exit with 1 if outputs differ.",
     "watch": "Follow this device's facts, and say which options would change.",
 }
 """Every command and its summary; a test holds each against the command's own docstring."""

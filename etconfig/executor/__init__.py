@@ -1,5 +1,6 @@
 """Loads methods of a program and runs them on numpy kernels and delegates."""
 
+from etconfig.executor.bundled import CaseResult, OutputResult, Tolerance, run_case
 from etconfig.executor.method import Method, load_method
 from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.executor.registry import Kernel, KernelRegistry, KernelTable, kernel
@@ -7,15 +8,19 @@ from etconfig.executor.tracing import Event, NullTracer, RecordingTracer, chrome
 
 __all__ = [
     "DEFAULT_INSTRUCTION_LIMIT",
+    "CaseResult",
     "Event",
     "Kernel",
     "KernelRegistry",
     "KernelTable",
     "Method",
     "NullTracer",
+    "OutputResult",
     "RecordingTracer",
+    "Tolerance",
     "chrome_trace",
     "etdump",
     "kernel",
     "load_method",
+    "run_case",
 ]

@@ -4,6 +4,7 @@ with open_program("model.pte") as program:
     plan = program.plan("forward")
 """
 
+from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
 from etconfig.program.cursor import Extent
 from etconfig.program.external_data import DataSources
 from etconfig.program.faults import PROGRAM_ERROR_CODES
@@ -15,6 +16,9 @@ from etconfig.program.program import Program, Verification, open_program
 
 __all__ = [
     "PROGRAM_ERROR_CODES",
+    "BundledCase",
+    "BundledTensor",
+    "BundledValue",
     "DataFile",
     "DataSources",
     "ExtendedHeader",

@@ -120,12 +120,17 @@ def known(members: Mapping[int, T], number: int, field: str) -> T:
 
 
 @contextmanager
-def naming(path: str | None) -> Iterator[None]:
-    """Let every ProgramError name the file, unless it names one already."""
+def naming(path: str | None, base: int = 0) -> Iterator[None]:
+    """Let every ProgramError name the file, and count its offset from the start of the file.
+
+    `base` is where what is read starts in the file. An error that names a file already is left as it is.
+    """
     try:
         yield
     except ProgramError as error:
-        error.path = error.path or path
+        if error.path is None:
+            error.path = path
+            error.offset = None if error.offset is None else error.offset + base
         raise
 
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from etconfig.diagnostics.suggest import did_you_mean
 from etconfig.errors import MethodNotFoundError, ProgramError
 from etconfig.program import layout
+from etconfig.program.bundled import Bundle, is_bundled, read_bundle
 from etconfig.program.collection import collection_paused
 from etconfig.program.cursor import Cursor
 from etconfig.program.external_data import DataSources, ExternalData, open_data_files
@@ -70,17 +71,23 @@ class Program:
 
     Attributes:
         path: The file, or None if the program was opened from bytes.
-        size_bytes: The size of the file.
+        size_bytes: The size of the program: of the file, unless it is a bundled one.
         verification: The level that was asked for, which is the level that is done.
         header: The extended header, or None if there is none.
         version: The version that the program states; ExecuTorch writes 0.
         method_names: The methods, in the order of the file.
         segments: Where the segments lie in the file.
         constant_bytes: The room that all constants take.
+        bundled_cases: For a bundled program (.bpte), the recorded cases of each method; else empty.
     """
 
     def __init__(
-        self, path: str | None, verification: Verification, header: ExtendedHeader | None, contents: _Contents
+        self,
+        path: str | None,
+        verification: Verification,
+        header: ExtendedHeader | None,
+        contents: _Contents,
+        bundle: Bundle | None,
     ) -> None:
         self.path: Final = path
         self.size_bytes: Final = contents.file.size_bytes
@@ -90,6 +97,8 @@ class Program:
         self.method_names: Final = tuple(contents.plan_tables)
         self.segments: Final = contents.payloads.segments
         self.constant_bytes: Final = sum(extent.size_bytes for extent in set(contents.payloads.constants))
+        self.bundled_cases: Final = bundle.cases if bundle else MappingProxyType({})
+        self._base = bundle.program.start if bundle else 0
         self._contents: _Contents | None = contents
         self._plans: dict[str, ExecutionPlan] = {}
         self._lock = threading.Lock()
@@ -192,7 +201,7 @@ class Program:
     @contextmanager
     def _used(self) -> Iterator[_Contents]:
         """The contents, unless the program is closed; errors name the file."""
-        with naming(self.path):
+        with naming(self.path, self._base):
             contents = self._contents
             if contents is None:
                 raise unreadable("program-closed", "the program was closed", advice="open it again")
@@ -208,7 +217,7 @@ def open_program(
     load_mode: LoadMode = "copy",
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> Program:
-    """Open a .pte and verify it.
+    """Open a .pte, or the program in a .bpte, and verify it.
 
     Args:
         source: The path of the file, or its bytes.
@@ -225,17 +234,20 @@ def open_program(
         ValueError: there is no such `load_mode`.
     """
     path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
+    with phase("read data files"):
+        data_files = open_data_files(data, limits, load_mode)
     with naming(path):
         with phase("read file"):
             buffer = load_bytes(source, load_mode, limits)
-        with phase("read data files"):
-            data_files = open_data_files(data, limits, load_mode)
-        with phase("verify tables"):
-            file = Cursor(buffer, len(buffer), limits)
-            check_is_program(file)
-            header = read_header(file)
-            contents = _read_contents(file, header, data_files)
-    program = Program(path, verification, header, contents)
+        file = Cursor(buffer, len(buffer), limits)
+        bundle = read_bundle(file) if is_bundled(file) else None
+    if bundle:
+        file = Cursor(file.view(bundle.program, "program"), bundle.program.size_bytes, limits)
+    with naming(path, bundle.program.start if bundle else 0), phase("verify tables"):
+        check_is_program(file)
+        header = read_header(file)
+        contents = _read_contents(file, header, data_files)
+    program = Program(path, verification, header, contents, bundle)
     if verification is Verification.InternalConsistency:
         for name in program.method_names:
             with phase(f"verify {name}"):

@@ -86,13 +86,18 @@ def prepared(place: Path) -> Path:
     (place / "profiles" / "acme" / "board.toml").write_text(BOARD)
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", place / "pi5.json")
     shutil.copy(DATA / "exports" / "external_constants.ptd", place / "weights.ptd")
+    shutil.copy(DATA / "exports" / "bundled.bpte", place / "model.bpte")
     for name in ("before.json", "after.json"):
         shutil.copy(place / "device.json", place / name)
     return place
 
 
 NOT_RUN = {"etconfig facts --adb --save phone.json": "it needs a phone"}
-FINDS_SOMETHING = {"etconfig facts diff pi5.json --ignore-live": "this device is another one"}
+FINDS_SOMETHING = {
+    "etconfig facts diff pi5.json --ignore-live": "this device is another one",
+    "etconfig verify model.bpte": "one of its cases is wrong on purpose",
+    "etconfig verify model.bpte --method forward --rtol 1e-3 --atol 1e-4": "it is one of this method",
+}
 
 
 def test_the_exceptions_are_still_examples() -> None:

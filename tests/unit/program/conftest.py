@@ -56,11 +56,18 @@ SCHEMA = {
     "FlatTensor": "version:I segments:[t] named_data:[t]",
     "FlatNamedData": "key:s segment_index:I tensor_layout:t",
     "TensorLayout": "scalar_type:b sizes:[i] dim_order:[B]",
+    # bundled_program_schema.fbs; its Int, Bool and Double are those of program.fbs
+    "BundledProgram": "version:I method_test_suites:[t] program:[B]",
+    "TestSuite": "method_name:s test_cases:[t]",
+    "TestCase": "inputs:[t] expected_outputs:[t]",
+    "Value": "val_type:B val:t",
+    "BundledTensor": "scalar_type:b sizes:[i] data:[B] dim_order:[B]",
 }
 FIELDS = {name: dict(field.split(":") for field in text.split()) for name, text in SCHEMA.items()}
 UNIONS = {
     "EValue": "Null Int Bool Double Tensor String IntList DoubleList BoolList TensorList OptionalTensorList",
     "Instruction": "KernelCall DelegateCall MoveCall JumpFalseCall FreeCall",
+    "Value": "BundledTensor Int Bool Double",
 }
 
 
@@ -72,6 +79,7 @@ class Node:
     """A table, vector or string; `position` is set when it is written. One may be used many times."""
 
     position = 0
+    shift: int | None = None  # for a vector whose elements shall lie so many bytes past a multiple of 16
 
     def __init__(self, kind: str, value: Any) -> None:
         self.kind = kind
@@ -90,8 +98,8 @@ def table(kind: str, **fields: Any) -> Node:
 
 
 def union(owner: str, member: Node) -> Node:
-    """An EValue or an Instruction that holds `member`."""
-    names = ("val_type", "val") if owner == "EValue" else ("instr_args_type", "instr_args")
+    """An EValue, an Instruction or a Value that holds `member`."""
+    names = ("instr_args_type", "instr_args") if owner == "Instruction" else ("val_type", "val")
     return table(
         owner, **dict(zip(names, (UNIONS[owner].split().index(member.kind) + 1, member), strict=True))
     )
@@ -170,7 +178,10 @@ class Writer:
         else:
             code = node.kind[1]
             size = 4 if code == "t" else struct.calcsize("<" + code)
-            self.align(max(size, 4), max(size, 4) - 4)
+            if node.shift is None:
+                self.align(max(size, 4), max(size, 4) - 4)
+            else:
+                self.align(16, 12 + node.shift)
             node.position = len(self.data)
             self.data += struct.pack("<I", len(node.value))
             for item in node.value:
@@ -242,6 +253,27 @@ def named(key: str = "w", segment_index: int = 0, **layout: Any) -> Node:
     )
 
 
+def write_bundle(*suites: Node, program: bytes | None = b"", shift: int = 0) -> bytes:
+    """A bundled program of these suites; `shift` moves the program off its alignment."""
+    data = None if program is None else Node("[B]", program)
+    if data is not None:
+        data.shift = shift
+    root = table("BundledProgram", version=0, method_test_suites=list(suites), program=data)
+    return bytes(write_tables(root, 0, b"BP08"))
+
+
+def recorded(**fields: Any) -> Node:
+    """A value of a test case: a float tensor of two zeros, unless the fields say otherwise."""
+    defaults = {"scalar_type": 6, "sizes": [2], "dim_order": [0], "data": bytes(8)}
+    return union("Value", table("BundledTensor", **{**defaults, **fields}))
+
+
+def suite(*inputs: Node, method_name: str = "forward", **fields: Any) -> Node:
+    """A suite of one test case with these inputs and no expected outputs."""
+    case = table("TestCase", inputs=list(inputs), expected_outputs=[])
+    return table("TestSuite", **{"method_name": method_name, "test_cases": [case], **fields})
+
+
 def write(
     *plans: Node,
     payloads: Sequence[bytes] = (),
@@ -298,5 +330,5 @@ def refusal(data: bytes) -> tuple[str, str]:
 def pte() -> SimpleNamespace:
     """The writer: `pte.write(pte.plan(values=[pte.tensor()]))` is the bytes of a program."""
     functions: tuple[Any, ...] = (table, value, tensor, instruction, plan, write, write_plan, write_tensor)
-    functions += (write_data_file, named, refusal, Node, Raw)
+    functions += (write_data_file, named, write_bundle, recorded, suite, union, refusal, Node, Raw)
     return SimpleNamespace(**{function.__name__.lower(): function for function in functions})

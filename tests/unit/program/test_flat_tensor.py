@@ -210,6 +210,12 @@ class TestRefusals:
         assert caught.value.found == "an ExecuTorch program (.pte)"
         assert caught.value.help == "give the .ptd that was exported with it"
 
+    def test_a_bundled_program_is_no_data_file(self) -> None:
+        with pytest.raises(NotAProgramError) as caught:
+            open_data_file(EXPORTS / "bundled.bpte")
+        assert caught.value.found == "a bundled program (.bpte)"
+        assert caught.value.help == "give it as the program"
+
     def test_a_data_file_is_no_program(self) -> None:
         with pytest.raises(NotAProgramError) as caught:
             open_program(LAYERS.with_suffix(".ptd"))

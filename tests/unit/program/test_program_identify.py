@@ -19,11 +19,6 @@ FILES = {
         "an ExecuTorch data file (.ptd)",
         "give the program (.pte) that uses it, and this file as data",
     ),
-    "bundled": (
-        b"\x18\0\0\0BP08" + bytes(40),
-        "a bundled program (.bpte)",
-        "save the program itself, without its test cases, as a .pte",
-    ),
     "zip": (b"PK\x03\x04" + bytes(40), "a zip archive, such as a .pt2, .pt or .pth of PyTorch", EXPORT),
     "pickle": (b"\x80\x02\x8a\nl\xfc\x9cF", "a Python pickle, such as an old .pt or .pth of PyTorch", EXPORT),
     "lfs": (
