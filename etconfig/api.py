@@ -68,6 +68,7 @@ class LoadedProgram:
         arguments: Arguments | None = None,
         *,
         tracer: RecordingTracer | None = None,
+        optimize: bool = True,
     ) -> Method:
         """Load a method with its arguments, so that it can run.
 
@@ -76,6 +77,8 @@ class LoadedProgram:
             arguments: Its arguments, as `resolve` gives them. Without them every option has its
                 schema's default, or what the backend recommends on this device.
             tracer: Where to record events.
+            optimize: Leave out what changes no output but its rounding. Without it every
+                instruction runs as the program says.
 
         Raises:
             MethodNotFoundError: the program has no such method.
@@ -99,6 +102,7 @@ class LoadedProgram:
             bound,
             instance=arguments.instance,
             tracer=tracer,
+            optimize=optimize,
         )
 
     def verify_bundled(

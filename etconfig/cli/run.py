@@ -45,6 +45,7 @@ _COUNT.name = "integer"  # or click would say: 'x' is not a valid integer range
 @data_option
 @click.option("--executor", default="numpy", show_default=True, help="What runs it: numpy, or a plugin.")
 @click.option("--repeat", default=1, show_default=True, type=_COUNT, help="Run so many times.")
+@click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
 @trace_options
 @configuration_options
 @locked_option
@@ -58,6 +59,7 @@ def command(
     data: Sequence[Path],
     executor: str,
     repeat: int,
+    no_optimize: bool,
     trace: TraceFile | None,
     request: ConfigurationRequest,
     as_json: bool,
@@ -86,7 +88,7 @@ def command(
     arrays = read_inputs(inputs)
     resolution = request.resolve(loaded)
     arguments = resolution.arguments(method, instance)
-    with loaded.load_method(method, arguments, tracer=tracer) as loaded_method:
+    with loaded.load_method(method, arguments, tracer=tracer, optimize=not no_optimize) as loaded_method:
         outputs, latencies_s = _execute(loaded_method, arrays, repeat)
     if trace is not None:
         trace.write()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import count, pairwise, repeat
+from itertools import compress, count, pairwise, repeat
 
 from etconfig.errors import KernelArgumentError, MissingOperatorError
 from etconfig.executor.delegate_set import DelegateSet
 from etconfig.executor.memory import Scratch
+from etconfig.executor.optimiser import Optimiser, is_straight
 from etconfig.executor.patterns import StepPatterns
 from etconfig.executor.plan import Bind, Block, DynamicStep, Plan
 from etconfig.executor.registry import ENTRY_POINT_GROUP, Kernel, Step
@@ -41,13 +42,16 @@ def compile_plan(
     delegates: DelegateSet,
     track: Track | None,
     instruction_limit: int,
+    optimize: bool,
 ) -> Plan:
-    """Bind every instruction of `plan` to `registers`.
+    """Bind every instruction of `plan` to `registers`; with `optimize`, leave out what it can do without.
 
     Raises:
         KernelArgumentError: a kernel refuses its arguments.
     """
-    compiler = _Compiler(plan, registers, kernels, delegates, track)
+    is_optimised = optimize and is_straight(plan, kernels)
+    optimiser = Optimiser(plan, registers, kernels) if is_optimised else None
+    compiler = _Compiler(plan, registers, kernels, delegates, track, optimiser)
     chains = [compiler.blocks(chain) for chain in range(len(plan.chains))]
     return Plan(plan.name, chains, instruction_limit)
 
@@ -60,6 +64,7 @@ class _Compiler:
         kernels: Mapping[str, Kernel],
         delegates: DelegateSet,
         track: Track | None,
+        optimiser: Optimiser | None,
     ) -> None:
         self._plan = plan
         self._registers = registers
@@ -68,6 +73,7 @@ class _Compiler:
         self._kernels = kernels
         self._delegates = delegates
         self._track = track
+        self._optimiser = optimiser
         self._scratch = Scratch()
         self._varying = _varying_values(plan, kernels)
         self._patterns = StepPatterns(plan.values, registers, self._varying)
@@ -89,9 +95,12 @@ class _Compiler:
             condition, otherwise = self._registers[jump[0]], block_at[jump[1]]
             instructions = instructions[:-1]
         names = tuple(map(self._name, instructions))
-        steps = tuple(map(self._step, instructions))
+        steps = tuple(map(self._step, instructions, count(start)))
         if self._track is not None:
             steps = tuple(map(self._traced, steps, names, instructions, repeat(chain), count(start)))
+        if self._optimiser is not None:
+            needed = self._optimiser.needed(start, end)
+            names, steps = tuple(compress(names, needed)), tuple(compress(steps, needed))
         return Block(steps, names, end - start, block_at[end], condition, otherwise)
 
     def _name(self, instruction: model.Instruction) -> str:
@@ -102,11 +111,11 @@ class _Compiler:
             return self._plan.delegates[instruction.delegate_index].id
         return type(instruction).__name__
 
-    def _step(self, instruction: model.Instruction) -> Step:
+    def _step(self, instruction: model.Instruction, index: int) -> Step:
         """The step of any instruction but a jump."""
         if isinstance(instruction, model.KernelCall):
             op_index, args = instruction
-            return self._patterns.step(op_index, args) or self._kernel_step(op_index, args)
+            return self._patterns.step(op_index, args) or self._kernel_step(op_index, args, index)
         if isinstance(instruction, model.DelegateCall):
             return self._bound(self._delegates[instruction.delegate_index].bind, instruction.args)
         if isinstance(instruction, model.MoveCall):
@@ -115,22 +124,34 @@ class _Compiler:
         assert isinstance(instruction, model.FreeCall)
         return partial(_free, self._registers[instruction.value_index])
 
-    def _kernel_step(self, op_index: int, args: tuple[int, ...]) -> Step:
+    def _kernel_step(self, op_index: int, args: tuple[int, ...], index: int) -> Step:
         """Let the kernel make the step, and remember how it did."""
         operator = self._operators[op_index]
         kernel = self._kernels[operator]
-        step = self._bind_kernel(kernel, operator, args)
+        step = self._bind_kernel(kernel, operator, args, index)
+        if self._optimiser is not None:
+            self._patterns.update(self._optimiser.elide(index, step))
         if kernel.is_uniform:
             self._patterns.learn(op_index, args, step)
         return step
 
-    def _bind_kernel(self, kernel: Kernel, operator: str, args: Sequence[int]) -> Step:
+    def _bind_kernel(self, kernel: Kernel, operator: str, args: Sequence[int], index: int) -> Step:
         arity = len(kernel.parameters)
         taken = args[:arity]
         if len(taken) < arity or not self._repeats(args[arity:], taken):
             detail = f"takes {arity} arguments, given {len(args)}"
             raise KernelArgumentError(operator=operator, detail=detail)
-        return self._bound(partial(kernel.bind, operator, self._scratch), taken, kernel.register_positions)
+        bind = partial(kernel.bind, operator, self._scratch)
+        if self._optimiser is None:
+            return self._bound(bind, taken, kernel.register_positions)
+        fold = self._optimiser.fold_of(index)
+        if fold is None:
+            bind = partial(bind, unread=self._optimiser.unread(index))
+            return self._bound(bind, taken, kernel.register_positions)
+        if index == fold.batch_norm:
+            return fold.copy
+        values = [self._values[arg] for arg in taken]
+        return bind([fold.replaced.get(place, value) for place, value in enumerate(values)])
 
     def _repeats(self, extra: Sequence[int], taken: Sequence[int]) -> bool:
         """Whether what follows a kernel's arguments is its outputs again, as a program gives them."""

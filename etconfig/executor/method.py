@@ -213,6 +213,7 @@ def load_method(
     instance: str | None = None,
     tracer: RecordingTracer | None = None,
     instruction_limit: int = DEFAULT_INSTRUCTION_LIMIT,
+    optimize: bool = True,
 ) -> Method:
     """Load a method: allocate its memory, initialise its delegates, bind its instructions.
 
@@ -224,6 +225,8 @@ def load_method(
         instance: The named instance, if this is one.
         tracer: Where to record events; None records nothing and costs nothing.
         instruction_limit: The most instructions one execute may run.
+        optimize: Leave out what changes no output but its rounding. Without it every instruction
+            runs as the program says.
 
     Raises:
         MethodNotFoundError: the program has no such method.
@@ -254,7 +257,9 @@ def load_method(
         try:
             with timer.record("bind instructions", "phase"), collection_paused():
                 inputs = Inputs(name, [registers[index] for index in plan.inputs])
-                compiled = compile_plan(plan, registers, kernels, delegates, track, instruction_limit)
+                compiled = compile_plan(
+                    plan, registers, kernels, delegates, track, instruction_limit, optimize
+                )
         except BaseException:
             delegates.destroy()
             workers.close()

@@ -7,7 +7,7 @@ operands are replaced by the arrays of its own tensors, without asking the kerne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -45,6 +45,7 @@ class StepPatterns:
         self, values: Sequence[model.EValue], registers: Sequence[Register], varying: frozenset[int]
     ) -> None:
         """Patterns over `registers`, which hold what `values` describe; `varying` ones may be anything."""
+        self._registers = registers
         self._patterns: dict[object, _Pattern] = {}
         self._arrays = [
             register.value.array if type(register.value) is Tensor else None for register in registers
@@ -66,6 +67,13 @@ class StepPatterns:
         if not keywords:
             return partial(function, *operands)
         return partial(function, *operands, **{name: self._arrays[indices[i]] for name, i in keywords})
+
+    def update(self, values: Iterable[int]) -> None:
+        """Look again at tensors that have other arrays now."""
+        for index in values:
+            tensor = self._registers[index].value
+            assert isinstance(tensor, Tensor)
+            self._arrays[index] = tensor.array
 
     def learn(self, op_index: int, args: tuple[int, ...], step: Step) -> None:
         """Remember `step`, which a uniform kernel made, for instructions like its own.

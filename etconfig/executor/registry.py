@@ -11,8 +11,9 @@ checks them once, and returns the *step*: a callable without arguments that does
 The parameters are those of the operator's schema, in its order, outputs last; the program's
 repetition of the outputs is left out. Their annotations are checked before the binder runs:
 Tensor, int, float, bool, str, Scalar, Ints, Floats, Bools, Tensors, each `| None` where the
-schema has a `?`, and OptionalTensors, Register and TensorAlias. A keyword-only parameter
-`scratch: Scratch` asks for the Method's working memory.
+schema has a `?`, and OptionalTensors, Register and TensorAlias. Keyword-only parameters ask
+for more: `scratch: Scratch` for the Method's working memory, `unread: Unread` for the names
+of the outputs that nobody reads, which need not be written.
 
 A binder or step that refuses its arguments raises ValueError with a sentence about them;
 the core turns it into a KernelArgumentError that names the operator.
@@ -56,6 +57,7 @@ __all__ = [
     "Step",
     "TensorAlias",
     "Tensors",
+    "Unread",
     "kernel",
     "refusal",
 ]
@@ -65,6 +67,9 @@ ENTRY_POINT_GROUP = "etconfig.kernels"
 
 Step: TypeAlias = Callable[[], object]
 """A bound instruction. What it returns is ignored."""
+
+Unread: TypeAlias = frozenset[str]
+"""Names of a kernel's parameters."""
 
 Binder: TypeAlias = Callable[..., Step]
 """A kernel's function: arguments of one instruction to its step."""
@@ -89,11 +94,17 @@ class Kernel:
             values of other arguments, and on nothing else: not on the data, nor on which
             tensors overlap. Instructions that agree in them need the binder but once, if its
             step is a `functools.partial` over the tensors' own arrays.
+        takes_any_strides: Inputs may be any views, also such as no dim order describes. Others
+            are given only tensors that lie in memory as the program says.
+        allows_overlap: An output may overlap the inputs in memory: nothing of an input is read
+            after that part of an output was written.
     """
 
     operators: tuple[str, ...]
     binder: Binder
     is_uniform: bool = False
+    takes_any_strides: bool = False
+    allows_overlap: bool = False
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -122,11 +133,29 @@ class Kernel:
         return frozenset(i for i, each in enumerate(self.parameters) if each.kind.varies)
 
     @cached_property
-    def _wants_scratch(self) -> bool:
-        return "scratch" in inspect.signature(self.binder).parameters
+    def _keywords(self) -> frozenset[str]:
+        parameters = inspect.signature(self.binder).parameters.values()
+        return frozenset(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
 
-    def bind(self, operator: str, scratch: Scratch, arguments: Sequence[object]) -> Step:
+    @property
+    def wants_unread(self) -> bool:
+        """Whether the kernel can do without writing an output."""
+        return "unread" in self._keywords
+
+    def bind(
+        self,
+        operator: str,
+        scratch: Scratch,
+        arguments: Sequence[object],
+        unread: frozenset[int] = frozenset(),
+    ) -> Step:
         """Check `arguments` and return the step that does the work on them.
+
+        Args:
+            operator: What the program calls it.
+            scratch: The Method's working memory.
+            arguments: One for each of `parameters`.
+            unread: The positions of outputs that need not be written.
 
         Raises:
             KernelArgumentError: the kernel refuses them.
@@ -136,20 +165,28 @@ class Kernel:
                 detail = f"{parameter.name} must be {parameter.kind.description}, not {_describe(argument)}"
                 raise KernelArgumentError(operator=operator, detail=detail)
         try:
-            if self._wants_scratch:
-                return self.binder(*arguments, scratch=scratch)
-            return self.binder(*arguments)
+            keywords: dict[str, object] = {}
+            if "scratch" in self._keywords:
+                keywords["scratch"] = scratch
+            if "unread" in self._keywords:
+                keywords["unread"] = frozenset(self.parameters[place].name for place in unread)
+            return self.binder(*arguments, **keywords)
         except (EtconfigError, MemoryError):
             raise
         except Exception as error:
             raise refusal(operator, error) from error
 
 
-def kernel(*operators: str, is_uniform: bool = False) -> Callable[[Binder], Kernel]:
-    """Make the decorated function the kernel of `operators`; see `Kernel` for `is_uniform`."""
+def kernel(
+    *operators: str,
+    is_uniform: bool = False,
+    takes_any_strides: bool = False,
+    allows_overlap: bool = False,
+) -> Callable[[Binder], Kernel]:
+    """Make the decorated function the kernel of `operators`; see `Kernel` for the flags."""
 
     def decorate(binder: Binder) -> Kernel:
-        return Kernel(operators, binder, is_uniform)
+        return Kernel(operators, binder, is_uniform, takes_any_strides, allows_overlap)
 
     return decorate
 

@@ -31,7 +31,7 @@ def _prepare(self: Tensor, out: Tensor) -> DType:
     return computation_dtype(self.dtype)
 
 
-@kernel("aten::relu.out")
+@kernel("aten::relu.out", allows_overlap=True)
 def relu(self: Tensor, out: Tensor) -> Step:
     """max(self, 0); NaN stays."""
     dtype = _prepare(self, out)
@@ -39,7 +39,7 @@ def relu(self: Tensor, out: Tensor) -> Step:
     return ufunc_step(np.maximum, (self.array, constant(0, dtype)), out.array, dtype)
 
 
-@kernel("aten::hardtanh.out")
+@kernel("aten::hardtanh.out", allows_overlap=True)
 def hardtanh(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Step:
     """Limit to [min_val, max_val]; NaN stays."""
     dtype = _prepare(self, out)

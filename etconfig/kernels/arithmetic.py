@@ -130,7 +130,10 @@ def _add_multiple(ufunc: np.ufunc, names: tuple[str, str]) -> tuple[Kernel, Kern
     def with_scalar(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor) -> Step:
         return _bind(plain, self, other * alpha if alpha != 1 else other, out)
 
-    return Kernel(names[:1], with_tensor, is_uniform=True), Kernel(names[1:], with_scalar, is_uniform=True)
+    return (
+        Kernel(names[:1], with_tensor, is_uniform=True, allows_overlap=True),
+        Kernel(names[1:], with_scalar, is_uniform=True, allows_overlap=True),
+    )
 
 
 @kernel("aten::rsub.Scalar_out")

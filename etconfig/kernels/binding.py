@@ -12,6 +12,7 @@ import numpy as np
 from etconfig.executor.checks import is_floating, promote, require
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.registry import Scalar, Step
+from etconfig.executor.steps import Copy
 from etconfig.executor.tensor import Tensor
 
 DType = np.dtype[Any]
@@ -98,7 +99,7 @@ def ufunc_step(
 def copy_step(out: Array, source: Array) -> Step:
     """Copy, broadcasting and converting: what numpy calls an unsafe cast is what PyTorch does."""
     if out.dtype == source.dtype:
-        return partial(np.copyto, out, source)
+        return Copy(out, source)
     return partial(np.copyto, out, source, casting="unsafe")
 
 

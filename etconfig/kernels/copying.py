@@ -14,14 +14,18 @@ def _copy(source: Tensor, out: Tensor) -> Step:
 
 
 @kernel(
-    "aten::_conj_physical.out", "aten::alias_copy.out", "aten::detach_copy.out", "aten::lift_fresh_copy.out"
+    "aten::_conj_physical.out",
+    "aten::alias_copy.out",
+    "aten::detach_copy.out",
+    "aten::lift_fresh_copy.out",
+    takes_any_strides=True,
 )
 def plain_copy(self: Tensor, out: Tensor) -> Step:
     """A copy; for real numbers the conjugate is one too."""
     return _copy(self, out)
 
 
-@kernel("aten::clone.out")
+@kernel("aten::clone.out", takes_any_strides=True)
 def clone(self: Tensor, memory_format: int | None, out: Tensor) -> Step:
     """A copy in the memory format of `out`."""
     return _copy(self, out)
@@ -33,7 +37,9 @@ def to_copy(self: Tensor, non_blocking: bool, memory_format: int | None, out: Te
     return _copy(self, out)
 
 
-@kernel("dim_order_ops::_to_dim_order_copy.out", "dim_order_ops::_clone_dim_order.out")
+@kernel(
+    "dim_order_ops::_to_dim_order_copy.out", "dim_order_ops::_clone_dim_order.out", takes_any_strides=True
+)
 def to_dim_order_copy(self: Tensor, non_blocking: bool, dim_order: Ints | None, out: Tensor) -> Step:
     """A copy in the dtype and dim order of `out`."""
     return _copy(self, out)

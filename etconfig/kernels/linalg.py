@@ -10,17 +10,17 @@ from etconfig.executor.checks import broadcast_shape, require, require_rank, req
 from etconfig.executor.memory import Array
 from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, constant, in_dtype, in_sequence
+from etconfig.kernels.binding import computation_dtype, constant, copy_step, in_dtype, in_sequence
 
 
-@kernel("aten::mm.out")
+@kernel("aten::mm.out", takes_any_strides=True)
 def mm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
     """Shapes: self (M, K), mat2 (K, N), out (M, N). Dtypes: equal."""
     _prepare(self, mat2, out, rank=2)
     return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, matmul_step)
 
 
-@kernel("aten::bmm.out")
+@kernel("aten::bmm.out", takes_any_strides=True)
 def bmm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
     """Shapes: self (B, M, K), mat2 (B, K, N), out (B, M, N). Dtypes: equal."""
     require_rank("self", self, 3)
@@ -30,7 +30,7 @@ def bmm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
     return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, matmul_step)
 
 
-@kernel("aten::addmm.out")
+@kernel("aten::addmm.out", takes_any_strides=True)
 def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Step:
     """Compute beta * self + alpha * (mat1 @ mat2).
 
@@ -59,8 +59,20 @@ def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar,
 
 
 def matmul_step(a: Array, b: Array, out: Array) -> Step:
-    """Write a @ b to `out`; BLAS takes transposed operands as they are."""
-    return partial(np.matmul, a, b, out)
+    """Write a @ b to `out`; BLAS takes transposed operands as they are, others are packed first."""
+    (left, left_packing), (right, right_packing) = _for_blas(a), _for_blas(b)
+    return in_sequence(*left_packing, *right_packing, partial(np.matmul, left, right, out))
+
+
+def _for_blas(x: Array) -> tuple[Array, list[Step]]:
+    """The matrices, or a dense copy of them, and the steps that keep it up to date."""
+    (rows, columns), (down, across) = x.shape[-2:], x.strides[-2:]
+    is_row_major = across == x.itemsize and down >= columns * x.itemsize
+    is_column_major = down == x.itemsize and across >= rows * x.itemsize
+    if is_row_major or is_column_major:
+        return x, []
+    dense = x.copy()
+    return dense, [copy_step(dense, x)] if x.flags.writeable else []
 
 
 def _prepare(a: Tensor, b: Tensor, out: Tensor, rank: int) -> None:

@@ -16,7 +16,7 @@ from etconfig.executor.checks import (
     require_same_dtype,
 )
 from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Ints, KernelTable, Step, kernel
+from etconfig.executor.registry import Ints, KernelTable, Step, Unread, kernel
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import (
     BOOL,
@@ -44,6 +44,7 @@ def max_pool2d_with_indices(
     indices: Tensor,
     *,
     scratch: Scratch,
+    unread: Unread,
 ) -> Step:
     """The largest element of each window, and the first place in row-major order where it is.
 
@@ -57,13 +58,17 @@ def max_pool2d_with_indices(
     out.resize((*self.shape[:-2], *counts))
     indices.resize(out.shape)
 
+    places = None if "indices" in unread else indices.array
+
     def passes(x: Array, out: Array) -> Step:
-        return run_through(partial(_largest, x, out, indices.array, windows, scratch))
+        return run_through(partial(_largest, x, out, places, windows, scratch))
 
     return in_dtype(computation_dtype(self.dtype), (self.array,), out.array, passes)
 
 
-def _largest(x: Array, out: Array, places: Array, windows: Windows, scratch: Scratch) -> Iterator[Step]:
+def _largest(
+    x: Array, out: Array, places: Array | None, windows: Windows, scratch: Scratch
+) -> Iterator[Step]:
     reach = windows.padded_sizes(out.shape[-2:])
     padding, rows, is_here = scratch.arrays(
         ((*x.shape[:-2], *reach), x.dtype),
@@ -73,7 +78,8 @@ def _largest(x: Array, out: Array, places: Array, windows: Windows, scratch: Scr
     source, preparation = windows.padded(x, padding, _smallest(x.dtype))
     yield from preparation
     yield from _fold(np.maximum, source, rows, out, windows)
-    yield from _places(x.shape[-2:], source, out, places, is_here, windows)
+    if places is not None:
+        yield from _places(x.shape[-2:], source, out, places, is_here, windows)
 
 
 def _fold(ufunc: np.ufunc, source: Array, rows: Array, out: Array, windows: Windows) -> Iterator[Step]:

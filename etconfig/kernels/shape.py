@@ -23,7 +23,7 @@ def _copy_view(self: Tensor, view: Array, out: Tensor) -> Step:
     return copy_step(out.array, view)
 
 
-@kernel("aten::view_copy.out")
+@kernel("aten::view_copy.out", takes_any_strides=True)
 def view_copy(self: Tensor, size: Ints, out: Tensor) -> Step:
     """The elements in row-major order; one size may be -1."""
     require_same_dtype(self=self, out=out)
@@ -57,7 +57,7 @@ def view_shape(shape: Shape, size: Ints) -> Shape:
     return tuple(count // known if each == -1 else each for each in size)
 
 
-@kernel("aten::permute_copy.out")
+@kernel("aten::permute_copy.out", takes_any_strides=True)
 def permute_copy(self: Tensor, dims: Ints, out: Tensor) -> Step:
     """Dimension i of out is dimension dims[i] of self."""
     rank = self.array.ndim
@@ -65,7 +65,7 @@ def permute_copy(self: Tensor, dims: Ints, out: Tensor) -> Step:
     return _copy_view(self, np.transpose(self.array, dimensions(dims, rank)), out)
 
 
-@kernel("aten::transpose_copy.int_out")
+@kernel("aten::transpose_copy.int_out", takes_any_strides=True)
 def transpose_copy(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Step:
     """Two dimensions swapped."""
     rank = self.array.ndim
@@ -73,14 +73,14 @@ def transpose_copy(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Step:
     return _copy_view(self, self.array if rank == 0 else np.swapaxes(self.array, first, second), out)
 
 
-@kernel("aten::t_copy.out")
+@kernel("aten::t_copy.out", takes_any_strides=True)
 def t_copy(self: Tensor, out: Tensor) -> Step:
     """A matrix transposed; a vector as it is."""
     require_rank("self", self, 0, 1, 2)
     return _copy_view(self, self.array.T, out)
 
 
-@kernel("aten::expand_copy.out")
+@kernel("aten::expand_copy.out", takes_any_strides=True)
 def expand_copy(self: Tensor, size: Ints, implicit: bool, out: Tensor) -> Step:
     """Broadcast to `size`, in which -1 keeps a dimension."""
     added = len(size) - self.array.ndim
@@ -88,22 +88,23 @@ def expand_copy(self: Tensor, size: Ints, implicit: bool, out: Tensor) -> Step:
     current = (-1,) * added + self.shape
     shape = tuple(old if new == -1 else new for old, new in zip(current, size, strict=True))
     require(min(shape, default=0) >= 0, f"{self.shape} cannot be expanded to {size}")
-    return _copy_view(self, np.broadcast_to(self.array, shape), out)
+    view = self.array if shape == self.shape else np.broadcast_to(self.array, shape)
+    return _copy_view(self, view, out)
 
 
-@kernel("aten::unsqueeze_copy.out")
+@kernel("aten::unsqueeze_copy.out", takes_any_strides=True)
 def unsqueeze_copy(self: Tensor, dim: int, out: Tensor) -> Step:
     """A dimension of size 1 added before `dim`."""
     return _copy_view(self, np.expand_dims(self.array, dimension(dim, self.array.ndim + 1)), out)
 
 
-@kernel("aten::squeeze_copy.dim_out")
+@kernel("aten::squeeze_copy.dim_out", takes_any_strides=True)
 def squeeze_copy_dim(self: Tensor, dim: int, out: Tensor) -> Step:
     """One dimension removed if its size is 1."""
     return _squeeze(self, (dim,), out)
 
 
-@kernel("aten::squeeze_copy.dims_out")
+@kernel("aten::squeeze_copy.dims_out", takes_any_strides=True)
 def squeeze_copy_dims(self: Tensor, dim: Ints, out: Tensor) -> Step:
     """Those of the dimensions removed whose size is 1."""
     return _squeeze(self, dim, out)
@@ -115,7 +116,7 @@ def _squeeze(self: Tensor, dims: Ints, out: Tensor) -> Step:
     return _copy_view(self, viewed_as(self.array, tuple(kept)), out)
 
 
-@kernel("aten::select_copy.int_out")
+@kernel("aten::select_copy.int_out", takes_any_strides=True)
 def select_copy(self: Tensor, dim: int, index: int, out: Tensor) -> Step:
     """One index of a dimension, which goes away."""
     return _copy_view(self, select(self, dim, index, self.array), out)
@@ -131,7 +132,7 @@ def select(self: Tensor, dim: int, index: int, array: Array) -> Array:
     return view
 
 
-@kernel("aten::slice_copy.Tensor_out")
+@kernel("aten::slice_copy.Tensor_out", takes_any_strides=True)
 def slice_copy(self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor) -> Step:
     """A range of a dimension; `start` and `end` are clamped."""
     return _copy_view(self, slice_of(self, dim, start, end, step, self.array), out)
@@ -146,7 +147,7 @@ def slice_of(self: Tensor, dim: int, start: int | None, end: int | None, step: i
     return view
 
 
-@kernel("aten::narrow_copy.out")
+@kernel("aten::narrow_copy.out", takes_any_strides=True)
 def narrow_copy(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Step:
     """`length` indices of a dimension, from `start` on."""
     size = self.shape[dimension(dim, self.array.ndim)]

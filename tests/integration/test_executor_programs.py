@@ -18,7 +18,8 @@ from etconfig.errors import (
 )
 from etconfig.executor import Method, load_method
 from etconfig.kernels import builtin_kernels
-from etconfig.program import Program, open_program
+from etconfig.program import Program, model, open_program
+from etconfig.values import ScalarType
 
 DATA = Path(__file__).parents[1] / "data"
 KERNELS = builtin_kernels()
@@ -174,3 +175,42 @@ class TestDigits:
         for thread in threads:
             thread.join()
         assert together == [alone, alone]
+
+
+METHODS = [
+    (f"{folder}/{stem}.pte", method)
+    for folder, stem, *methods in (
+        ("digits", "digits_portable", "forward", "embed"),
+        *(("programs", each, "forward") for each in ("add", "add_unplanned", "branch", "lists", "mapping")),
+        *(("programs", each, "forward") for each in ("dynamic_shapes", "linear", "linear_inline_constants")),
+        *(("programs", each, "forward") for each in ("convolution_channels_last", "mutable_buffers")),
+        *(("programs", each, "forward") for each in ("types",)),
+        ("programs", "two_methods", "forward", "größe"),
+    )
+    for method in methods
+]
+
+
+def example_input(value: model.EValue, rng: np.random.Generator) -> object:
+    """A random input; integers are small enough to be indices."""
+    if not isinstance(value, model.Tensor):
+        return 2
+    integral = value.scalar_type is ScalarType.LONG
+    return rng.integers(0, 2, value.sizes) if integral else rng.normal(size=value.sizes).astype(np.float32)
+
+
+@pytest.mark.parametrize(("path", "name"), METHODS, ids=str)
+def test_the_optimiser_changes_no_output(path: str, name: str) -> None:
+    program = open_program(DATA / path)
+    plan = program.plan(name)
+    faithful, optimised = (
+        load_method(program, name, KERNELS, {}, optimize=optimize) for optimize in (False, True)
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        inputs = [example_input(plan.values[index], rng) for index in plan.inputs]
+        for given, expected in zip(optimised.execute(inputs), faithful.execute(inputs), strict=True):
+            if isinstance(expected, np.ndarray):
+                assert_close(given, expected)
+            else:
+                assert given == expected

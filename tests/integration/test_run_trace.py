@@ -12,6 +12,7 @@ from command_line import ON_DEVICE, Outcome, error
 from etconfig.executor import RecordingTracer
 
 RUN = ("run", "model.pte", "--input", "x.npy", "--repeat", "3", *ON_DEVICE)
+DATA = Path(__file__).parents[1] / "data"
 USAGE = "see `etconfig run --help`"
 
 
@@ -65,3 +66,13 @@ def test_dropped_events_are_told(cli: Callable[..., Outcome], monkeypatch: pytes
     assert done.status == 0
     assert done.stderr.startswith("the trace holds the first 20 events; ")
     assert done.stderr.endswith(" more were dropped\n")
+
+
+def test_what_the_optimiser_left_out_runs_with_no_optimize(cli: Callable[..., Outcome], place: Path) -> None:
+    def permutations(*options: str) -> int:
+        arguments = ("--input", "x.npy", "--trace", "trace.json", *options)
+        assert cli("run", DATA / "digits" / "digits_portable.pte", *arguments).status == 0
+        events = json.loads((place / "trace.json").read_text())["traceEvents"]
+        return [record["name"] for record in events].count("aten::permute_copy.out")
+
+    assert (permutations(), permutations("--no-optimize")) == (0, 2)

@@ -47,7 +47,7 @@ ROOMS: dict[str, set[str]] = {
 }
 """Every room and the rooms it may import; a room may always import itself and `etconfig`."""
 
-KERNELS_MAY_IMPORT = {"registry", "checks", "tensor", "memory"}
+KERNELS_MAY_IMPORT = {"registry", "checks", "tensor", "memory", "steps"}
 """The modules of executor that kernels are written against."""
 
 THIRD_PARTY: dict[str, set[str]] = {

@@ -1,0 +1,103 @@
+"""What the benchmarks against torch and ExecuTorch share: one module run four ways, timed in turns."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
+from executorch.runtime import Runtime
+from threadpoolctl import threadpool_info
+from torch import nn
+
+import etconfig
+
+ROUNDS = 200
+SECONDS_EACH = 1.0
+"""How long one side of a comparison may take; then it sits out the remaining rounds."""
+
+Run = Callable[[], object]
+
+
+def use_one_thread() -> None:
+    """Let BLAS, torch and XNNPACK use one thread; starts the script again if BLAS was told otherwise."""
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    torch.set_num_threads(1)
+    _unsafe_reset_threadpool(1)
+
+
+def print_settings() -> None:
+    """What the numbers depend on."""
+    blas = next(each for each in threadpool_info() if "numpy" in each["filepath"])
+    print(f"numpy {np.__version__}, {blas['internal_api']} {blas['version']} for {blas['architecture']},")
+    print(f"OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')}, {blas['num_threads']} thread")
+
+
+def runs_of(
+    module: nn.Module, inputs: Sequence[torch.Tensor], **optimisation: Mapping[str, object]
+) -> dict[str, Run]:
+    """The same module by etconfig, by ExecuTorch without and with XNNPACK, and by torch itself.
+
+    Args:
+        module: It is exported in evaluation mode.
+        inputs: What it is called with.
+        optimisation: More ways to run etconfig: arguments of `load_method` by what to call it.
+    """
+    exported = torch.export.export(module.eval(), tuple(inputs))
+    portable = to_edge_transform_and_lower(exported).to_executorch().buffer
+    delegated = to_edge_transform_and_lower(
+        torch.export.export(module, tuple(inputs)), partitioner=[XnnpackPartitioner()]
+    ).to_executorch()
+    arrays = [each.numpy() for each in inputs]
+    runs = {
+        name: _bound(etconfig.load_program(portable).load_method("forward", **keywords).execute, arrays)
+        for name, keywords in {"etconfig": {}, **optimisation}.items()
+    }
+    runs["portable"] = _stock_run(portable, inputs)
+    if delegated.executorch_program.execution_plan[0].delegates:
+        runs["xnnpack"] = _stock_run(delegated.buffer, inputs)
+
+    def eager() -> object:
+        with torch.no_grad():
+            return module(*inputs)
+
+    return {**runs, "torch": eager}
+
+
+def _bound(execute: Callable[[Sequence[object]], object], inputs: Sequence[object]) -> Run:
+    return lambda: execute(inputs)
+
+
+def _stock_run(program: bytes, inputs: Sequence[torch.Tensor]) -> Run:
+    loaded = Runtime.get().load_program(program)
+    method = loaded.load_method("forward")
+    return lambda: (loaded, method.execute(inputs))  # a method does not keep its program alive
+
+
+def times_in_turns(runs: Mapping[str, Run]) -> dict[str, float]:
+    """Seconds for each: the 15th percentile over rounds in which each runs once."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():
+        run()
+    for _ in range(ROUNDS):
+        for name, run in runs.items():
+            if sum(times[name]) < SECONDS_EACH:
+                start = time.perf_counter()
+                run()
+                times[name].append(time.perf_counter() - start)
+    return {name: float(np.percentile(each, 15)) for name, each in times.items()}
+
+
+def print_ratios(names: Sequence[str], label: str, times: Mapping[str, float]) -> None:
+    """One row: etconfig's microseconds, and its time over that of each of `names`."""
+    ratios = "".join(
+        f"{times['etconfig'] / times[name]:>12.2f}" if name in times else f"{'-':>12}" for name in names
+    )
+    print(f"{label:<34}{times['etconfig'] * 1e6:>11.0f}{ratios}", flush=True)

@@ -1,0 +1,121 @@
+"""Copies that nobody would miss: their readers read the source instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from etconfig.executor.memory import Array
+from etconfig.executor.optimiser.effects import Effects
+from etconfig.executor.optimiser.liveness import Liveness, LiveRange, place_of
+from etconfig.executor.registry import Kernel
+from etconfig.executor.steps import Copy
+from etconfig.executor.tensor import Register, Tensor
+
+
+class CopyElision:
+    """Makes the target of a copy a view of its source where that changes no result."""
+
+    def __init__(
+        self,
+        registers: Sequence[Register],
+        effects: Sequence[Effects],
+        liveness: Liveness,
+        kernel_at: Callable[[int], Kernel | None],
+    ) -> None:
+        """Look at the instructions in order, each before those after it are bound.
+
+        Args:
+            registers: The plan's values.
+            effects: Of each instruction.
+            liveness: Of the plan's memory.
+            kernel_at: The kernel that an instruction calls, or None if it calls none.
+        """
+        self._registers = registers
+        self._effects = effects
+        self._liveness = liveness
+        self._kernel_at = kernel_at
+
+    def elide(self, index: int, copy: Copy) -> Sequence[int]:
+        """Do without the copy that is instruction `index`, if that is possible.
+
+        It is if what it writes has this one use, nothing writes to the source or to the target
+        before the last reader has run, and all readers take the view as it lies in memory.
+
+        Returns:
+            The tensors that are views now; none if the copy must run.
+        """
+        writes = [each for each in self._effects[index].writes if self._tensor(each).array.size > 0]
+        live = self._liveness.of_value.get(writes[0]) if len(writes) == 1 else None
+        if live is None or live.written != index or not self._liveness.can_be_left_unwritten(live):
+            return ()
+        view = _view_of(copy, self._tensor(writes[0]).array)
+        if view is None or view.flags.writeable != self._is_from_planned_memory(index):
+            return ()
+        views = [_reshaped(view, self._tensor(value)) for value in live.values]
+        if any(each is None for each in views) or not self._is_kept(view, live, index):
+            return ()
+        if not self._is_readable(live, views):
+            return ()
+        for value, each in zip(live.values, views, strict=True):
+            assert each is not None
+            self._tensor(value).rebind(each)
+        return live.values
+
+    def _tensor(self, value: int) -> Tensor:
+        tensor = self._registers[value].value
+        assert isinstance(tensor, Tensor)
+        return tensor
+
+    def _is_from_planned_memory(self, index: int) -> bool:
+        """Whether the source changes between runs; kernels take read-only arrays for constants."""
+        return any(self._tensor(value).array.flags.writeable for value in self._effects[index].reads)
+
+    def _is_kept(self, view: Array, live: LiveRange, index: int) -> bool:
+        """Whether source and target keep their bytes while `live` is read.
+
+        The last reader may write to them if it is done with its inputs by then.
+        """
+        last = self._kernel_at(live.end)
+        before = live.end if last is not None and last.allows_overlap else live.end + 1
+        places = [live.place] + ([place_of(view)] if view.flags.writeable else [])
+        return not any(self._liveness.is_written(each, index, before) for each in places)
+
+    def _is_readable(self, live: LiveRange, views: Sequence[Array | None]) -> bool:
+        arrays = (self._tensor(value).array for value in live.values)
+        if all(map(_is_laid_out_alike, views, arrays)):
+            return True
+        kernels = [self._kernel_at(reader) for reader in live.readers]
+        return all(kernel is not None and kernel.takes_any_strides for kernel in kernels)
+
+
+def _view_of(copy: Copy, out: Array) -> Array | None:
+    """What `out` would be without the copy; None if that is no view, or more than `out` is written."""
+    source, target = copy.source, copy.target
+    if source.shape != target.shape:
+        source = np.broadcast_to(source, target.shape)
+    if target.shape == out.shape and target.strides == out.strides:
+        is_out = True
+    else:
+        is_out = target.flags.c_contiguous and out.flags.c_contiguous and target.size == out.size
+    return _as_shape(source, out.shape) if is_out and place_of(target) == place_of(out) else None
+
+
+def _reshaped(view: Array, tensor: Tensor) -> Array | None:
+    """The view as another tensor of the same live range sees it."""
+    return _as_shape(view, tensor.shape) if view.dtype == tensor.dtype else None
+
+
+def _as_shape(array: Array, shape: tuple[int, ...]) -> Array | None:
+    """A view of `array` with this shape, or None if that takes a copy."""
+    if array.shape == shape:
+        return array
+    view: Array = array.reshape(shape)
+    return view if np.may_share_memory(view, array) else None
+
+
+def _is_laid_out_alike(view: Array | None, planned: Array) -> bool:
+    assert view is not None
+    pairs = zip(view.shape, view.strides, planned.strides, strict=True)
+    return all(size == 1 or stride == expected for size, stride, expected in pairs)

@@ -1,0 +1,102 @@
+"""`Optimiser`: what its passes found out about one plan, asked instruction by instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from etconfig.executor.optimiser.batch_norm import BATCH_NORM, Fold, find_folds
+from etconfig.executor.optimiser.copies import CopyElision
+from etconfig.executor.optimiser.effects import Effects, effects_of, tensors_in
+from etconfig.executor.optimiser.liveness import Liveness
+from etconfig.executor.registry import Kernel, Step
+from etconfig.executor.steps import Copy
+from etconfig.executor.tensor import Register
+from etconfig.program import model
+
+
+class Optimiser:
+    """Tells the compiler of a plan what it may bind otherwise, and what it may leave out.
+
+    The plan must be straight. It is analysed when the first instruction is met that might gain
+    by it.
+    """
+
+    def __init__(
+        self, plan: model.ExecutionPlan, registers: Sequence[Register], kernels: Mapping[str, Kernel]
+    ) -> None:
+        self._plan = plan
+        self._registers = registers
+        self._kernels = kernels
+        self._needless: set[int] = set()
+        self._has_batch_norm = any(each.full_name == BATCH_NORM for each in plan.operators)
+
+    def fold_of(self, index: int) -> Fold | None:
+        """The fold that the kernel call `index` has a part in, if any."""
+        return self._folds.get(index)
+
+    def unread(self, index: int) -> frozenset[int]:
+        """The positions of arguments of the kernel call `index` that are written but never read."""
+        kernel = self._kernel_at(index)
+        if kernel is None or not kernel.wants_unread:
+            return frozenset()
+        args = self._plan.chains[0].instructions[index].args  # type: ignore[union-attr]  # a kernel call
+        written = self._effects[index].writes
+        return frozenset(
+            place
+            for place, arg in enumerate(args[: len(kernel.parameters)])
+            if arg in written and self._is_unread(arg, index)
+        )
+
+    def elide(self, index: int, step: Step) -> Sequence[int]:
+        """Do without the instruction `index`, bound to `step`, if its readers can see its source.
+
+        Returns:
+            The tensors that have other arrays now; none if the step must run.
+        """
+        views = self._elision.elide(index, step) if type(step) is Copy else ()
+        if views:
+            self._needless.add(index)
+        return views
+
+    def needed(self, start: int, end: int) -> Sequence[bool]:
+        """For each instruction from `start` to `end`, whether it must run."""
+        return [index not in self._needless for index in range(start, end)]
+
+    def _is_unread(self, value: int, index: int) -> bool:
+        live = self._liveness.of_value.get(value)
+        if live is None or not live.written == live.end == index:
+            return False
+        return self._liveness.can_be_left_unwritten(live)
+
+    def _kernel_at(self, index: int) -> Kernel | None:
+        """The kernel that an instruction calls; none after the last one."""
+        instructions = self._plan.chains[0].instructions
+        instruction = instructions[index] if index < len(instructions) else None
+        if not isinstance(instruction, model.KernelCall):
+            return None
+        return self._kernels[self._plan.operators[instruction.op_index].full_name]
+
+    @cached_property
+    def _effects(self) -> list[Effects]:
+        plan = self._plan
+        return [effects_of(plan, self._kernels, each) for each in plan.chains[0].instructions]
+
+    @cached_property
+    def _liveness(self) -> Liveness:
+        inputs, outputs = (tensors_in(self._plan, each) for each in (self._plan.inputs, self._plan.outputs))
+        return Liveness(self._registers, self._effects, inputs, outputs)
+
+    @cached_property
+    def _elision(self) -> CopyElision:
+        return CopyElision(self._registers, self._effects, self._liveness, self._kernel_at)
+
+    @cached_property
+    def _folds(self) -> Mapping[int, Fold]:
+        """By both of the instructions."""
+        if not self._has_batch_norm:
+            return {}
+        folds: dict[int, Fold] = {}
+        for fold in find_folds(self._plan, self._registers, self._effects, self._liveness):
+            folds[fold.convolution] = folds[fold.batch_norm] = fold
+        return folds
