@@ -59,10 +59,20 @@ class Cursor:
 
     Positions are absolute. A `field` names what is read: it becomes the region of an error.
     Every method raises a ProgramError if the bytes are not what they should be.
+
+    `fetch(start, end)` brings bytes into `data` that may not be there yet, and says where they end
+    (see `etconfig.program.source`); `head`, `first` and `view` call it for what they give.
     """
 
-    def __init__(self, data: memoryview, size_bytes: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        data: memoryview,
+        size_bytes: int,
+        limits: Limits,
+        fetch: Callable[[int, int], int] | None = None,
+    ) -> None:
         self.size_bytes = size_bytes
+        self._fetch = fetch
         self.limits = limits
         self.work_left_bytes = limits.max_work_per_byte * size_bytes
         self._data = data
@@ -71,6 +81,7 @@ class Cursor:
     def first(self, size_bytes: int) -> Cursor:
         """A cursor over fewer bytes, with a work budget of its own."""
         self._check_bounds(0, size_bytes, "")
+        self._bring(Extent(0, size_bytes), "")
         return Cursor(self._data, size_bytes, self.limits)
 
     # --- plain reads ---------------------------------------------------------------------
@@ -89,11 +100,14 @@ class Cursor:
 
     def head(self, size_bytes: int) -> bytes:
         """The first bytes, as many of them as there are."""
-        return bytes(self._data[: min(size_bytes, self.size_bytes)])
+        extent = Extent(0, min(size_bytes, self.size_bytes))
+        self._bring(extent, "")
+        return bytes(self._data[: extent.end])
 
     def view(self, extent: Extent, field: str) -> memoryview:
         """The bytes of `extent`, without a copy. They are not decoded, so they count as no work."""
         self._check_bounds(extent.start, extent.size_bytes, field)
+        self._bring(extent, field)
         return self._data[extent.start : extent.end]
 
     # --- tables --------------------------------------------------------------------------
@@ -288,6 +302,12 @@ class Cursor:
     def _check_bounds(self, position: int, size_bytes: int, field: str) -> None:
         if position + size_bytes > self.size_bytes:
             raise truncated(field, position, size_bytes, self.size_bytes - position)
+
+    def _bring(self, extent: Extent, field: str) -> None:
+        """See to it that the bytes are in memory: the file may have become shorter since it was opened."""
+        end = extent.end if self._fetch is None else self._fetch(extent.start, extent.end)
+        if end < extent.end:
+            raise truncated(field, extent.start, extent.size_bytes, end - extent.start)
 
     def charge(self, work_bytes: int, field: str) -> None:
         """Count work, before it is done."""

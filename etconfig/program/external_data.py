@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from etconfig.errors import MissingDataError
@@ -38,9 +38,9 @@ class ExternalData:
         self._blobs = {key: blob for file in files for key, blob in file.blobs.items()}
 
     @property
-    def named_data(self) -> Mapping[str, memoryview]:
-        """The data of all files, by key."""
-        return {key: blob.data for key, blob in self._blobs.items()}
+    def readers(self) -> Mapping[str, Callable[[], memoryview]]:
+        """What reads the data of all files, by key."""
+        return {key: blob.read for key, blob in self._blobs.items()}
 
     def tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
         """The data of the external tensors of `plan`, by fully qualified name.
@@ -63,13 +63,14 @@ class ExternalData:
 
     def _tensor(self, tensor: Tensor) -> memoryview:
         key = _key(tensor)
-        data, layout = self._blobs[key]
+        blob = self._blobs[key]
+        layout = blob.layout
         expected = TensorLayout(tensor.scalar_type, tensor.sizes, tensor.dim_order)
         if layout != expected:
             found = "bytes that are no tensor" if layout is None else str(layout)
             detail = f"the program expects {expected}, but {self._homes[key]} has {found}"
             raise malformed("external-data-mismatch", f"tensor {key!r}", detail)
-        return data[: layout.size_bytes]
+        return blob.data[: layout.size_bytes]
 
     def _check_new(self, file: DataFile) -> None:
         for key in file.blobs:

@@ -6,7 +6,8 @@ Source: executorch extension/flat_tensor/serialize/flat_tensor.fbs and flat_tens
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +17,7 @@ from etconfig.program.identify import check_is_data_file
 from etconfig.program.layout import I8, REFERENCE, U32, Layout
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
 from etconfig.program.segments import read_segments
-from etconfig.program.source import LoadMode, ProgramSource, load_bytes
+from etconfig.program.source import LoadMode, ProgramSource, open_bytes
 from etconfig.program.tensor_layout import TensorLayout, read_tensor_layout
 
 _FLAT_TENSOR = Layout(version=U32, segments=REFERENCE, named_data=REFERENCE)
@@ -33,12 +34,17 @@ class NamedBlob(NamedTuple):
     """What a data file stores under one key.
 
     Attributes:
-        data: The bytes, read-only.
+        read: Gives the bytes, read-only; raises ProgramError if they cannot be read.
         layout: The tensor that they are; None for opaque bytes, such as a delegate's.
     """
 
-    data: memoryview
+    read: Callable[[], memoryview]
     layout: TensorLayout | None
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes; as `read()`."""
+        return self.read()
 
 
 class _Header(NamedTuple):
@@ -92,15 +98,14 @@ def open_data_file(
     """
     path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
     with naming(path):
-        data = load_bytes(source, load_mode, limits)
-        file = Cursor(data, len(data), limits)
+        file = open_bytes(source, load_mode, limits)
         check_is_data_file(file)
         header = _read_header(file)
         tables = file.first(header.tables_end)
         version, blobs = tables.at(
             tables.root(), "root", lambda table: _read_root(file, tables, table, header)
         )
-    return DataFile(path, len(data), version, blobs)
+    return DataFile(path, file.size_bytes, version, blobs)
 
 
 def _read_header(file: Cursor) -> _Header:
@@ -151,7 +156,7 @@ def _read_named_data(
             if layout_table
             else None
         )
-        blobs[key] = NamedBlob(file.view(segment, "segments"), layout)
+        blobs[key] = NamedBlob(partial(file.view, segment, "segments"), layout)
 
     if position:
         tables.each(position, "named_data", read)

@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Final, NamedTuple
 
@@ -23,10 +24,11 @@ from etconfig.program.header import ExtendedHeader, read_header
 from etconfig.program.identify import check_is_program
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
 from etconfig.program.model import BackendDelegate, ExecutionPlan
+from etconfig.program.named_data import NamedData
 from etconfig.program.payload_reader import read_payloads
 from etconfig.program.payloads import Payloads
 from etconfig.program.plan_reader import PlanReader
-from etconfig.program.source import LoadMode, ProgramSource, load_bytes
+from etconfig.program.source import LoadMode, ProgramSource, open_bytes
 
 
 class Verification(enum.Enum):
@@ -66,8 +68,9 @@ class _Contents(NamedTuple):
 class Program:
     """A program, as `open_program` returns it. Nothing about it changes, and threads may share it.
 
-    Payloads are given as views into the file's bytes, read-only and without a copy. They stay
-    valid after `close`, which only lets go of the bytes: they are freed with their last view.
+    Payloads are given as views into the file's bytes, read-only and without a copy; a large file is
+    read when they are first asked for (see `LoadMode`). They stay valid after `close`, which only lets
+    go of the bytes: they are freed with their last view.
 
     Attributes:
         path: The file, or None if the program was opened from bytes.
@@ -238,9 +241,8 @@ def open_program(
         data_files = open_data_files(data, limits, load_mode)
     with naming(path):
         with phase("read file"):
-            buffer = load_bytes(source, load_mode, limits)
-        file = Cursor(buffer, len(buffer), limits)
-        bundle = read_bundle(file) if is_bundled(file) else None
+            file = open_bytes(source, load_mode, limits)
+        bundle = read_bundle(file.first(file.size_bytes)) if is_bundled(file) else None
     if bundle:
         file = Cursor(file.view(bundle.program, "program"), bundle.program.size_bytes, limits)
     with naming(path, bundle.program.start if bundle else 0), phase("verify tables"):
@@ -261,14 +263,14 @@ def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequ
     root = tables.at(tables.root(), "root", lambda table: tables.table(table, layout.PROGRAM))
     version, execution_plan, *_ = root
     payloads = read_payloads(tables, root, header, file.size_bytes)
-    inside = {key: file.view(extent, "named_data") for key, extent in payloads.named_data.items()}
+    inside = {key: partial(file.view, extent, "named_data") for key, extent in payloads.named_data.items()}
     external = ExternalData(data_files, inside)
     return _Contents(
         file=file,
         tables=tables,
         version=version,
         payloads=payloads,
-        named_data=MappingProxyType({**inside, **external.named_data}),
+        named_data=NamedData({**inside, **external.readers}),
         external=external,
         plan_tables=_read_plan_tables(tables, execution_plan),
     )

@@ -1,4 +1,4 @@
-"""Where a program's bytes come from: memory, a file that is read once, or a mapped file."""
+"""Where the bytes of a file come from: memory, a file that is read when needed, or a mapped file."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import io
 import mmap
 import os
 import stat
+import sys
+import threading
+import weakref
 from typing import Literal, TypeAlias
 
+from etconfig.program.cursor import Cursor
 from etconfig.program.faults import limit_exceeded, unreadable
 from etconfig.program.limits import Limits
 
@@ -15,17 +19,25 @@ ProgramSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryv
 """The path of a .pte file, or its bytes."""
 
 LoadMode: TypeAlias = Literal["copy", "mmap"]
-"""How a file comes into memory: `copy` reads it, `mmap` maps it and reads pages as they are used.
+"""How a file comes into memory: `copy` reads it, `mmap` maps it and lets the system read pages.
 
-A mapping opens a file of any size at once and shares its pages with other processes, but whoever
-truncates the file while it is mapped kills the process (SIGBUS), and whoever writes to it changes
-what was verified. Map only files that nobody else writes: files that are replaced by renaming a
-new one over them are safe.
+`copy` reads a part of the file when it is first needed, into memory of its own: opening takes the
+same time and memory whatever the size of the constants, and loading a method reads its constants.
+What was read no longer depends on the file. Should the file become shorter before, the part that is
+missing is a TruncatedProgramError.
+
+A mapping reads nothing ahead and shares its pages with other processes, but whoever truncates the
+file while it is mapped kills the process (SIGBUS), and whoever writes to it changes what was
+verified. Map only files that nobody else writes: files that are replaced by renaming a new one over
+them are safe.
 """
 
+BLOCK_BYTES = 1 << 20
+"""A file is read in parts of this size; one that is not larger is read at once."""
 
-def load_bytes(source: ProgramSource, load_mode: LoadMode, limits: Limits) -> memoryview:
-    """The bytes of `source`, read-only.
+
+def open_bytes(source: ProgramSource, load_mode: LoadMode, limits: Limits) -> Cursor:
+    """A cursor over the bytes of `source`, which are read-only.
 
     Immutable bytes are used as they are, mutable ones are copied: what was verified must not change.
 
@@ -37,28 +49,98 @@ def load_bytes(source: ProgramSource, load_mode: LoadMode, limits: Limits) -> me
     if load_mode not in ("copy", "mmap"):
         raise ValueError(f"load_mode is {load_mode!r}; expected 'copy' or 'mmap'")
     if isinstance(source, (str, os.PathLike)):
-        return _load_file(source, load_mode, limits)
+        return _open_file(source, load_mode, limits)
     view = memoryview(source)
     _check_size(view.nbytes, limits)
     if not (view.readonly and view.c_contiguous):
         view = memoryview(bytes(view))
-    return view.cast("B")
+    return Cursor(view.cast("B"), view.nbytes, limits)
 
 
-def _load_file(path: str | os.PathLike[str], load_mode: LoadMode, limits: Limits) -> memoryview:
+def _open_file(path: str | os.PathLike[str], load_mode: LoadMode, limits: Limits) -> Cursor:
     try:
-        # One open serves the check and the read, so that nobody can swap the file in between.
-        with open(path, "rb", buffering=0, opener=_open_without_blocking) as file:
+        # One open serves the check and every read, so that nobody can swap the file in between.
+        file = open(path, "rb", buffering=0, opener=_open_without_blocking)  # noqa: SIM115  # see _Blocks
+        try:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise unreadable(
                     "unreadable-file", "it is not a regular file", advice="give the path of a .pte"
                 )
             _check_size(status.st_size, limits)
-            return _map(file) if load_mode == "mmap" and status.st_size else _copy(file, status.st_size)
+            if load_mode == "copy" and status.st_size > BLOCK_BYTES:
+                blocks = _Blocks(file, status.st_size)
+                return Cursor(blocks.data, status.st_size, limits, blocks.fetch)
+            data = _map(file) if load_mode == "mmap" and status.st_size else _copy(file, status.st_size)
+        except BaseException:
+            file.close()
+            raise
     except (OSError, ValueError, MemoryError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "there is not enough memory"
-        raise unreadable("unreadable-file", reason) from error
+        raise _not_read(error) from error
+    file.close()
+    return Cursor(data, len(data), limits)
+
+
+def _not_read(error: Exception) -> Exception:
+    reason = getattr(error, "strerror", None) or str(error) or "there is not enough memory"
+    return unreadable("unreadable-file", reason)
+
+
+class _Blocks:
+    """The bytes of a file in private memory, block by block as they are asked for.
+
+    The file is open until the last user of this object is gone; views of `data` live longer.
+
+    Attributes:
+        data: All bytes; those that were not fetched read as zero, and take no memory.
+    """
+
+    def __init__(self, file: io.FileIO, size_bytes: int) -> None:
+        self._memory = memoryview(_reserve(size_bytes))
+        self.data = self._memory.toreadonly()
+        self._file = file
+        self._is_here = bytearray(-(-size_bytes // BLOCK_BYTES))
+        self._lock = threading.Lock()
+        weakref.finalize(self, file.close)
+
+    def fetch(self, start: int, end: int) -> int:
+        """Bring the bytes from `start` to `end` into memory; where they end if the file is shorter now.
+
+        Raises:
+            UnreadableProgramError: the system cannot read the file.
+        """
+        with self._lock:
+            for block in range(start // BLOCK_BYTES, -(-end // BLOCK_BYTES)):
+                if not self._is_here[block]:
+                    here = self._read(block * BLOCK_BYTES)
+                    if here < min((block + 1) * BLOCK_BYTES, len(self._memory)):
+                        return min(here, end)
+                    self._is_here[block] = True
+        return end
+
+    def _read(self, start: int) -> int:
+        """Read the block at `start`; where the bytes end that are there."""
+        end = min(start + BLOCK_BYTES, len(self._memory))
+        try:
+            while start < end and (count := _read_at(self._file, start, self._memory[start:end])):
+                start += count
+        except OSError as error:
+            raise _not_read(error) from error
+        return start
+
+
+def _read_at(file: io.FileIO, position: int, target: memoryview) -> int:
+    if sys.platform == "win32":
+        file.seek(position)
+        return file.readinto(target) or 0
+    return os.preadv(file.fileno(), [target], position)  # a forked process shares the file's position
+
+
+def _reserve(size_bytes: int) -> mmap.mmap:
+    """Memory whose pages are taken when they are first written."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size_bytes)
+    return mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def _open_without_blocking(path: str, flags: int) -> int:

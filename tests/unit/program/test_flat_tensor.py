@@ -59,8 +59,10 @@ class TestContents:
 
     def test_a_mapped_file_reads_the_same(self) -> None:
         path = LAYERS.with_suffix(".ptd")
-        mapped = open_data_file(path, load_mode="mmap").blobs
-        assert dict(mapped) == dict(open_data_file(path).blobs)
+        mapped, copied = (open_data_file(path, load_mode=mode).blobs for mode in ("mmap", "copy"))
+        assert [*mapped] == [*copied]
+        for key, blob in mapped.items():
+            assert (blob.data, blob.layout) == (copied[key].data, copied[key].layout)
 
 
 class Case(NamedTuple):

@@ -1,0 +1,22 @@
+"""`NamedData`: data by key, each of which is read when it is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+
+class NamedData(Mapping[str, memoryview]):
+    """An immutable mapping; looking up a key raises ProgramError if its bytes cannot be read."""
+
+    def __init__(self, readers: Mapping[str, Callable[[], memoryview]]) -> None:
+        """Data that `readers` read, by key."""
+        self._readers = dict(readers)
+
+    def __getitem__(self, key: str) -> memoryview:
+        return self._readers[key]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._readers)
+
+    def __len__(self) -> int:
+        return len(self._readers)
