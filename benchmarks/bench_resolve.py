@@ -29,7 +29,7 @@ from typing import Annotated, Any
 
 from etconfig.facts import BUILTIN_FACTS, FactInfo, FactSheet, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, option
-from etconfig.profile import layers_of, parse_document, parse_profile, parse_project
+from etconfig.profile import ExpressionParser, layers_of, parse_document, parse_profile, parse_project
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.resolver import Resolver, Target, layer_from_environment, layer_from_overrides
 
@@ -120,8 +120,9 @@ def documents() -> tuple[str, str, str]:
 def compile_workload(options: int = 135) -> Resolver:
     """The resolver of the workload, with so many methods that it has about `options` options."""
     base, device, project = documents()
-    chain = [parse_profile(parse_document(text, "profile.toml"), REGISTRY) for text in (base, device)]
-    project_file = parse_project(parse_document(project, "etconfig.toml"), REGISTRY)
+    expressions = ExpressionParser(REGISTRY)
+    chain = [parse_profile(parse_document(text, "profile.toml"), expressions) for text in (base, device)]
+    project_file = parse_project(parse_document(project, "etconfig.toml"), expressions)
     methods = [*METHODS, *(f"method_{i}" for i in range(options // 45 - len(METHODS)))]
     targets = [Target(method=method, backends=tuple(SPECS)) for method in methods]
     by_hand = (layer_from_environment(ENVIRONMENT), layer_from_overrides([OVERRIDE]))

@@ -92,9 +92,9 @@ class Installation:
         """
         if self._project_document is None:
             return None
-        from etconfig.profile import parse_project
+        from etconfig.profile import ExpressionParser, parse_project
 
-        return parse_project(self._project_document, self.fact_registry)
+        return parse_project(self._project_document, ExpressionParser(self.fact_registry))
 
     # --- plugins -------------------------------------------------------------------------
 

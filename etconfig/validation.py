@@ -103,7 +103,7 @@ class Validator:
                 return self._profiles.chain(file), None
             finally:
                 self._profiles.forget(file)  # only bases are kept: there may be very many files
-        project = parse_project(load_document(path), self.installation.fact_registry)
+        project = parse_project(load_document(path), self._profiles.expressions)
         facts = self._facts.with_overrides({**project.settings.facts, **self.fact_overrides})
         return choose_project_profile(self.installation, project, facts)[0], project
 
@@ -111,7 +111,7 @@ class Validator:
         """What is wrong with the options of a file that is wrong elsewhere, as far as it can be read."""
         kind = OriginKind.PROJECT if path.name in PROJECT_FILES else OriginKind.PROFILE
         try:
-            layers = (salvage_layer(load_document(path), self.installation.fact_registry, kind),)
+            layers = (salvage_layer(load_document(path), self._profiles.expressions, kind),)
             return tuple(self._settings_problems(layers, self._specs(layers)[0]))
         except ConfigError:
             return ()  # it is no TOML, or chooses plugins wrongly: that was said

@@ -57,5 +57,4 @@ class Diagnostic:
     def __str__(self) -> str:
         if not self.spans:
             return self.message
-        span = self.spans[0]
-        return f"{span.file}:{span.line}:{span.column}: {self.message}"
+        return f"{self.spans[0].place}: {self.message}"

@@ -103,7 +103,7 @@ def render_text(diagnostic: Diagnostic, style: Style = plain) -> str:
 
 
 def _place(span: Span) -> str:
-    return f"{span.file}:{span.line}:{span.column}"
+    return span.place
 
 
 def _harmless(text: str) -> str:

@@ -24,6 +24,11 @@ class Span:
     text: str | None = None
 
     @property
+    def place(self) -> str:
+        """`file:line:column`; editors make it a link."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+    @property
     def underlined(self) -> str | None:
         """The characters that it means, or None if the line's text is not known."""
         return None if self.text is None else self.text[self.column - 1 :][: self.length]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from etconfig.facts.problems import invalid_value, unknown_fact
 from etconfig.facts.registry import FactRegistry
@@ -18,13 +18,12 @@ def _dotted(name: str, value: object) -> str:
     return name
 
 
-def read_facts(
-    root: Table, registry: FactRegistry, kind: OriginKind
-) -> Iterator[tuple[str, Sourced[object]]]:
-    """The names and checked values in the table `facts` below `root`; problems go to `root.problems`."""
+def read_facts(root: Table, registry: FactRegistry, kind: OriginKind) -> Mapping[str, Sourced[object]]:
+    """The checked values in the table `facts` below `root`, by name; problems go to `root.problems`."""
     table = root.table("facts")
     if table is None:
-        return
+        return {}
+    values: dict[str, object] = {}
     for name, value in table.data.items():
         if isinstance(value, dict):
             message = f"[{table.name}] holds the table {name!r}, but a fact is one value"
@@ -38,9 +37,26 @@ def read_facts(
             table.problems.append(unknown_fact(name, registry, table.key_span(name)))
             continue
         try:
-            checked = info.check(value)
+            values[name] = info.check(value)
         except ValueError as error:
             table.problems.append(invalid_value(name, info, value, error, table.value_span(name)))
-            continue
-        span = table.key_span(name)
-        yield name, Sourced(checked, Origin(kind, span.file, span.line, span.column))
+    return _HandSetFacts(values, table, kind)
+
+
+class _HandSetFacts(Mapping[str, Sourced[object]]):
+    """Facts of one table. Where each stands is found when it is asked for."""
+
+    def __init__(self, values: Mapping[str, object], table: Table, kind: OriginKind) -> None:
+        self._values = values
+        self._table = table
+        self._kind = kind
+
+    def __getitem__(self, name: str) -> Sourced[object]:
+        value, span = self._values[name], self._table.key_span(name)
+        return Sourced(value, Origin(self._kind, span.file, span.line, span.column))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)

@@ -8,6 +8,7 @@ from pathlib import Path
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.profile.document import load_document
+from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary
 from etconfig.profile.profile import Profile, Reference, parse_profile
 
@@ -37,10 +38,16 @@ def load_chain(library: ProfileLibrary, target: str | Path) -> tuple[Profile, ..
 
 
 class ProfileReader:
-    """Reads profiles of a library, each file once."""
+    """Reads profiles of a library, each file once.
+
+    Attributes:
+        library: The library.
+        expressions: What parses their expressions, each once, however many profiles have it.
+    """
 
     def __init__(self, library: ProfileLibrary) -> None:
         self.library = library
+        self.expressions = ExpressionParser(library.registry)
         self._profiles: dict[Path, Profile] = {}
 
     def profile(self, file: ProfileFile) -> Profile:
@@ -51,7 +58,7 @@ class ProfileReader:
         """
         profile = self._profiles.get(file.real_path)
         if profile is None:
-            profile = parse_profile(load_document(file.path), self.library.registry)
+            profile = parse_profile(load_document(file.path), self.expressions)
             _check_name(profile, file)
             self._profiles[file.real_path] = profile
         return profile

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from etconfig.diagnostics import Span
 from etconfig.option_path import OptionPath
@@ -40,38 +40,96 @@ class TextValue:
 
 
 @record(frozen=True, kw_only=True)
-class Assignment:
-    """One option set by one line of one source.
+class Place:
+    """Where one option is set.
 
     Attributes:
-        path: The option; `path.method` may be a glob, `path.instance` is a literal name.
-        value: What it is set to: a raw value, text, an expression over facts, or `UNSET`.
-        origin: Where, for provenance.
-        span: Where, for diagnostics; underlines the value.
+        origin: For provenance.
+        span: For diagnostics; underlines the value.
         key_span: The same, underlining the option's name.
         backend_span: The same, underlining the backend's id.
         scope_span: The same, underlining the method or instance; None if it means all of them.
-        condition: The `[[when]]` condition it depends on, or None.
     """
 
-    path: OptionPath
-    value: RawValue | TextValue | Expression | Unset
     origin: Origin
     span: Span
     key_span: Span
     backend_span: Span
     scope_span: Span | None = None
+
+    def find(self) -> Place:
+        """The place itself; see `Findable`."""
+        return self
+
+
+class Findable(Protocol):
+    """A place, or what finds it when it is asked for: for most assignments nobody ever asks."""
+
+    def find(self) -> Place:
+        """The place; always the same object."""
+        ...
+
+
+@record(frozen=True)
+class Assignment:
+    """One option set by one line of one source. Two are equal when they say the same, wherever they stand.
+
+    Attributes:
+        path: The option; `path.method` may be a glob, `path.instance` is a literal name.
+        value: What it is set to: a raw value, text, an expression over facts, or `UNSET`.
+        place: Where.
+        condition: The `[[when]]` condition it depends on, or None.
+    """
+
+    path: OptionPath
+    value: RawValue | TextValue | Expression | Unset
+    place: Findable = field(compare=False, repr=False)
     condition: Expression | None = None
 
+    @property
+    def origin(self) -> Origin:
+        """Where, for provenance."""
+        return self.place.find().origin
 
-@record(frozen=True, kw_only=True)
+    @property
+    def span(self) -> Span:
+        """Where the value stands."""
+        return self.place.find().span
+
+    @property
+    def key_span(self) -> Span:
+        """Where the option's name stands."""
+        return self.place.find().key_span
+
+    @property
+    def backend_span(self) -> Span:
+        """Where the backend's id stands."""
+        return self.place.find().backend_span
+
+    @property
+    def scope_span(self) -> Span | None:
+        """Where the method or instance stands; None if it means all of them."""
+        return self.place.find().scope_span
+
+
+@record(frozen=True)
 class InstanceDeclaration:
-    """A named instance of a method: `[instances.camera0]` with `method = "forward"`."""
+    """A named instance of a method: `[instances.camera0]` with `method = "forward"`.
+
+    Attributes:
+        name: Its name.
+        method: The method.
+        find_span: Finds where the method is named.
+    """
 
     name: str
     method: str
-    origin: Origin
-    span: Span
+    find_span: Callable[[], Span] = field(compare=False, repr=False)
+
+    @property
+    def span(self) -> Span:
+        """Where the method is named."""
+        return self.find_span()
 
 
 @record(frozen=True, kw_only=True)

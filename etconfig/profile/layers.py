@@ -41,9 +41,9 @@ def _declare(settings: Settings, declared: dict[str, InstanceDeclaration]) -> It
         earlier = declared.setdefault(declaration.name, declaration)
         if earlier.method != declaration.method:
             yield _conflict(earlier, declaration)
-    for name, span in settings.instance_spans.items():
+    for name, find_span in settings.mentions.items():
         if name not in declared:
-            guess = nearest(name, declared)
+            guess, span = nearest(name, declared), find_span()
             yield Diagnostic(
                 code="unknown-instance",
                 message=f"instance {name!r} has no method",
@@ -60,7 +60,7 @@ def _conflict(earlier: InstanceDeclaration, later: InstanceDeclaration) -> Diagn
         code="conflicting-instance",
         message=(
             f"instance {later.name!r} is declared for method {later.method!r}, "
-            f"but {earlier.origin.place} declares it for {earlier.method!r}"
+            f"but {earlier.span.place} declares it for {earlier.method!r}"
         ),
         spans=(later.span, earlier.span),
         help="give one of them another name",

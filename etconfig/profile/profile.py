@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 
 from etconfig.diagnostics import Span
-from etconfig.facts.registry import FactRegistry
 from etconfig.profile.document import Document
-from etconfig.profile.expression import Expression, ExpressionType
+from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.names import PROFILE_NAME_RULE, is_profile_name
 from etconfig.profile.settings import SETTINGS_KEYS, Settings, read_expression, read_settings
 from etconfig.profile.table import Table
@@ -29,11 +30,16 @@ class Reference:
 
     Attributes:
         target: A name such as `generic/linux-arm64`, or a path that ends in `.toml`.
-        span: Where it stands.
+        find_span: Finds where it stands.
     """
 
     target: str
-    span: Span = field(compare=False)
+    find_span: Callable[[], Span] = field(compare=False, repr=False)
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return self.find_span()
 
 
 @record(frozen=True, kw_only=True)
@@ -42,7 +48,7 @@ class Profile:
 
     Attributes:
         name: Its name, such as `raspberry-pi/pi-5`.
-        name_span: Where the name stands.
+        find_name_span: Finds where the name stands.
         extends: The profiles that it builds on; a later one wins over an earlier one.
         description: What it is for, in a sentence.
         match: The condition under which it may be selected; None if it never is.
@@ -51,15 +57,20 @@ class Profile:
     """
 
     name: str
-    name_span: Span = field(compare=False)
+    find_name_span: Callable[[], Span] = field(compare=False, repr=False)
     extends: tuple[Reference, ...] = ()
     description: str | None = None
     match: Expression | None = None
     settings: Settings = field(default_factory=Settings)
     path: Path | None = None
 
+    @property
+    def name_span(self) -> Span:
+        """Where the name stands."""
+        return self.find_name_span()
 
-def parse_profile(document: Document, registry: FactRegistry) -> Profile:
+
+def parse_profile(document: Document, expressions: ExpressionParser) -> Profile:
     """Read a profile from its document.
 
     Raises:
@@ -68,7 +79,7 @@ def parse_profile(document: Document, registry: FactRegistry) -> Profile:
     root = Table(document, (), document.data, [])
     root.check_keys(("profile", *SETTINGS_KEYS), _FOREIGN_KEYS)
     root.require("profile", _HEAD_HINT)
-    settings = read_settings(root, registry, OriginKind.PROFILE)
+    settings = read_settings(root, expressions, OriginKind.PROFILE)
     head = root.table("profile", _HEAD_HINT)
     if head is None:
         raise root.error()
@@ -80,15 +91,16 @@ def parse_profile(document: Document, registry: FactRegistry) -> Profile:
             "invalid-name", f"{name!r} cannot be a profile's name", head.value_span("name"), PROFILE_NAME_RULE
         )
     extends = [
-        Reference(target, head.value_span("extends", i)) for i, target in enumerate(head.strings("extends"))
+        Reference(target, partial(head.value_span, "extends", index))
+        for index, target in enumerate(head.strings("extends"))
     ]
     description = head.string("description")
-    match = read_expression(head, "match", registry, ExpressionType.BOOL)
+    match = read_expression(head, "match", expressions, ExpressionType.BOOL)
     if name is None or root.problems:
         raise root.error()
     return Profile(
         name=name,
-        name_span=head.value_span("name"),
+        find_name_span=partial(head.value_span, "name"),
         extends=tuple(extends),
         description=description,
         match=match,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from pathlib import PurePath
 
-from etconfig.facts.registry import FactRegistry
 from etconfig.profile.document import Document
+from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layer import Layer
 from etconfig.profile.profile import Reference
 from etconfig.profile.settings import SETTINGS_KEYS, Settings, read_settings
@@ -51,7 +52,7 @@ class ProjectFile:
     settings: Settings = field(default_factory=Settings)
 
 
-def parse_project(document: Document, registry: FactRegistry) -> ProjectFile:
+def parse_project(document: Document, expressions: ExpressionParser) -> ProjectFile:
     """Read a project file from its document.
 
     Of a document named pyproject.toml only `[tool.etconfig]` is read; without it nothing is set.
@@ -69,7 +70,7 @@ def parse_project(document: Document, registry: FactRegistry) -> ProjectFile:
             name=document.name,
             profile=_read_selection(section),
             plugins=_read_plugins(section),
-            settings=read_settings(section, registry, OriginKind.PROJECT),
+            settings=read_settings(section, expressions, OriginKind.PROJECT),
         )
     if root.problems:
         raise root.error()
@@ -90,7 +91,7 @@ def parse_plugin_choices(document: Document) -> PluginChoices:
     return choices
 
 
-def salvage_layer(document: Document, registry: FactRegistry, kind: OriginKind) -> Layer:
+def salvage_layer(document: Document, expressions: ExpressionParser, kind: OriginKind) -> Layer:
     """What can be read of a profile or project file that is wrong elsewhere.
 
     So its options can be checked in the same run. Its problems are not told again, and a named
@@ -99,9 +100,9 @@ def salvage_layer(document: Document, registry: FactRegistry, kind: OriginKind) 
     section = _section(Table(document, (), document.data, []))
     if section is None:
         return Layer(kind=kind, name=document.name)
-    settings = read_settings(section, registry, kind)
+    settings = read_settings(section, expressions, kind)
     methods = {declared.name: declared.method for declared in settings.instances}
-    return settings.to_layer(kind, document.name, {**dict.fromkeys(settings.instance_spans, "*"), **methods})
+    return settings.to_layer(kind, document.name, {**dict.fromkeys(settings.mentions, "*"), **methods})
 
 
 def _section(root: Table) -> Table | None:
@@ -114,7 +115,7 @@ def _section(root: Table) -> Table | None:
 
 def _read_selection(section: Table) -> Reference | None:
     target = section.string("profile", 'a project file selects a profile: profile = "vendor/device"')
-    return None if target is None else Reference(target, section.value_span("profile"))
+    return None if target is None else Reference(target, partial(section.value_span, "profile"))
 
 
 def _read_plugins(section: Table) -> PluginChoices:

@@ -9,7 +9,6 @@ from etconfig.diagnostics import Diagnostic, Fix, Respelling, Span, nearest
 from etconfig.errors import ProfileError
 from etconfig.profile.document import Document
 from etconfig.profile.positions import KeyPath
-from etconfig.records import record
 
 _TOML_TYPES: Mapping[type, str] = {
     bool: "a bool",
@@ -21,7 +20,6 @@ _TOML_TYPES: Mapping[type, str] = {
 }
 
 
-@record(frozen=True)
 class Table:
     """One table of a document.
 
@@ -32,10 +30,15 @@ class Table:
         problems: What was found wrong in the document so far; all its tables share the list.
     """
 
-    document: Document
-    path: KeyPath
-    data: Mapping[str, Any]
-    problems: list[Diagnostic]
+    __slots__ = ("data", "document", "path", "problems")
+
+    def __init__(
+        self, document: Document, path: KeyPath, data: Mapping[str, Any], problems: list[Diagnostic]
+    ) -> None:
+        self.document = document
+        self.path = path
+        self.data = data
+        self.problems = problems
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.profile import UNSET, Expression, Fault, Unknown
+from etconfig.profile import UNSET, Expression, Fault, Findable, Unknown
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
@@ -29,15 +29,23 @@ class Candidate:
 
     Attributes:
         value: A value of the option's type, an expression that gives one, or `UNSET`.
-        origin: Where it was written.
-        span: The same, for diagnostics.
+        place: Where it was written.
         condition: The condition it depends on, or None.
     """
 
     value: object
-    origin: Origin
-    span: Span
+    place: Findable
     condition: Expression | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Where it was written."""
+        return self.place.find().origin
+
+    @property
+    def span(self) -> Span:
+        """The same, for diagnostics."""
+        return self.place.find().span
 
 
 @record(frozen=True, kw_only=True)

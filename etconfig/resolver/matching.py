@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest
-from etconfig.option_path import OptionPath
 from etconfig.profile import UNSET, Assignment, Expression, ExpressionType, Layer, TextValue
 from etconfig.provenance import OriginKind
 from etconfig.records import record
@@ -53,17 +52,27 @@ class Names:
     instances: Mapping[str, str]
 
 
-@record(frozen=True, kw_only=True)
-class MatchedAssignment:
-    """An assignment that found its option."""
+class MatchedAssignment(NamedTuple):
+    """An assignment that found its option.
 
-    path: OptionPath
+    Attributes:
+        assignment: The assignment.
+        info: The option.
+        value: The assigned value, brought into the option's type.
+    """
+
+    assignment: Assignment
     info: OptionInfo
-    candidate: Candidate
+    value: object
+
+    @property
+    def candidate(self) -> Candidate:
+        """The assignment as the option sees it."""
+        return Candidate(value=self.value, place=self.assignment.place, condition=self.assignment.condition)
 
     def applies_to(self, method: str, instance: str | None) -> bool:
         """Whether it speaks about this method instance."""
-        path = self.path
+        path = self.assignment.path
         if path.instance is not None and path.instance != instance:
             return False
         return path.method is None or fnmatchcase(method, path.method)
@@ -107,10 +116,7 @@ class Matcher:
         if isinstance(value, Diagnostic):
             self._found.append(value)
             return
-        candidate = Candidate(
-            value=value, origin=assignment.origin, span=assignment.span, condition=assignment.condition
-        )
-        yield MatchedAssignment(path=path, info=info, candidate=candidate)
+        yield MatchedAssignment(assignment, info, value)
 
 
 def _typed(spec: BackendSpec, info: OptionInfo, assignment: Assignment) -> object | Diagnostic:

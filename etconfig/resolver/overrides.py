@@ -9,7 +9,7 @@ from typing import TypeAlias
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import OptionError
 from etconfig.option_path import OptionPath, parse_assignment, parse_option_path
-from etconfig.profile import Assignment, Layer, RawValue, TextValue
+from etconfig.profile import Assignment, Layer, Place, RawValue, TextValue
 from etconfig.provenance import Origin, OriginKind
 
 ENVIRONMENT_VARIABLE = "ETCONFIG_SET"
@@ -107,15 +107,14 @@ def _assignment(
     option_column = end - len(path.option)
     backend_column = option_column - 1 - len(path.backend)
     scope_length = backend_column - 1 - path_span.column
-    return Assignment(
-        path=path,
-        value=value,
+    place = Place(
         origin=origin,
         span=span,
         key_span=replace(path_span, column=option_column, length=len(path.option)),
         backend_span=replace(path_span, column=backend_column, length=len(path.backend)),
         scope_span=replace(path_span, length=scope_length) if scope_length > 0 else None,
     )
+    return Assignment(path, value, place)
 
 
 def _layer(kind: OriginKind, name: str, items: Iterable[Assignment | Diagnostic]) -> Layer:

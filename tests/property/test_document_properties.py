@@ -8,7 +8,7 @@ from profile_texts import REGISTRY
 
 from etconfig.diagnostics import Span
 from etconfig.errors import ConfigError
-from etconfig.profile import parse_document, parse_profile, parse_project
+from etconfig.profile import ExpressionParser, parse_document, parse_profile, parse_project
 
 PIECES = st.sampled_from(
     [
@@ -76,7 +76,7 @@ class TestAnyText:
         lines = text.replace("\r\n", "\n").split("\n")
         for parse in (parse_profile, parse_project):
             try:
-                parse(parse_document(text, "p.toml"), REGISTRY)
+                parse(parse_document(text, "p.toml"), ExpressionParser(REGISTRY))
             except ConfigError as error:
                 spans = [span for problem in error.diagnostics for span in problem.spans]
             else:

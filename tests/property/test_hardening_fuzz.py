@@ -11,8 +11,8 @@ import pytest
 from profile_documents import GOOD_PROFILES, GOOD_PROJECTS
 
 from etconfig.errors import ConfigError
-from etconfig.facts import BUILTIN_FACTS, FactRegistry
-from etconfig.profile import Document, parse_document, parse_profile, parse_project
+from etconfig.facts import BUILTIN_FACTS
+from etconfig.profile import Document, ExpressionParser, parse_document, parse_profile, parse_project
 
 MUTATIONS = int(os.environ.get("ETCONFIG_FUZZ", "50000"))
 """How many texts are tried, half of them profiles. Before a release: two million."""
@@ -55,10 +55,10 @@ def mutated(texts: Mapping[str, str], random_source: random.Random) -> str:
     return text
 
 
-def outcome(parse: Callable[[Document, FactRegistry], object], text: str) -> str:
+def outcome(parse: Callable[[Document, ExpressionParser], object], text: str) -> str:
     """What comes of reading a text: "read", "refused", or an error that must not be."""
     try:
-        parse(parse_document(text, "fuzz.toml"), BUILTIN_FACTS)
+        parse(parse_document(text, "fuzz.toml"), ExpressionParser(BUILTIN_FACTS))
     except ConfigError as error:
         return "refused" if error.diagnostics else repr(error)
     except Exception as error:

@@ -13,7 +13,15 @@ from resolving import SPECS, make_facts, make_layer
 
 from etconfig.errors import ConfigError
 from etconfig.facts import BUILTIN_FACTS
-from etconfig.profile import UNSET, Expression, Layer, layers_of, parse_document, parse_profile
+from etconfig.profile import (
+    UNSET,
+    Expression,
+    ExpressionParser,
+    Layer,
+    layers_of,
+    parse_document,
+    parse_profile,
+)
 from etconfig.provenance import OriginKind
 from etconfig.resolver import ANY_METHOD, Resolution, Resolver, Target, load_saved_resolution, told_values
 
@@ -192,7 +200,7 @@ class TestRoundTrips:
         resolution = resolved(layers, facts)
         if resolution is not None:
             text = resolution.to_toml()
-            profile = parse_profile(parse_document(text, "resolved.toml"), BUILTIN_FACTS)
+            profile = parse_profile(parse_document(text, "resolved.toml"), ExpressionParser(BUILTIN_FACTS))
             again = Resolver.compile(SPECS, layers_of([profile]), TARGETS).resolve(make_facts())
             assert again == resolution
             assert again.fingerprint() == resolution.fingerprint()

@@ -12,6 +12,7 @@ from etconfig.errors import ConfigError
 from etconfig.facts.registry import FactInfo, FactRegistry, FactType, Volatility
 from etconfig.profile import (
     Expression,
+    ExpressionParser,
     ExpressionType,
     Profile,
     ProjectFile,
@@ -45,11 +46,11 @@ def expression(text: str, expect: ExpressionType | None = None) -> Expression:
 
 
 def profile(text: str, name: str = "p.toml") -> Profile:
-    return parse_profile(parse_document(text, name), REGISTRY)
+    return parse_profile(parse_document(text, name), ExpressionParser(REGISTRY))
 
 
 def project(text: str, name: str = "etconfig.toml") -> ProjectFile:
-    return parse_project(parse_document(text, name), REGISTRY)
+    return parse_project(parse_document(text, name), ExpressionParser(REGISTRY))
 
 
 def problems_of(read: Callable[[], object]) -> tuple[Diagnostic, ...]:

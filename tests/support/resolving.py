@@ -10,7 +10,7 @@ from etconfig.diagnostics import Span
 from etconfig.facts import BUILTIN_FACTS, FactSheet
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, option
-from etconfig.profile import Assignment, ExpressionType, InstanceDeclaration, Layer, parse_expression
+from etconfig.profile import Assignment, ExpressionType, InstanceDeclaration, Layer, Place, parse_expression
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.resolver import Resolution, Resolver, Target
 
@@ -66,11 +66,13 @@ def make_layer(
             Assignment(
                 path=parse_option_path(path),
                 value=value,  # type: ignore[arg-type]
-                origin=Origin(kind, f"{name}.toml", number, 1),
-                span=span,
-                key_span=span,
-                backend_span=span,
-                scope_span=span,
+                place=Place(
+                    origin=Origin(kind, f"{name}.toml", number, 1),
+                    span=span,
+                    key_span=span,
+                    backend_span=span,
+                    scope_span=span,
+                ),
                 condition=held,
             )
         )
@@ -80,10 +82,7 @@ def make_layer(
         kind=kind,
         name=name,
         assignments=tuple(assignments),
-        instances=tuple(
-            InstanceDeclaration(name=i, method=m, origin=origin, span=span)
-            for i, m in (instances or {}).items()
-        ),
+        instances=tuple(InstanceDeclaration(i, m, lambda: span) for i, m in (instances or {}).items()),
         facts={fact: Sourced(value, origin) for fact, value in (facts or {}).items()},
     )
 

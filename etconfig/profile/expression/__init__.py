@@ -3,6 +3,7 @@
 from etconfig.profile.expression.expression import (
     ClauseResult,
     Expression,
+    ExpressionParser,
     Fault,
     Result,
     Unknown,
@@ -10,4 +11,13 @@ from etconfig.profile.expression.expression import (
 )
 from etconfig.profile.expression.types import ExpressionType
 
-__all__ = ["ClauseResult", "Expression", "ExpressionType", "Fault", "Result", "Unknown", "parse_expression"]
+__all__ = [
+    "ClauseResult",
+    "Expression",
+    "ExpressionParser",
+    "ExpressionType",
+    "Fault",
+    "Result",
+    "Unknown",
+    "parse_expression",
+]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, NoReturn, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Span
@@ -20,6 +20,8 @@ from etconfig.profile.expression.types import ExpressionType
 from etconfig.records import record
 
 _SHOWN_CHARACTERS = 80
+_MAX_KNOWN = 1024
+"""How many expressions a parser remembers."""
 
 
 @record(frozen=True)
@@ -91,14 +93,14 @@ class Expression:
 
     Attributes:
         source: The text.
-        span: Where it stands.
+        find_span: Finds where it stands.
         type: The type of its value.
         tree: Its checked tree.
         clause_texts: The operands of the outermost `&&`, or the whole text if there is none.
     """
 
     source: str
-    span: Span = field(compare=False, repr=False)
+    find_span: Callable[[], Span] = field(compare=False, repr=False)
     type: ExpressionType = field(compare=False)
     tree: Checked = field(compare=False, repr=False)
     clause_texts: tuple[str, ...] = field(compare=False, repr=False)
@@ -108,7 +110,16 @@ class Expression:
 
     def __reduce__(self) -> tuple[object, ...]:
         # closures do not pickle; the tree does, and is compiled again when asked
-        return Expression, (self.source, self.span, self.type, self.tree, self.clause_texts)
+        return _restored, (self.source, self.span, self.type, self.tree, self.clause_texts)
+
+    @cached_property
+    def span(self) -> Span:
+        """Where it stands."""
+        return self.find_span()
+
+    def found_at(self, find_span: Callable[[], Span]) -> Expression:
+        """The same expression at another place."""
+        return Expression(self.source, find_span, self.type, self.tree, self.clause_texts)
 
     @cached_property
     def facts(self) -> frozenset[str]:
@@ -174,7 +185,8 @@ def parse_expression(
     Raises:
         ProfileError: with the one problem of its grammar, or all problems of its names and types.
     """
-    source = ExpressionSource(text, span or Span(file="expression", length=max(1, len(text)), text=text))
+    span = span or Span(file="expression", length=max(1, len(text)), text=text)
+    source = ExpressionSource(text, span)
     node = parse(source)
     checker = Checker(source, registry)
     owner = "a condition" if expect is ExpressionType.BOOL else "this place"
@@ -183,7 +195,44 @@ def parse_expression(
         raise ProfileError(diagnostics=tuple(checker.problems))
     clauses = node.operands if isinstance(node, Logical) and node.operator == "&&" else (node,)
     texts = tuple(text[clause.start : clause.end] for clause in clauses)
-    return Expression(text, source.span, typed.type, typed.tree, texts)
+    return Expression(text, lambda: span, typed.type, typed.tree, texts)
+
+
+def _restored(
+    source: str, span: Span, type_: ExpressionType, tree: Checked, clause_texts: tuple[str, ...]
+) -> Expression:
+    return Expression(source, lambda: span, type_, tree, clause_texts)
+
+
+class ExpressionParser:
+    """Parses the expressions of many documents; one that it knows already is not checked again.
+
+    Attributes:
+        registry: The facts that expressions may name.
+    """
+
+    def __init__(self, registry: FactRegistry) -> None:
+        self.registry = registry
+        self._known = lru_cache(_MAX_KNOWN)(partial(parse_expression, registry=registry))
+
+    def parse(
+        self, text: str, find_span: Callable[[], Span], expect: ExpressionType | None = None
+    ) -> Expression:
+        """The expression in `text`, as `parse_expression` gives it.
+
+        Args:
+            text: The expression.
+            find_span: Finds the TOML string that holds it; called only when that is asked for.
+            expect: The type that its value must have; any if None.
+
+        Raises:
+            ProfileError: as from `parse_expression`.
+        """
+        try:
+            return self._known(text, expect=expect).found_at(find_span)
+        except ProfileError:
+            # once more, for problems that point into the document
+            return parse_expression(text, self.registry, span=find_span(), expect=expect)
 
 
 def _run(evaluator: Evaluator, facts: Mapping[str, object]) -> Result:

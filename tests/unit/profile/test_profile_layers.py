@@ -29,7 +29,7 @@ class TestLayers:
         assert layers[0].facts["cpu.cores"].value == 4
         (declared,) = layers[0].instances
         assert (declared.name, declared.method) == ("left", "forward")
-        assert str(declared.origin) == "profile p.toml:7:14"
+        assert declared.span.place == "p.toml:7:14"
         assert [str(a.path) for a in layers[2].assignments] == ["B.o"]
 
     def test_an_instance_has_the_method_that_an_earlier_document_declares(self) -> None:

@@ -4,9 +4,17 @@ import copy
 import pickle
 
 import pytest
-from profile_texts import problems_of, profile, said
+from profile_texts import REGISTRY, problems_of, profile, said
 
-from etconfig.profile import UNSET, Assignment, Expression
+from etconfig.profile import (
+    UNSET,
+    Assignment,
+    Expression,
+    ExpressionParser,
+    parse_document,
+    parse_profile,
+    parse_project,
+)
 
 HEAD = '[profile]\nname = "p"\n'
 
@@ -275,3 +283,73 @@ class TestHandSetFacts:
             "gpu.0.name": "x",
         }
         assert str(facts["cpu.cores"].origin) == "profile p.toml:5:13"
+
+
+class TestPlaces:
+    """Where something stands is found when it is asked for, and a document without problems never asks."""
+
+    TEXT = (
+        HEAD + "extends = ['base']\nmatch = 'cpu.cores > 1'\n"
+        "[facts]\n'cpu.cores' = 4\n"
+        "[options.B]\na = 1\n"
+        "[methods.decode.options.B]\na = { expr = 'cpu.cores' }\n"
+        "[instances.left]\nmethod = 'decode'\n"
+        "[[when]]\nif = 'cpu.cores > 2'\n[when.instances.left.options.B]\na = 2\n"
+    )
+
+    def test_reading_a_document_without_problems_looks_for_no_place(self) -> None:
+        document = parse_document(self.TEXT, "p.toml")
+        read = parse_profile(document, ExpressionParser(REGISTRY))
+        assert "positions" not in vars(document)
+        assert read.settings.assignments[0].span.line == 8
+        assert "positions" in vars(document)
+
+    def test_each_part_of_a_path_has_its_own_span(self) -> None:
+        *_, last = profile(self.TEXT).settings.assignments
+        spans = (last.scope_span, last.backend_span, last.key_span, last.span)
+        assert [span.underlined for span in spans if span] == ["left", "B", "a", "2"]
+        assert str(last.origin) == "profile p.toml:16:1 (when cpu.cores > 2)"
+
+    @pytest.mark.parametrize("prefix", ["", "tool.etconfig."])
+    def test_only_a_method_or_an_instance_is_a_scope(self, prefix: str) -> None:
+        text = f"[{prefix}options.B]\na = 1\n[{prefix}methods.options.options.B]\na = 1\n"
+        document = parse_document(text, "pyproject.toml" if prefix else "etconfig.toml")
+        every, one = parse_project(document, ExpressionParser(REGISTRY)).settings.assignments
+        assert every.scope_span is None
+        assert one.scope_span is not None
+        assert (one.scope_span.line, one.scope_span.underlined) == (3, "options")
+
+    def test_a_place_is_found_once_and_pickles_without_the_document(self) -> None:
+        assignment = profile(self.TEXT).settings.assignments[0]
+        assert assignment.place.find() is assignment.place.find()
+        copied = pickle.loads(pickle.dumps(assignment))
+        assert copied == assignment
+        assert copied.place.find() == assignment.place.find()
+        assert b"instances" not in pickle.dumps(assignment)
+
+    def test_a_hand_set_fact_has_its_origin(self) -> None:
+        facts = profile(self.TEXT).settings.facts
+        assert {name: str(fact.origin) for name, fact in facts.items()} == {"cpu.cores": "profile p.toml:6:1"}
+        assert (len(facts), facts["cpu.cores"].value) == (1, 4)
+
+
+class TestExpressionsOfManyDocuments:
+    """A parser checks an expression once, and each place that has it gets an expression of its own."""
+
+    def test_the_same_text_shares_what_was_checked_but_not_the_place(self) -> None:
+        first, second = assignments("[options.B]\na = { expr = 'cpu.cores' }\nb = { expr = 'cpu.cores' }\n")
+        assert isinstance(first.value, Expression)
+        assert isinstance(second.value, Expression)
+        assert first.value.tree is second.value.tree
+        assert (first.value.span.line, second.value.span.line) == (4, 5)
+
+    def test_a_problem_is_told_at_every_place(self) -> None:
+        assert refusals("[options.B]\na = { expr = 'cpu.core' }\nb = { expr = 'cpu.core' }\n") == [
+            f"{line}:15-22 unknown-fact: no fact is called 'cpu.core'; did you mean 'cpu.cores'?"
+            for line in (4, 5)
+        ]
+
+    def test_what_is_wanted_counts_too(self) -> None:
+        text = "[options.B]\na = { expr = 'cpu.cores' }\n[[when]]\nif = 'cpu.cores'\n"
+        (problem,) = refusals(text)
+        assert problem.startswith("6:7-15 expression-type: a condition needs a bool")

@@ -10,7 +10,7 @@ from etconfig.errors import SavedResultError
 from etconfig.facts import BUILTIN_FACTS
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
-from etconfig.profile import UNSET, layers_of, parse_document, parse_profile
+from etconfig.profile import UNSET, ExpressionParser, layers_of, parse_document, parse_profile
 from etconfig.resolver import (
     ANY_METHOD,
     OptionChange,
@@ -29,7 +29,7 @@ from etconfig.schema import Applies
 
 def resolve_toml(text: str, targets: tuple[Target, ...], specs: dict[str, BackendSpec]) -> Resolution:
     """Resolve a profile in TOML, as if it had been loaded from a file, on no facts."""
-    profile = parse_profile(parse_document(text, "resolved.toml"), BUILTIN_FACTS)
+    profile = parse_profile(parse_document(text, "resolved.toml"), ExpressionParser(BUILTIN_FACTS))
     return Resolver.compile(specs, layers_of([profile]), targets).resolve(make_facts())
 
 
