@@ -32,6 +32,9 @@ class ChainProgram:
     def __init__(self, length: int) -> None:
         self._length = length
 
+    def external_tensors(self, plan: model.ExecutionPlan) -> Mapping[str, memoryview]:
+        return {}
+
     def plan(self, name: str) -> model.ExecutionPlan:
         tensors = [
             model.Tensor(

@@ -7,12 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from etconfig.backend import BoundBackend
 from etconfig.configuration import configure, find_spec, resolve_defaults
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import BackendUnavailableError, UnknownPluginError
+from etconfig.execution import Executor, ExecutorProgram, ProgramRequest
+from etconfig.execution.method import Method
 from etconfig.facts import FactSheet
 from etconfig.installation import Installation
 from etconfig.profile import Layer
@@ -22,7 +24,7 @@ from etconfig.resolver import Arguments, Overrides, Resolution
 from etconfig.schema import change_options
 
 if TYPE_CHECKING:
-    from etconfig.executor import CaseResult, Method, RecordingTracer, Tolerance
+    from etconfig.executor import CaseResult, RecordingTracer, Tolerance
     from etconfig.program.source import ProgramSource
 
 NUMPY = "numpy"
@@ -37,9 +39,12 @@ class LoadedProgram:
         installation: What is installed here.
     """
 
-    def __init__(self, program: Program, installation: Installation) -> None:
+    def __init__(
+        self, program: Program, installation: Installation, opened: ExecutorProgram | None = None
+    ) -> None:
         self.program = program
         self.installation = installation
+        self._opened = opened
 
     @property
     def method_names(self) -> tuple[str, ...]:
@@ -89,21 +94,16 @@ class LoadedProgram:
             OptionError: an option that is required is not set.
             ProgramError: data that lie outside the program were not given, or do not fit it.
         """
-        from etconfig.executor import load_method  # numpy comes with it, which resolving does not need
+        from etconfig.executor import method_request  # numpy comes with it, which resolving does not need
 
         needed = self.backends(name)
         if arguments is None:
             arguments = resolve_defaults(self, name)
         bound = {backend: self._bind(backend, arguments) for backend in needed}
-        return load_method(
-            self.program,
-            name,
-            self.installation.kernels,
-            bound,
-            instance=arguments.instance,
-            tracer=tracer,
-            optimize=optimize,
+        request = method_request(
+            self.program, name, bound, instance=arguments.instance, tracer=tracer, optimize=optimize
         )
+        return Method(self.metadata(name), request, self._executor_program().load_method(request))
 
     def verify_bundled(
         self, method: str, arguments: Arguments | None = None, *, tolerance: Tolerance | None = None
@@ -134,6 +134,8 @@ class LoadedProgram:
 
     def close(self) -> None:
         """Let go of the file. Methods that are loaded stay usable."""
+        if self._opened is not None:
+            self._opened.close()
         self.program.close()
 
     def __enter__(self) -> LoadedProgram:
@@ -147,6 +149,13 @@ class LoadedProgram:
     def __repr__(self) -> str:
         return f"<LoadedProgram {self.program.path or 'in memory'}: {', '.join(self.method_names)}>"
 
+    def _executor_program(self) -> ExecutorProgram:
+        if self._opened is None:
+            from etconfig.executor import NumpyProgram
+
+            self._opened = NumpyProgram(self.program, self.installation.kernels)
+        return self._opened
+
     def _bind(self, backend_id: str, arguments: Arguments) -> BoundBackend:
         if backend_id not in arguments:
             raise BackendUnavailableError(
@@ -157,7 +166,7 @@ class LoadedProgram:
         spec = find_spec(self.installation, backend_id)
         return BoundBackend(
             backend_id=backend_id,
-            backend=self.installation.plugins.create_backend(backend_id),
+            create=partial(self.installation.plugins.create_backend, backend_id),
             options=arguments[backend_id],
             changed=partial(change_options, spec),
         )
@@ -187,15 +196,11 @@ def load_program(
         UnknownPluginError: no such executor is installed.
     """
     installation = installation or Installation(Path.cwd())
-    if executor != NUMPY:
-        plugin = _find_executor(installation, executor)
-        loaded: LoadedProgram = plugin.load_program(
-            source, data=data, verification=verification, installation=installation
-        )
-        return loaded
+    runner = None if executor == NUMPY else _find_executor(installation, executor)
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, phase=phase)
-    return LoadedProgram(program, installation)
+    opened = None if runner is None else runner.open_program(ProgramRequest(program=program))
+    return LoadedProgram(program, installation, opened)
 
 
 def detect_facts(*, installation: Installation | None = None) -> FactSheet:
@@ -229,9 +234,9 @@ def resolve(
     return configuration.resolve()
 
 
-def _find_executor(installation: Installation, name: str) -> Any:
+def _find_executor(installation: Installation, name: str) -> Executor:
     try:
-        return installation.plugins.executor(name).executor
+        return installation.plugins.executor(name)
     except UnknownPluginError as error:
         guess = did_you_mean(name, (NUMPY, *error.known))
         error.help = error.help or guess or f"{NUMPY!r} is built in and always there"

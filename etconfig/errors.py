@@ -30,7 +30,8 @@ Who must act decides the branch:
     │   ├── DelegateError          a backend's init, execute, update or destroy failed
     │   ├── MethodInUseError       a second thread entered the same Method
     │   ├── MethodClosedError      the Method was closed
-    │   └── InstructionLimitError  the method ran more instructions than its budget
+    │   ├── InstructionLimitError  the method ran more instructions than its budget
+    │   └── RuntimeFailedError     the runtime behind another executor failed
     └── InternalError            us: please report it
 
 Facts are attributes, the text is derived from them, and every exception pickles.
@@ -408,6 +409,33 @@ class InstructionLimitError(ExecutionError):
     @property
     def message(self) -> str:
         return f"method {self.method!r} ran {self.limit} instructions without coming to an end"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RuntimeFailedError(ExecutionError):
+    """The runtime behind another executor failed. ExecuTorch: the code that it returned.
+
+    Attributes:
+        executor: The executor's name.
+        phase: What it was doing: `open`, `load`, `execute`.
+        method: The method, if it was about one.
+        code: The runtime's error code.
+        code_name: The name of the code, such as `InvalidProgram`.
+        log: What the runtime logged meanwhile, a line each.
+    """
+
+    executor: str
+    phase: str
+    method: str | None
+    code: int
+    code_name: str
+    log: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        what = self.phase if self.method is None else f"{self.phase} of method {self.method!r}"
+        said = "".join(f"; it logged: {line}" for line in self.log)
+        return f"executor {self.executor!r} failed in {what}: {self.code_name} ({self.code:#04x}){said}"
 
 
 # --- us ----------------------------------------------------------------------------------

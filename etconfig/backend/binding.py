@@ -1,4 +1,4 @@
-"""`BoundBackend`: a backend and one instance's options, as the executor receives them."""
+"""`BoundBackend`: a backend and one instance's options, as an executor receives them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class BoundBackend:
 
     Attributes:
         backend_id: The id by which the program delegates to it.
-        backend: The implementation.
+        create: Makes the implementation. Raises BackendUnavailableError where there is none, as for
+            the schema of a backend that only another runtime has, or when it cannot run here.
         options: The typed, frozen options of this instance.
         changed: Validates a change of execute-time options: given the current options and new
             values by option name, returns the new options. Raises OptionError, with every
@@ -23,6 +24,6 @@ class BoundBackend:
     """
 
     backend_id: str
-    backend: Backend[Any, Any]
+    create: Callable[[], Backend[Any, Any]]
     options: Any
     changed: Callable[[Any, Mapping[str, object]], Any]

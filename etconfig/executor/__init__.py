@@ -1,7 +1,8 @@
 """Loads methods of a program and runs them on numpy kernels and delegates."""
 
+from etconfig.execution.method import Method
 from etconfig.executor.bundled import CaseResult, OutputResult, Tolerance, run_case
-from etconfig.executor.method import Method, load_method
+from etconfig.executor.method import NumpyProgram, load_method, method_request
 from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.executor.registry import Kernel, KernelRegistry, KernelTable, kernel
 from etconfig.executor.tracing import Event, NullTracer, RecordingTracer, chrome_trace, etdump
@@ -15,6 +16,7 @@ __all__ = [
     "KernelTable",
     "Method",
     "NullTracer",
+    "NumpyProgram",
     "OutputResult",
     "RecordingTracer",
     "Tolerance",
@@ -22,5 +24,6 @@ __all__ = [
     "etdump",
     "kernel",
     "load_method",
+    "method_request",
     "run_case",
 ]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from etconfig.errors import ExecutionError
+from etconfig.execution.method import Method
 from etconfig.executor.memory import Array
-from etconfig.executor.method import Method
 from etconfig.executor.tensor import DTYPES
 from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
 from etconfig.records import record

@@ -7,7 +7,8 @@ from functools import partial
 from itertools import compress, count, pairwise, repeat
 
 from etconfig.errors import KernelArgumentError, MissingOperatorError
-from etconfig.executor.delegate_set import DelegateSet
+from etconfig.execution import DelegateRun
+from etconfig.executor.delegate import bind_delegate
 from etconfig.executor.memory import Scratch
 from etconfig.executor.optimiser import Optimiser, is_straight
 from etconfig.executor.patterns import StepPatterns
@@ -39,12 +40,14 @@ def compile_plan(
     plan: model.ExecutionPlan,
     registers: Sequence[Register],
     kernels: Mapping[str, Kernel],
-    delegates: DelegateSet,
+    delegates: Sequence[DelegateRun],
     track: Track | None,
     instruction_limit: int,
     optimize: bool,
 ) -> Plan:
-    """Bind every instruction of `plan` to `registers`; with `optimize`, leave out what it can do without.
+    """Bind every instruction of `plan` to `registers`, and to what runs each of its delegates.
+
+    With `optimize`, leave out what the plan can do without.
 
     Raises:
         KernelArgumentError: a kernel refuses its arguments.
@@ -62,7 +65,7 @@ class _Compiler:
         plan: model.ExecutionPlan,
         registers: Sequence[Register],
         kernels: Mapping[str, Kernel],
-        delegates: DelegateSet,
+        delegates: Sequence[DelegateRun],
         track: Track | None,
         optimiser: Optimiser | None,
     ) -> None:
@@ -117,7 +120,8 @@ class _Compiler:
             op_index, args = instruction
             return self._patterns.step(op_index, args) or self._kernel_step(op_index, args, index)
         if isinstance(instruction, model.DelegateCall):
-            return self._bound(self._delegates[instruction.delegate_index].bind, instruction.args)
+            run = self._delegates[instruction.delegate_index]
+            return self._bound(partial(bind_delegate, run), instruction.args)
         if isinstance(instruction, model.MoveCall):
             source, target = self._registers[instruction.move_from], self._registers[instruction.move_to]
             return partial(_move, source, target)

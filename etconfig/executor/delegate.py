@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from etconfig.backend import (
@@ -15,6 +16,7 @@ from etconfig.backend import (
     Value,
 )
 from etconfig.errors import DelegateError
+from etconfig.execution import DelegateRun
 from etconfig.executor.memory import MethodAllocator, TemporaryAllocator
 from etconfig.executor.registry import Step
 from etconfig.executor.tensor import Tensor
@@ -86,14 +88,15 @@ class Delegate:
     def __init__(
         self,
         bound: BoundBackend,
+        backend: Backend[Any, Any],
         surroundings: Surroundings,
         index: int,
         serialized: model.BackendDelegate,
         program: Program,
     ) -> None:
-        """Call the backend's `init` on the payload of `serialized`, the method's delegate `index`."""
+        """Call the `init` of `backend` on the payload of `serialized`, the method's delegate `index`."""
         self.backend_id = bound.backend_id
-        self._backend: Backend[Any, Any] = bound.backend
+        self._backend = backend
         self._surroundings = surroundings
         self._temporary = TemporaryAllocator()
         self._context: ExecuteContext[Any] = ExecuteContext(
@@ -118,18 +121,13 @@ class Delegate:
         with self._blame("init"), surroundings.tracer.record(f"init {bound.backend_id}", "phase"):
             self._handle = self._backend.init(context, payload, compile_specs)
 
-    def bind(self, arguments: Sequence[object]) -> Step:
-        """The step that runs the delegate on `arguments`: inputs, then outputs."""
-        args = [_as_value(argument) for argument in arguments]
-
-        def run_delegate() -> None:
-            with self._blame("execute"):
-                try:
-                    self._backend.execute(self._context, self._handle, args)
-                finally:
-                    self._temporary.reset()
-
-        return run_delegate
+    def run(self, args: Sequence[Value]) -> None:
+        """Call the backend's `execute` on inputs, then outputs."""
+        with self._blame("execute"):
+            try:
+                self._backend.execute(self._context, self._handle, args)
+            finally:
+                self._temporary.reset()
 
     def set_resource(self, resource: object) -> None:
         """What the backend finds in `ExecuteContext.resource` from now on."""
@@ -162,6 +160,11 @@ class Delegate:
 
     def _blame(self, phase: str) -> AbstractContextManager[None]:
         return blame(self.backend_id, self._surroundings.method, phase)
+
+
+def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
+    """The step that runs a delegate on `arguments`: inputs, then outputs."""
+    return partial(run, [_as_value(argument) for argument in arguments])
 
 
 def _as_value(argument: object) -> Value:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from etconfig.backend import BoundBackend
+from etconfig.backend import Backend, BoundBackend
 from etconfig.errors import BackendUnavailableError, DelegateError
-from etconfig.executor.delegate import Delegate, Surroundings, blame
+from etconfig.execution import DelegateRun, OptionChanges
+from etconfig.executor.delegate import Delegate, Surroundings
 from etconfig.program import model
 
 if TYPE_CHECKING:
     from etconfig.program import Program
 
-OptionChanges: TypeAlias = Mapping[str, tuple[Any, frozenset[str]]]
-"""By backend id: the new options, and the names of those that were changed."""
-
 
 class DelegateSet:
-    """All delegates of one Method. Not thread-safe: the Method lets one thread in at a time.
+    """All delegates of one Method, and its threads. The Method lets one thread in at a time.
 
     Every handle is destroyed exactly once, the last one first.
 
-    Attributes:
-        backends: The backends that the method delegates to, by id.
+    Args:
+        program: The program.
+        plan: The method.
+        backends: The backends that the method may delegate to, by id.
+        surroundings: What the delegates share.
     """
 
     def __init__(
@@ -33,33 +34,33 @@ class DelegateSet:
         backends: Mapping[str, BoundBackend],
         surroundings: Surroundings,
     ) -> None:
-        """Initialise every delegate of `plan`, in order; if one fails, destroy those before it.
+        self._program = program
+        self._plan = plan
+        self._bound = backends
+        self._surroundings = surroundings
+        self._options = {backend_id: bound.options for backend_id, bound in backends.items()}
+        self._backends: dict[str, Backend[Any, Any]] = {}
+        self._delegates: list[Delegate] = []
+
+    def init_all(self) -> list[DelegateRun]:
+        """Initialise every delegate of the method, in order. Raises as `init`."""
+        for serialized in self._plan.delegates:
+            self._backend(serialized.id)  # one that cannot run here, before others do their work
+        return [self.init(index) for index in range(len(self._plan.delegates))]
+
+    def init(self, index: int) -> DelegateRun:
+        """Initialise the method's delegate `index`; what it returns runs it.
 
         Raises:
-            BackendUnavailableError: no backend was given for one of them, or it cannot run here.
-            DelegateError: a backend failed.
+            BackendUnavailableError: no backend was given for it, or it cannot run here.
+            DelegateError: the backend failed.
         """
-        backend_ids = dict.fromkeys(delegate.id for delegate in plan.delegates)
-        self.backends = {each: _available(each, backends, plan.name) for each in backend_ids}
-        self._options = {backend_id: bound.options for backend_id, bound in self.backends.items()}
-        self._delegates: list[Delegate] = []
-        try:
-            for index, delegate in enumerate(plan.delegates):
-                bound = self.backends[delegate.id]
-                self._delegates.append(Delegate(bound, surroundings, index, delegate, program))
-        except BaseException as error:
-            problems = self.destroy()
-            if isinstance(error, DelegateError):
-                error.cause = "; ".join([error.cause, *map(str, problems)])
-            raise
-
-    def __getitem__(self, index: int) -> Delegate:
-        return self._delegates[index]
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The options in force, by backend id."""
-        return dict(self._options)
+        serialized = self._plan.delegates[index]
+        backend = self._backend(serialized.id)
+        bound = self._bound[serialized.id]
+        delegate = Delegate(bound, backend, self._surroundings, index, serialized, self._program)
+        self._delegates.append(delegate)
+        return delegate.run
 
     def set_resource(self, resource: object) -> None:
         """What the backends find in `ExecuteContext.resource` from now on."""
@@ -92,20 +93,44 @@ class DelegateSet:
         Raises:
             DelegateError: a backend failed to say it.
         """
-        effective: dict[str, dict[str, object]] = {backend_id: {} for backend_id in self._options}
+        effective: dict[str, dict[str, object]] = {}
         for delegate in self._delegates:
-            effective[delegate.backend_id].update(delegate.effective_options())
+            effective.setdefault(delegate.backend_id, {}).update(delegate.effective_options())
         return effective
 
-    def destroy(self) -> list[DelegateError]:
-        """Destroy the handles that are left; return what went wrong, after all had their turn."""
+    def close(self) -> None:
+        """Destroy the handles that are left, and end the threads.
+
+        Raises:
+            DelegateError: some backends failed; all had their turn.
+        """
         problems: list[DelegateError] = []
         while self._delegates:
             try:
                 self._delegates.pop().destroy()
             except DelegateError as error:
                 problems.append(error)
-        return problems
+        self._surroundings.workers.close()
+        if problems:
+            problems[0].cause = "; ".join([problems[0].cause, *map(str, problems[1:])])
+            raise problems[0]
+
+    def abandon(self, error: BaseException) -> None:
+        """Close because of an error, which is told what went wrong meanwhile."""
+        try:
+            self.close()
+        except DelegateError as problem:
+            if isinstance(error, DelegateError):
+                error.cause += f"; {problem}"
+
+    def _backend(self, backend_id: str) -> Backend[Any, Any]:
+        """The backend, made when it is first needed."""
+        if backend_id not in self._bound:
+            reason = f"method {self._plan.name!r} delegates to it, but it was not given"
+            raise BackendUnavailableError(backend=backend_id, reason=reason)
+        if backend_id not in self._backends:
+            self._backends[backend_id] = self._bound[backend_id].create()
+        return self._backends[backend_id]
 
     def _roll_back(self, updated: Sequence[Delegate], changes: OptionChanges, failure: DelegateError) -> None:
         """Undo updates, the last one first; what goes wrong is added to `failure`."""
@@ -115,16 +140,3 @@ class DelegateSet:
                 delegate.update(self._options[delegate.backend_id], options, names)
             except DelegateError as error:
                 failure.cause += f"; going back to the old options failed too: {error.cause}"
-
-
-def _available(backend_id: str, backends: Mapping[str, BoundBackend], method: str) -> BoundBackend:
-    bound = backends.get(backend_id)
-    if bound is None:
-        reason = f"method {method!r} delegates to it, but it was not given"
-        raise BackendUnavailableError(backend=backend_id, reason=reason)
-    with blame(backend_id, method, "availability"):
-        availability = bound.backend.availability()
-    if not availability.is_available:
-        reason = availability.reason or "it gives no reason"
-        raise BackendUnavailableError(backend=backend_id, reason=reason, help=availability.fix)
-    return bound

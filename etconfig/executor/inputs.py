@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from etconfig.errors import InvalidInputError
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.tensor import Register, Tensor
+from etconfig.executor.values import load_registers
+from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
+
+if TYPE_CHECKING:
+    from etconfig.program import Program
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -35,6 +40,15 @@ class Inputs:
         Raises:
             InvalidInputError: the number of inputs, or one of them, does not fit.
         """
+        for slot, value in zip(self._slots, self.check(values), strict=True):
+            slot.set(value)
+
+    def check(self, values: Sequence[object]) -> list[Any]:
+        """The values as `set` copies them: arrays and numbers.
+
+        Raises:
+            InvalidInputError: the number of inputs, or one of them, does not fit.
+        """
         if len(values) != len(self._slots):
             raise InvalidInputError(
                 method=self._method,
@@ -42,9 +56,13 @@ class Inputs:
                 expected=f"{len(self._slots)} value(s)",
                 given=str(len(values)),
             )
-        checked = [slot.check(value) for slot, value in zip(self._slots, values, strict=True)]
-        for slot, value in zip(self._slots, checked, strict=True):
-            slot.set(value)
+        return [slot.check(value) for slot, value in zip(self._slots, values, strict=True)]
+
+
+def check_inputs(program: Program, plan: model.ExecutionPlan, values: Sequence[object]) -> list[Any]:
+    """Check the inputs of a method that is not loaded here, as `Inputs.check` does."""
+    registers = load_registers(program, plan)
+    return Inputs(plan.name, [registers[index] for index in plan.inputs]).check(values)
 
 
 class _Slot(ABC):

@@ -1,24 +1,27 @@
-"""`Method`: one loaded, runnable instance of a method, which owns all its mutable memory."""
+"""Methods on numpy: `load_method` makes them, `NumpyProgram` does so for etconfig."""
 
 from __future__ import annotations
 
-import threading
-import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from types import TracebackType
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from etconfig.backend import BoundBackend
-from etconfig.errors import BackendUnavailableError, MethodClosedError, MethodInUseError
+from etconfig.execution import (
+    DelegateHost,
+    ExecutorProgram,
+    MethodRequest,
+    OptionChanges,
+    RunnableMethod,
+)
+from etconfig.execution.method import Method
 from etconfig.executor.compile import check_operators, compile_plan
 from etconfig.executor.delegate import Surroundings
 from etconfig.executor.delegate_set import DelegateSet
-from etconfig.executor.inputs import Inputs
+from etconfig.executor.inputs import Inputs, check_inputs
 from etconfig.executor.memory import MethodAllocator
-from etconfig.executor.options_update import validated_changes
 from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT, Plan
 from etconfig.executor.registry import Kernel
 from etconfig.executor.tensor import Register, Tensor
@@ -27,181 +30,117 @@ from etconfig.executor.values import load_registers
 from etconfig.executor.workers import Workers
 from etconfig.program import MethodMeta
 from etconfig.program.collection import collection_paused
-from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.program import Program
 
 
-@record(frozen=True)
-class _Loaded:
-    """What a Method needs to run; a closed one has let go of it."""
+class NumpyMethod(RunnableMethod):
+    """A method whose instructions are bound to numpy kernels and delegates."""
 
-    inputs: Inputs
-    outputs: Sequence[Register]
-    plan: Plan
-    delegates: DelegateSet
+    def __init__(
+        self,
+        inputs: Inputs,
+        outputs: Sequence[Register],
+        plan: Plan,
+        host: DelegateHost,
+        track: Track | None,
+    ) -> None:
+        self._inputs = inputs
+        self._outputs = outputs
+        self._plan = plan
+        self._host = host
+        self._track = track
+
+    def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
+        """Copy the inputs in, run the plan, copy the outputs out."""
+        self._inputs.set(inputs)
+        self._host.set_resource(resource)
+        try:
+            with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
+                self._run()
+        finally:
+            self._host.set_resource(None)
+        return [_output(register.value) for register in self._outputs]
+
+    def update(self, changes: OptionChanges) -> None:
+        """Give the delegates their new options."""
+        self._host.update(changes)
+
+    def effective_options(self) -> Mapping[str, Mapping[str, object]]:
+        """What the backends say."""
+        return self._host.effective_options()
+
+    def release(self) -> None:
+        """Destroy the delegates and end the threads; the memory goes with the last reference."""
+        self._host.close()
+
+    def _run(self) -> None:
+        if self._track is None:
+            self._plan.run()
+        else:
+            with self._track.execute():
+                self._plan.run()
 
 
-class Method:
-    """One loaded, runnable instance of a method. `load_method` makes it.
+class NumpyProgram(ExecutorProgram):
+    """A program whose methods run on numpy kernels.
 
-    Its memory, its delegates and its worker threads are its own: different Methods, also of
-    one program, run in parallel. One Method serves one thread at a time; a second one gets
-    MethodInUseError, and does not wait.
-
-    `close` (or leaving a `with` block) destroys the delegates. A Method that is dropped
-    without it does so when it is collected, silently unless a backend fails.
+    Args:
+        program: The program; its Methods refer to its constants without a copy.
+        kernels: Kernels by full operator name, such as a `KernelRegistry`.
+        instruction_limit: The most instructions that one execute may run.
     """
 
     def __init__(
         self,
-        meta: MethodMeta,
-        instance: str | None,
-        loaded: _Loaded,
-        workers: Workers,
-        track: Track | None,
+        program: Program,
+        kernels: Mapping[str, Kernel],
+        instruction_limit: int = DEFAULT_INSTRUCTION_LIMIT,
     ) -> None:
-        self._meta = meta
-        self._instance = instance
-        self._loaded: _Loaded | None = loaded
-        self._options = loaded.delegates.options
-        self._track = track
-        self._lock = threading.Lock()
-        # Called at most once, by `close`, by the collector, or when the interpreter ends.
-        self._release = weakref.finalize(self, _release, loaded.delegates, workers)
+        self._program = program
+        self._kernels = kernels
+        self._instruction_limit = instruction_limit
 
-    @property
-    def name(self) -> str:
-        """The method's name in the program."""
-        return self._meta.name()
-
-    @property
-    def instance(self) -> str | None:
-        """The named instance, or None for the default one."""
-        return self._instance
-
-    @property
-    def metadata(self) -> MethodMeta:
-        """What the method takes and gives."""
-        return self._meta
-
-    def execute(self, inputs: Sequence[object] = (), *, resource: object = None) -> list[Any]:
-        """Run the method.
-
-        Args:
-            inputs: One value for each input: anything with numpy's array protocol, DLPack or
-                the buffer protocol for a tensor, in the program's dtype; Python's or numpy's
-                scalars for numbers. They are copied.
-            resource: Handed to every backend as `ExecuteContext.resource`, untouched.
-
-        Returns:
-            The outputs: new numpy arrays that nothing else refers to (bfloat16 ones have
-            ml_dtypes' dtype), numbers, or None.
+    def load_method(self, request: MethodRequest) -> NumpyMethod:
+        """Allocate the method's memory, initialise its delegates, bind its instructions.
 
         Raises:
-            InvalidInputError: an input does not fit; nothing was run.
-            KernelArgumentError: a kernel refuses what it was given.
-            DelegateError: a backend failed.
-            InstructionLimitError: the method does not come to an end.
-            MethodInUseError: another call is under way.
-            MethodClosedError: the Method was closed.
+            MissingOperatorError: there is no kernel for some operators; all are named.
+            KernelArgumentError: a kernel refuses its arguments.
+            ProgramError: the program's data are not where it says.
+            MemoryError: the memory that the program asks for cannot be had.
+            DelegateError, BackendUnavailableError: as the host's `init`.
         """
-        with self._entered() as loaded:
-            loaded.inputs.set(inputs)
-            loaded.delegates.set_resource(resource)
+        track: Track | None = request.tracer
+        timer = NullTracer() if track is None else track
+        with timer.record(request.name, "load"):
             try:
-                with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
-                    self._run(loaded.plan)
-            finally:
-                loaded.delegates.set_resource(None)
-            return [_output(register.value) for register in loaded.outputs]
-
-    def options(self, backend_id: str) -> Any:
-        """The options in force for the method's delegates of one backend.
-
-        Raises:
-            BackendUnavailableError: the method delegates nothing to it.
-        """
-        try:
-            return self._options[backend_id]
-        except KeyError:
-            reason = f"method {self.name!r} delegates nothing to it"
-            raise BackendUnavailableError(backend=backend_id, reason=reason) from None
-
-    def effective_options(self) -> Mapping[str, Mapping[str, object]]:
-        """What the backends say they really use, by backend id and option name.
-
-        A backend may report a part of its options. Where several delegates of one backend
-        differ, the last one of the program counts.
-
-        Raises:
-            DelegateError: a backend failed to say it.
-            MethodInUseError: another call is under way.
-            MethodClosedError: the Method was closed.
-        """
-        with self._entered() as loaded:
-            return loaded.delegates.effective_options()
-
-    def update(self, changes: Mapping[str, object]) -> None:
-        """Change options that apply at execute: all of `changes`, or none.
-
-        Args:
-            changes: New values by `BACKEND.OPTION`, such as `{"NpuBackend.power_mode": "low"}`.
-
-        Raises:
-            OptionError: it holds every problem; no backend was called.
-            DelegateError: a backend failed; the old options are in force.
-            MethodInUseError: another call is under way.
-            MethodClosedError: the Method was closed.
-        """
-        with self._entered() as loaded:
-            delegates = loaded.delegates
-            delegates.update(validated_changes(self.name, delegates.backends, delegates.options, changes))
-            self._options = delegates.options
+                with timer.record("place tensors", "phase"), collection_paused():
+                    plan = self._program.plan(request.name)
+                    check_operators(plan, self._kernels)
+                    registers = load_registers(self._program, plan)
+                delegates = request.host.init_all()
+                with timer.record("bind instructions", "phase"), collection_paused():
+                    inputs = Inputs(request.name, [registers[index] for index in plan.inputs])
+                    compiled = compile_plan(
+                        plan,
+                        registers,
+                        self._kernels,
+                        delegates,
+                        track,
+                        self._instruction_limit,
+                        request.optimize,
+                    )
+            except BaseException as error:
+                request.host.abandon(error)
+                raise
+        return NumpyMethod(
+            inputs, [registers[index] for index in plan.outputs], compiled, request.host, track
+        )
 
     def close(self) -> None:
-        """Destroy the delegates, end the worker threads and let go of all memory; once is enough.
-
-        Raises:
-            DelegateError: a backend failed to destroy a handle; all others were destroyed.
-            MethodInUseError: another call is under way.
-        """
-        if self._loaded is not None:
-            with self._entered():
-                self._loaded = None
-                self._release()
-
-    def __enter__(self) -> Method:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        name = self.name if self._instance is None else f"{self.name}@{self._instance}"
-        return f"<Method {name}{' (closed)' if self._loaded is None else ''}>"
-
-    @contextmanager
-    def _entered(self) -> Iterator[_Loaded]:
-        """Keep other threads out; do not wait for one that is inside."""
-        if not self._lock.acquire(blocking=False):
-            raise MethodInUseError(method=self.name)
-        try:
-            if self._loaded is None:
-                raise MethodClosedError(method=self.name)
-            yield self._loaded
-        finally:
-            self._lock.release()
-
-    def _run(self, plan: Plan) -> None:
-        if self._track is None:
-            plan.run()
-        else:
-            with self._track.execute():
-                plan.run()
+        """Nothing to do: loaded Methods keep what they need of the program."""
 
 
 def load_method(
@@ -215,7 +154,7 @@ def load_method(
     instruction_limit: int = DEFAULT_INSTRUCTION_LIMIT,
     optimize: bool = True,
 ) -> Method:
-    """Load a method: allocate its memory, initialise its delegates, bind its instructions.
+    """Load a method on numpy kernels.
 
     Args:
         program: The program; the Method refers to its constants without a copy.
@@ -237,43 +176,42 @@ def load_method(
         ProgramError: the program's data are not where it says.
         MemoryError: the memory that the program asks for cannot be had.
     """
+    request = method_request(program, name, backends, instance=instance, tracer=tracer, optimize=optimize)
+    runnable = NumpyProgram(program, kernels, instruction_limit).load_method(request)
+    return Method(MethodMeta(program.plan(name)), request, runnable)
+
+
+def method_request(
+    program: Program,
+    name: str,
+    backends: Mapping[str, BoundBackend],
+    *,
+    instance: str | None = None,
+    tracer: RecordingTracer | None = None,
+    optimize: bool = True,
+) -> MethodRequest:
+    """What an executor is told to load, with a host for delegates of etconfig's own backends."""
+    plan = program.plan(name)
     track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
-    timer = NullTracer() if track is None else track
-    with timer.record(name, "load"):
-        with timer.record("place tensors", "phase"), collection_paused():
-            plan = program.plan(name)
-            check_operators(plan, kernels)
-            registers = load_registers(program, plan)
-        workers = Workers(f"etconfig-{name}")
-        surroundings = Surroundings(
-            method=name,
-            instance=instance,
-            named_data=program.named_data,
-            workers=workers,
-            allocator=MethodAllocator(),
-            tracer=timer,
-        )
-        delegates = DelegateSet(program, plan, backends, surroundings)
-        try:
-            with timer.record("bind instructions", "phase"), collection_paused():
-                inputs = Inputs(name, [registers[index] for index in plan.inputs])
-                compiled = compile_plan(
-                    plan, registers, kernels, delegates, track, instruction_limit, optimize
-                )
-        except BaseException:
-            delegates.destroy()
-            workers.close()
-            raise
-    outputs = [registers[index] for index in plan.outputs]
-    return Method(MethodMeta(plan), instance, _Loaded(inputs, outputs, compiled, delegates), workers, track)
-
-
-def _release(delegates: DelegateSet, workers: Workers) -> None:
-    problems = delegates.destroy()
-    workers.close()
-    if problems:
-        problems[0].cause = "; ".join([problems[0].cause, *map(str, problems[1:])])
-        raise problems[0]
+    surroundings = Surroundings(
+        method=name,
+        instance=instance,
+        named_data=program.named_data,
+        workers=Workers(f"etconfig-{name}"),
+        allocator=MethodAllocator(),
+        tracer=NullTracer() if track is None else track,
+    )
+    needed = dict.fromkeys(delegate.id for delegate in plan.delegates)
+    bound = {backend: backends[backend] for backend in needed if backend in backends}
+    return MethodRequest(
+        name=name,
+        instance=instance,
+        backends=bound,
+        check_inputs=partial(check_inputs, program, plan),
+        host=DelegateSet(program, plan, bound, surroundings),
+        tracer=track,
+        optimize=optimize,
+    )
 
 
 def _output(value: object) -> object:

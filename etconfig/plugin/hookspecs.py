@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pluggy
 
+from etconfig.execution import Executor
 from etconfig.facts.detector import Detector
 from etconfig.facts.registry import FactInfo
 from etconfig.records import record
@@ -84,12 +85,11 @@ class ExecutorContribution:
 
     Attributes:
         api: The plugin API versions that the plugin can work with.
-        executor: An object whose `load_program(source, *, data, verification, installation)` returns
-            what `etconfig.load_program` does.
+        executor: The executor.
     """
 
     api: ApiRange
-    executor: object
+    executor: Executor
 
 
 @hookspec

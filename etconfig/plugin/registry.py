@@ -9,8 +9,10 @@ from typing import Any, Generic, TypeVar
 
 from etconfig.backend import Backend
 from etconfig.errors import PluginLoadError
+from etconfig.execution import Executor
 from etconfig.plugin.backends import check_spec, make_backend
 from etconfig.plugin.entry_points import EntryPoint
+from etconfig.plugin.executors import check_executor
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.hookspecs import ExecutorContribution, FactsContribution, KernelsContribution
 from etconfig.plugin.index import PluginIndex
@@ -96,13 +98,15 @@ class PluginRegistry:
             self._backend_failures[entry] = PluginFailure.of(error)
             raise
 
-    def executor(self, name: str) -> ExecutorContribution:
+    def executor(self, name: str) -> Executor:
         """The executor called `name`.
 
         Raises:
             UnknownPluginError, DuplicatePluginError, PluginLoadError: as for `backend_spec`.
         """
-        return self._answer(self.index.find(EXECUTOR_HOOK.group, name), EXECUTOR_HOOK)
+        entry = self.index.find(EXECUTOR_HOOK.group, name)
+        once: _Once[ExecutorContribution] = self._answers[entry]
+        return once.get(lambda: check_executor(entry, load_plugin(entry, EXECUTOR_HOOK))).executor
 
     def facts(self) -> tuple[FactsContribution, ...]:
         """The facts of all usable plugins; broken ones are left out and listed in `failures`."""

@@ -4,6 +4,7 @@ from etconfig.backend import (
     Allocator,
     Availability,
     Backend,
+    BoundBackend,
     Capabilities,
     ExecuteContext,
     InitContext,
@@ -12,7 +13,25 @@ from etconfig.backend import (
     UpdateContext,
     Value,
 )
-from etconfig.errors import BackendUnavailableError, DelegateError
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import (
+    BackendUnavailableError,
+    DelegateError,
+    EtconfigError,
+    MissingOperatorError,
+    OptionError,
+    RuntimeFailedError,
+)
+from etconfig.execution import (
+    DelegateHost,
+    DelegateRun,
+    Executor,
+    ExecutorProgram,
+    MethodRequest,
+    OptionChanges,
+    ProgramRequest,
+    RunnableMethod,
+)
 from etconfig.facts.detector import Detector, FunctionDetector, Reading
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.facts.system import System
@@ -40,6 +59,7 @@ from etconfig.schema import (
     option,
 )
 from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
+from etconfig.values import ScalarType
 
 __all__ = [
     "Allocator",
@@ -51,13 +71,20 @@ __all__ = [
     "BackendRequest",
     "BackendSpec",
     "BackendUnavailableError",
+    "BoundBackend",
     "Capabilities",
     "CompileSpecEncoding",
     "CompileSpecInfo",
     "DelegateError",
+    "DelegateHost",
+    "DelegateRun",
     "Detector",
+    "Diagnostic",
+    "EtconfigError",
     "ExecuteContext",
+    "Executor",
     "ExecutorContribution",
+    "ExecutorProgram",
     "ExecutorRequest",
     "FactInfo",
     "FactType",
@@ -72,9 +99,17 @@ __all__ = [
     "Le",
     "Len",
     "Lt",
+    "MethodRequest",
+    "MissingOperatorError",
     "MultipleOf",
+    "OptionChanges",
+    "OptionError",
     "Processed",
+    "ProgramRequest",
     "Reading",
+    "RunnableMethod",
+    "RuntimeFailedError",
+    "ScalarType",
     "Scope",
     "System",
     "Tracer",

@@ -31,7 +31,7 @@ class Spanning(Backend[None, None]):
 
 BACKENDS = {
     "Spanning": BoundBackend(
-        backend_id="Spanning", backend=Spanning(), options=None, changed=lambda options, values: options
+        backend_id="Spanning", create=Spanning, options=None, changed=lambda options, values: options
     )
 }
 

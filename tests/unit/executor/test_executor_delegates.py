@@ -13,7 +13,6 @@ import pytest
 from plans import KERNELS, PlanBuilder, as_lists, floats
 
 from etconfig.backend import (
-    Availability,
     Backend,
     BoundBackend,
     ExecuteContext,
@@ -46,7 +45,6 @@ class Scaling(Backend[Options, Handle]):
     """`out = x * scale`; a payload names the handle. It notes what is called, and fails where told."""
 
     fails: dict[str, str] = field(default_factory=dict)
-    is_available: Availability = field(default_factory=Availability.yes)
     log: list[str] = field(default_factory=list)
     seen: list[Any] = field(default_factory=list)
 
@@ -54,11 +52,6 @@ class Scaling(Backend[Options, Handle]):
         self.log.append(f"{what} {name}")
         if self.fails.get(what) == name:
             raise RuntimeError(f"no {what} for {name}")
-
-    def availability(self) -> Availability:
-        if "availability" in self.fails:
-            raise OSError("driver crashed")
-        return self.is_available
 
     def init(
         self, context: InitContext[Options], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -106,7 +99,7 @@ def bound(
     backend: Backend[Any, Any], backend_id: str = "Scaling", options: Options | None = None
 ) -> BoundBackend:
     return BoundBackend(
-        backend_id=backend_id, backend=backend, options=options or Options(), changed=change_options
+        backend_id=backend_id, create=lambda: backend, options=options or Options(), changed=change_options
     )
 
 
@@ -182,18 +175,29 @@ class TestInit:
             "backend 'NpuBackend' cannot run here: method 'forward' delegates to it, but it was not given"
         )
 
-    def test_a_backend_that_cannot_run_here_says_why_and_what_to_do(self) -> None:
-        backend = Scaling(is_available=Availability.no("no device", "plug it in"))
+    def test_no_backend_is_asked_to_work_when_another_cannot_run_here(self) -> None:
+        def refuse() -> Backend[Any, Any]:
+            raise BackendUnavailableError(backend="Absent", reason="no device", help="plug it in")
+
+        absent = BoundBackend(backend_id="Absent", create=refuse, options=None, changed=change_options)
+        backend = Scaling()
+        builder = delegating("a")
+        builder.delegate("Absent")
         with pytest.raises(BackendUnavailableError) as caught:
-            load("a", backend=backend)
-        assert str(caught.value) == "backend 'Scaling' cannot run here: no device; plug it in"
+            builder.load({"Scaling": bound(backend), "Absent": absent})
+        assert str(caught.value) == "backend 'Absent' cannot run here: no device; plug it in"
         assert backend.log == []
 
-    def test_a_crash_while_asking_for_availability_is_the_backends(self) -> None:
-        with pytest.raises(
-            DelegateError, match="in availability of method 'forward': OSError: driver crashed"
-        ):
-            load("a", backend=Scaling(fails={"availability": "a"}))
+    def test_a_backend_is_made_once_for_all_of_its_delegates(self) -> None:
+        made: list[Scaling] = []
+
+        def make() -> Scaling:
+            made.append(Scaling())
+            return made[-1]
+
+        several = BoundBackend(backend_id="Scaling", create=make, options=Options(), changed=change_options)
+        with delegating("a", "b").load({"Scaling": several}):
+            assert [each.log for each in made] == [["init a", "init b"]]
 
     def test_a_failed_init_destroys_the_handles_before_it(self) -> None:
         backend = Scaling(fails={"init": "c"})
@@ -503,8 +507,9 @@ class TestReadBack:
         assert method.options("Scaling") == Options()
 
 
-def test_backends_that_are_not_needed_are_left_alone() -> None:
-    backend = Scaling(is_available=Availability.no("no device", "none"))
-    builder = PlanBuilder()
-    load_method(builder.program(), "forward", KERNELS, {"Scaling": bound(backend)})
-    assert backend.log == []
+def test_backends_that_are_not_needed_are_not_made() -> None:
+    def refuse() -> Backend[Any, Any]:
+        raise AssertionError
+
+    unneeded = BoundBackend(backend_id="Scaling", create=refuse, options=None, changed=change_options)
+    load_method(PlanBuilder().program(), "forward", KERNELS, {"Scaling": unneeded})

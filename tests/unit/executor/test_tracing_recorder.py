@@ -12,6 +12,7 @@ from recordings import BACKENDS, traced_plan
 
 from etconfig.errors import DelegateError
 from etconfig.executor import Event, NullTracer, RecordingTracer
+from etconfig.executor.method import NumpyMethod
 
 LOADING = [
     ("place tensors", "phase"),
@@ -120,9 +121,9 @@ class TestOff:
     """Without a tracer nothing is recorded and nothing is paid."""
 
     def test_the_plan_holds_the_bare_numpy_call(self) -> None:
-        method = adding_plan(2).load()
-        assert method._loaded is not None
-        (blocks,) = method._loaded.plan._chains
+        runnable = adding_plan(2).load()._runnable
+        assert isinstance(runnable, NumpyMethod)
+        (blocks,) = runnable._plan._chains
         (step,) = blocks[0].steps
         assert isinstance(step, partial)
         assert step.func is np.add

@@ -8,7 +8,7 @@ from typing import Any
 from etconfig.backend import BoundBackend
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import OptionError
-from etconfig.executor.delegate_set import OptionChanges
+from etconfig.execution.contract import OptionChanges
 from etconfig.option_path import parse_option_path
 
 

@@ -1,0 +1,162 @@
+"""`Method`: one loaded, runnable instance of a method, whatever executor runs it."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from etconfig.errors import BackendUnavailableError, MethodClosedError, MethodInUseError
+from etconfig.execution.contract import MethodRequest, RunnableMethod
+from etconfig.execution.options_update import validated_changes
+from etconfig.program import MethodMeta
+
+
+class Method:
+    """One loaded, runnable instance of a method. `LoadedProgram.load_method` makes it.
+
+    Its memory, its delegates and its worker threads are its own: different Methods, also of
+    one program, run in parallel. One Method serves one thread at a time; a second one gets
+    MethodInUseError, and does not wait.
+
+    `close` (or leaving a `with` block) destroys the delegates. A Method that is dropped
+    without it does so when it is collected, silently unless a backend fails.
+    """
+
+    def __init__(self, meta: MethodMeta, request: MethodRequest, runnable: RunnableMethod) -> None:
+        self._meta = meta
+        self._instance = request.instance
+        self._backends = request.backends
+        self._options: Mapping[str, Any] = {each: bound.options for each, bound in request.backends.items()}
+        self._runnable: RunnableMethod | None = runnable
+        self._lock = threading.Lock()
+        # Called at most once, by `close`, by the collector, or when the interpreter ends.
+        self._release = weakref.finalize(self, runnable.release)
+
+    @property
+    def name(self) -> str:
+        """The method's name in the program."""
+        return self._meta.name()
+
+    @property
+    def instance(self) -> str | None:
+        """The named instance, or None for the default one."""
+        return self._instance
+
+    @property
+    def metadata(self) -> MethodMeta:
+        """What the method takes and gives."""
+        return self._meta
+
+    def execute(self, inputs: Sequence[object] = (), *, resource: object = None) -> list[Any]:
+        """Run the method.
+
+        Args:
+            inputs: One value for each input: anything with numpy's array protocol, DLPack or
+                the buffer protocol for a tensor, in the program's dtype; Python's or numpy's
+                scalars for numbers. They are copied.
+            resource: Handed to every backend as `ExecuteContext.resource`, untouched.
+
+        Returns:
+            The outputs: new numpy arrays that nothing else refers to (bfloat16 ones have
+            ml_dtypes' dtype), numbers, or None.
+
+        Raises:
+            InvalidInputError: an input does not fit; nothing was run.
+            KernelArgumentError: a kernel refuses what it was given.
+            DelegateError: a backend failed.
+            InstructionLimitError: the method does not come to an end.
+            MethodInUseError: another call is under way.
+            MethodClosedError: the Method was closed.
+        """
+        # Not by `_entered`, whose context manager costs as much as ten small instructions.
+        if not self._lock.acquire(blocking=False):
+            raise MethodInUseError(method=self.name)
+        try:
+            if self._runnable is None:
+                raise MethodClosedError(method=self.name)
+            return self._runnable.execute(inputs, resource)
+        finally:
+            self._lock.release()
+
+    def options(self, backend_id: str) -> Any:
+        """The options in force for the method's delegates of one backend.
+
+        Raises:
+            BackendUnavailableError: the method delegates nothing to it.
+        """
+        try:
+            return self._options[backend_id]
+        except KeyError:
+            reason = f"method {self.name!r} delegates nothing to it"
+            raise BackendUnavailableError(backend=backend_id, reason=reason) from None
+
+    def effective_options(self) -> Mapping[str, Mapping[str, object]]:
+        """What the backends say they really use, by backend id and option name.
+
+        A backend may report a part of its options. Where several delegates of one backend
+        differ, the last one of the program counts.
+
+        Raises:
+            DelegateError: a backend failed to say it.
+            MethodInUseError: another call is under way.
+            MethodClosedError: the Method was closed.
+        """
+        with self._entered() as runnable:
+            return runnable.effective_options()
+
+    def update(self, changes: Mapping[str, object]) -> None:
+        """Change options that apply at execute: all of `changes`, or none.
+
+        Args:
+            changes: New values by `BACKEND.OPTION`, such as `{"NpuBackend.power_mode": "low"}`.
+
+        Raises:
+            OptionError: it holds every problem; no backend was called.
+            DelegateError: a backend failed; the old options are in force.
+            MethodInUseError: another call is under way.
+            MethodClosedError: the Method was closed.
+        """
+        with self._entered() as runnable:
+            validated = validated_changes(self.name, self._backends, self._options, changes)
+            runnable.update(validated)
+            self._options = {**self._options, **{each: options for each, (options, _) in validated.items()}}
+
+    def close(self) -> None:
+        """Destroy the delegates, end the worker threads and let go of all memory; once is enough.
+
+        Raises:
+            DelegateError: a backend failed to destroy a handle; all others were destroyed.
+            MethodInUseError: another call is under way.
+        """
+        if self._runnable is not None:
+            with self._entered():
+                self._runnable = None
+                self._release()
+
+    def __enter__(self) -> Method:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        name = self.name if self._instance is None else f"{self.name}@{self._instance}"
+        return f"<Method {name}{' (closed)' if self._runnable is None else ''}>"
+
+    @contextmanager
+    def _entered(self) -> Iterator[RunnableMethod]:
+        """Keep other threads out; do not wait for one that is inside."""
+        if not self._lock.acquire(blocking=False):
+            raise MethodInUseError(method=self.name)
+        try:
+            if self._runnable is None:
+                raise MethodClosedError(method=self.name)
+            yield self._runnable
+        finally:
+            self._lock.release()
