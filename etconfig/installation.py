@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etconfig.diagnostics import Diagnostic
-from etconfig.errors import ProfileError
 from etconfig.plugin import (
     BACKENDS,
     FACTS,
@@ -26,10 +25,13 @@ from etconfig.plugin import (
 )
 
 if TYPE_CHECKING:
+    from etconfig.errors import ProfileError
     from etconfig.executor import KernelRegistry
     from etconfig.facts import Detector, FactRegistry, FactSheet
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile import Document, ProfileLibrary, ProjectFile
+
+_IS_LINUX = sys.platform == "linux"
 
 PROFILE_PATH_VARIABLE = "ETCONFIG_PROFILE_PATH"
 """Further directories of profiles, separated as in PATH."""
@@ -201,13 +203,18 @@ class Installation:
         return [directory]
 
     def _user_directory(self) -> Path | None:
-        if self._is_own_environment:
-            from platformdirs import user_config_path
+        base = self.environ.get("XDG_CONFIG_HOME", "").strip()
+        if base and Path(base).is_absolute():
+            return Path(base, "etconfig", "profiles")
+        if not self._is_own_environment:
+            return None  # whose home is meant, nobody says
+        if (
+            _IS_LINUX
+        ):  # the default of the XDG base directory specification; platformdirs takes 8 ms to say so
+            return Path(os.path.expanduser("~/.config/etconfig/profiles"))  # noqa: PTH111  (never raises)
+        from platformdirs import user_config_path
 
-            return user_config_path("etconfig") / "profiles"
-        # platformdirs would ask the environment of the process
-        base = self.environ.get("XDG_CONFIG_HOME")
-        return Path(base, "etconfig", "profiles") if base else None
+        return user_config_path("etconfig") / "profiles"
 
     @cached_property
     def kernels(self) -> KernelRegistry:
@@ -222,6 +229,9 @@ class Installation:
 
 
 def _no_directory(directory: Path) -> ProfileError:
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.errors import ProfileError
+
     problem = Diagnostic(
         code="unreadable-file",
         message=f"there is no directory of profiles {str(directory)!r}",

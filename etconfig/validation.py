@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from etconfig.api import LoadedProgram
 from etconfig.configuration import (
     choose_project_profile,
     find_spec,
@@ -32,6 +32,9 @@ from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver import ANY_METHOD, Resolver, Target, verify_against_program
 from etconfig.schema import BackendSpec
+
+if TYPE_CHECKING:
+    from etconfig.api import LoadedProgram
 
 
 @record(frozen=True, kw_only=True)

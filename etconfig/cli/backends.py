@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.cli.listings import list_backends
 from etconfig.cli.options import device_options, json_option, make_installation, read_device
 from etconfig.cli.output import print_json, print_table
 from etconfig.errors import BackendUnavailableError
 from etconfig.installation import Installation
-from etconfig.plugin import BACKENDS
 
 if TYPE_CHECKING:
     from etconfig.resolver import UnconfiguredValue
@@ -48,12 +48,11 @@ def command(backend: str | None, sheet: Path | None, fact_texts: Sequence[str], 
 
 
 def _list(installation: Installation, as_json: bool) -> None:
-    entries = installation.index.entries(BACKENDS)
-    rows = [(entry.name, entry.distribution, entry.version) for entry in entries]
+    listing = list_backends(installation)
     if as_json:
-        print_json([dict(zip(("backend", "distribution", "version"), row, strict=True)) for row in rows])
-    elif rows:
-        print_table(("BACKEND", "DISTRIBUTION", "VERSION"), sorted(rows))
+        print_json(listing.to_jsonable())
+    elif listing.rows:
+        print_table(listing.headers, listing.rows)
     else:
         click.echo("No backend plugin is installed. Install one, for example: pip install etconfig-reference")
 

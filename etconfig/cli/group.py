@@ -9,35 +9,17 @@ from importlib import import_module
 import click
 
 from etconfig import __version__
+from etconfig.cli.commands import COMMANDS
 from etconfig.cli.output import fail
 from etconfig.cli.usage import SuggestingGroup, fail_usage
-from etconfig.errors import EtconfigError
 
 _COMPLETION_VARIABLE = "_ETCONFIG_COMPLETE"
 """Set by shells: `bash_source` asks for the script of completion, `bash_complete` for completions."""
 
-COMMANDS = {
-    "backends": "List installed backends and their options.",
-    "diff": "Say which options differ between two configurations.",
-    "doctor": "Check this installation, and say what to do about what is wrong.",
-    "explain": "Say where an option's value comes from, and what it beat.",
-    "facts": "Show what is known about this device.",
-    "inspect": "Show what a program holds and what it needs to run here.",
-    "lock": "Record a resolution and what it rests on, for --locked.",
-    "profiles": "List profiles, and say why they match this device or not.",
-    "resolve": "Resolve the arguments of every method, instance and backend.",
-    "run": "Run a method of a program.",
-    "schema": "Print an option schema as JSON Schema or Markdown.",
-    "validate": "Check configuration files; exit with 1 if there are findings.",
-    "verify": "Run the recorded cases of a bundled program; exit with 1 if outputs differ.",
-    "watch": "Follow this device's facts, and say which options would change.",
-}
-"""Every command and its summary; a test holds each against the command's own docstring."""
-
 
 class _LazyGroup(SuggestingGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -47,7 +29,7 @@ class _LazyGroup(SuggestingGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -83,6 +65,10 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         fail_usage(error)
         return 2
-    except EtconfigError as error:
+    except Exception as error:
+        from etconfig.errors import EtconfigError  # no need of them before something goes wrong
+
+        if not isinstance(error, EtconfigError):
+            raise
         fail(error)
         return 2

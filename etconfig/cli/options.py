@@ -113,11 +113,11 @@ class ConfigurationRequest:
 
     def configure_file(self, program: Path | None) -> Configuration:
         """As `configure`, for a program in a file."""
+        if program is None:
+            return self.configure(None)
         from etconfig.api import load_program
 
-        return self.configure(
-            None if program is None else load_program(program, installation=self.installation)
-        )
+        return self.configure(load_program(program, installation=self.installation))
 
     def resolve(self, program: LoadedProgram | None) -> Resolution:
         """The resolution that is asked for."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from etconfig.diagnostics import Diagnostic
-from etconfig.diagnostics.render import Style, ansi, plain, render
-from etconfig.errors import ConfigError, EtconfigError
+from etconfig.cli.listings import aligned_text, json_text
+
+if TYPE_CHECKING:
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.diagnostics.render import Style
+    from etconfig.errors import EtconfigError
 
 ItemT = TypeVar("ItemT")
 
@@ -25,17 +27,23 @@ _LONG = 100
 
 def style_for(stream: TextIO) -> Style:
     """Colours for a terminal that knows them, none for a pipe or with NO_COLOR."""
+    from etconfig.diagnostics.render import ansi, plain
+
     wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return ansi if wanted and stream.isatty() else plain
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Diagnostics on stderr, in full."""
+    from etconfig.diagnostics.render import render
+
     click.echo(render(diagnostics, "text", style_for(sys.stderr)), err=True, nl=False)
 
 
 def fail(error: EtconfigError) -> None:
     """An error on stderr: its diagnostics, or its message and what to do."""
+    from etconfig.errors import ConfigError
+
     if isinstance(error, ConfigError) and error.diagnostics:
         show_diagnostics(error.diagnostics)
         return
@@ -143,7 +151,7 @@ def _sync_directory(directory: Path) -> None:
 
 def print_json(data: object) -> None:
     """Data on stdout as JSON."""
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    click.echo(json_text(data), nl=False)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -152,10 +160,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     if sys.stdout.isatty():
         _print_rich(headers, rows)
         return
-    widths = [max(len(cell) for cell in column) for column in zip(headers, *rows, strict=True)]
-    for row in [headers, *rows]:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo(line.rstrip())
+    click.echo(aligned_text(headers, rows), nl=False)
 
 
 def _print_rich(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

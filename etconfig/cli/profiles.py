@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.format import format_count
+from etconfig.cli.listings import list_profiles
 from etconfig.cli.options import (
     device_options,
     json_option,
@@ -18,7 +19,6 @@ from etconfig.cli.options import (
 )
 from etconfig.cli.output import print_json, print_table
 from etconfig.cli.usage import SuggestingGroup
-from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
     from etconfig.profile import ProfileMatch
@@ -49,12 +49,11 @@ def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> N
     Example:
       etconfig profiles list --json
     """
-    library = make_installation(profile_paths).profiles
-    rows = [(name, str(library.find(name).path)) for name in library.names]
+    listing = list_profiles(make_installation(profile_paths))
     if as_json:
-        print_json([{"name": name, "path": path} for name, path in rows])
+        print_json(listing.to_jsonable())
     else:
-        print_table(("PROFILE", "FILE"), rows)
+        print_table(listing.headers, listing.rows)
 
 
 @command.command("match")
@@ -80,6 +79,7 @@ def match_command(
       etconfig profiles match
       etconfig profiles match raspberry-pi/pi-5 --fact power.source=battery
     """
+    from etconfig.errors import ConfigError
     from etconfig.profile import match_profiles, select_profile
 
     installation = make_installation(profile_paths)

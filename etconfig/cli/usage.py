@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from etconfig.cli.output import print_error
-from etconfig.diagnostics import did_you_mean
 
 
 class SuggestingGroup(click.Group):
@@ -15,6 +14,8 @@ class SuggestingGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does it; an unknown command is refused here."""
+        from etconfig.diagnostics import did_you_mean
+
         known = self.list_commands(ctx)
         if args and args[0] not in known and not args[0].startswith("-"):
             guess = did_you_mean(args[0], known) or f"commands are {', '.join(known)}"
@@ -34,6 +35,8 @@ def fail_usage(error: click.ClickException) -> None:
 
 
 def _sentence(error: click.UsageError) -> str:
+    from etconfig.diagnostics import did_you_mean
+
     if isinstance(error, click.NoSuchOption):
         known = [name for param in error.ctx.command.params for name in param.opts] if error.ctx else []
         guess = did_you_mean(error.option_name, known)

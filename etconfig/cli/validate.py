@@ -90,10 +90,13 @@ def command(
 def _make_validator(
     installation: Installation, program: Path | None, sheet: Path | None, fact_texts: Sequence[str]
 ) -> Validator:
-    from etconfig.api import load_program
     from etconfig.validation import Validator
 
-    loaded = None if program is None else load_program(program, installation=installation)
+    loaded = None
+    if program is not None:
+        from etconfig.api import load_program
+
+        loaded = load_program(program, installation=installation)
     if sheet is None and not fact_texts:
         return Validator(installation=installation, program=loaded)
     device = read_device(installation, sheet, fact_texts)

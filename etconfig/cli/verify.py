@@ -50,7 +50,7 @@ def command(
     request: ConfigurationRequest,
     as_json: bool,
 ) -> None:
-    """Run the recorded cases of a bundled program; exit with 1 if outputs differ.
+    """Run a bundled program's cases; exit with 1 if outputs differ.
 
     Every case starts in the initial state. Without --rtol and --atol, floating-point outputs may
     differ as much as torch.testing.assert_close allows for their type; others must be equal.

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import TypeAlias, TypeGuard
 
-from etconfig.diagnostics import nearest
 from etconfig.records import record
 
 FactValue: TypeAlias = "bool | int | float | str | tuple[str, ...]"
@@ -203,6 +202,8 @@ class FactRegistry:
 
     def nearest(self, name: str) -> str | None:
         """The known name that `name` is most likely a typo of, with its indices, or None."""
+        from etconfig.diagnostics import nearest
+
         guess = nearest(_with_indices_hidden(name), self._by_name)
         if guess is None:
             return None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from etconfig.errors import PluginLoadError
+from typing import TYPE_CHECKING
+
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.errors import PluginLoadError
 
 
 @record(frozen=True, kw_only=True)
@@ -46,6 +50,8 @@ class PluginFailure:
 
 def load_error(entry: EntryPoint, cause: str, help_text: str) -> PluginLoadError:
     """The error that names `entry`, its distribution and version."""
+    from etconfig.errors import PluginLoadError
+
     return PluginLoadError(
         group=entry.group,
         name=entry.name,

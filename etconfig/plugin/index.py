@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import TYPE_CHECKING
 
-from etconfig.diagnostics import did_you_mean
-from etconfig.errors import DuplicatePluginError, UnknownPluginError
 from etconfig.plugin.entry_points import EntryPoint, normalized_name
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.policy import PluginPolicy
 from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.errors import DuplicatePluginError, UnknownPluginError
 
 
 @record(frozen=True)
@@ -52,6 +54,9 @@ class PluginIndex:
         raise _duplicate(group, name, matches)
 
     def _unknown(self, group: str, name: str, usable: tuple[EntryPoint, ...]) -> UnknownPluginError:
+        from etconfig.diagnostics import did_you_mean
+        from etconfig.errors import UnknownPluginError
+
         known = tuple(sorted({entry.name for entry in usable}))
         refused = [entry for entry in self.installed if entry.group == group and entry.name == name]
         help_text = did_you_mean(name, known)
@@ -62,6 +67,8 @@ class PluginIndex:
 
 
 def _duplicate(group: str, name: str, matches: list[EntryPoint]) -> DuplicatePluginError:
+    from etconfig.errors import DuplicatePluginError
+
     return DuplicatePluginError(
         group=group,
         name=name,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
-from etconfig.errors import PluginLoadError
 from etconfig.plugin.entry_points import PROFILES, EntryPoint
 from etconfig.plugin.failure import PluginFailure, load_error, reinstall_help
 from etconfig.plugin.index import PluginIndex
@@ -19,11 +17,21 @@ def profile_directories(index: PluginIndex) -> tuple[dict[EntryPoint, Path], tup
     directories: dict[EntryPoint, Path] = {}
     failures: list[PluginFailure] = []
     for entry in index.entries(PROFILES):
-        try:
-            directories[entry] = resolve_profile_directory(entry)
-        except PluginLoadError as error:
-            failures.append(PluginFailure.of(error))
+        found = _directory_or_failure(entry)
+        if isinstance(found, PluginFailure):
+            failures.append(found)
+        else:
+            directories[entry] = found
     return directories, tuple(failures)
+
+
+def _directory_or_failure(entry: EntryPoint) -> Path | PluginFailure:
+    from etconfig.errors import PluginLoadError  # which most installations never need here
+
+    try:
+        return resolve_profile_directory(entry)
+    except PluginLoadError as error:
+        return PluginFailure.of(error)
 
 
 def resolve_profile_directory(entry: EntryPoint) -> Path:
@@ -45,6 +53,8 @@ def resolve_profile_directory(entry: EntryPoint) -> Path:
 
 
 def _package_directories(entry: EntryPoint, package: str) -> list[Path]:
+    import importlib.util
+
     try:
         # The package is of the top level, so nothing is imported to find it.
         spec = importlib.util.find_spec(package)

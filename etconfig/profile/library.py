@@ -8,13 +8,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from etconfig.diagnostics import Diagnostic, Span, did_you_mean
-from etconfig.errors import InternalError, ProfileError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
-from etconfig.profile.profile import Reference
 from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.diagnostics import Span
+    from etconfig.errors import ProfileError
+    from etconfig.profile.profile import Reference
 
 _SUFFIX = ".toml"
 
@@ -145,6 +148,8 @@ class ProfileLibrary:
             raise _error(
                 "duplicate-profile", message, spans, "remove or rename one of them, or give its path"
             )
+        from etconfig.diagnostics import did_you_mean
+
         hint = did_you_mean(name, self.names) or "`etconfig profiles list` shows the known ones"
         raise _error("unknown-profile", f"there is no profile {name!r}", spans, hint)
 
@@ -159,6 +164,8 @@ def bundled_profiles() -> ProfileSource:
     for directory in (package / "profiles", package.parent / "profiles"):
         if directory.is_dir():
             return ProfileSource("bundled", directory, Provider.BUNDLED)
+    from etconfig.errors import InternalError
+
     raise InternalError(detail=f"{package} has no bundled profiles")
 
 
@@ -185,4 +192,7 @@ def _path_inside(origin: ProfileFile, reference: Reference) -> Path:
 
 
 def _error(code: str, message: str, spans: Iterable[Span], hint: str | None = None) -> ProfileError:
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.errors import ProfileError
+
     return ProfileError(diagnostics=(Diagnostic(code=code, message=message, spans=tuple(spans), help=hint),))

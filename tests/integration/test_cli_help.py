@@ -10,7 +10,8 @@ import click
 import pytest
 from command_line import DATA, Outcome
 
-from etconfig.cli.group import COMMANDS, etconfig
+from etconfig.cli.commands import COMMANDS
+from etconfig.cli.group import etconfig
 
 PROJECT = """\
 [instances.left]

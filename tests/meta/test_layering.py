@@ -11,8 +11,9 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "etconfig"
 
-BOTTOM = {"records", "provenance", "diagnostics", "errors", "values", "option_path"}
+BOTTOM = {"lazy", "records", "provenance", "diagnostics", "errors", "values", "option_path"}
 ROOMS: dict[str, set[str]] = {
+    "lazy": set(),
     "records": set(),
     "provenance": {"records"},
     "values": {"records"},

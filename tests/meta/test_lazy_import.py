@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import etconfig
 
+PROFILES = Path(__file__).parents[2] / "profiles"
 THIRD_PARTY = {
     *("annotated_types", "click", "ml_dtypes", "numpy", "platformdirs", "pluggy"),
     *("pydantic", "rich", "tomli"),
@@ -17,18 +19,52 @@ THIRD_PARTY = {
 
 
 def modules_after(code: str) -> set[str]:
-    """The top-level modules that a fresh interpreter has after running `code`."""
-    script = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return {name.partition(".")[0] for name in json.loads(done.stderr)}
+    """The modules, and the packages that they lie in, that a fresh interpreter has after running `code`."""
+    script = f"import sys\n{code}\nprint('\\n', ' '.join(sys.modules), file=sys.stderr)"
+    environ = {**os.environ}  # without what readline, which pytest imports, adds behind Python's back
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environ
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def modules_of(*arguments: str | Path) -> set[str]:
+    """The modules that a command loads when its output goes into a pipe."""
+    return modules_after(f"from etconfig.cli.main import main; main({[*map(str, arguments)]})")
 
 
 @pytest.mark.parametrize(
     "code",
-    ["import etconfig", "from etconfig.cli.main import main; main(['--version'])", "import etconfig.errors"],
+    ["import etconfig", "import etconfig.errors", "import etconfig.installation, etconfig.cli.listings"],
 )
 def test_no_third_party_package_is_loaded(code: str) -> None:
     assert not modules_after(code) & THIRD_PARTY
+
+
+class TestColdStart:
+    """A command imports what it uses, since imports are most of its time."""
+
+    @pytest.mark.parametrize("option", ["--version", "--help"])
+    def test_words_that_never_change_need_nothing(self, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("COLUMNS", raising=False)  # whoever sets a width has the help laid out for it
+        assert not modules_of(option) & {*THIRD_PARTY, "dataclasses", "typing", "pathlib"}
+
+    @pytest.mark.parametrize("words", [["backends"], ["profiles", "list"], ["profiles", "list", "--json"]])
+    def test_lists_need_no_third_party_package(self, words: list[str]) -> None:
+        unneeded = {"etconfig.errors", "etconfig.profile.document", "etconfig.profile.expression"}
+        loaded = modules_of(*words)
+        assert not loaded & (THIRD_PARTY if sys.platform == "linux" else THIRD_PARTY - {"platformdirs"})
+        assert not loaded & unneeded
+
+    @pytest.mark.parametrize(
+        "words", [["resolve", "--json"], ["validate", PROFILES / "generic" / "linux.toml"]]
+    )
+    def test_configuring_needs_no_program_and_no_metadata(self, words: list[str | Path]) -> None:
+        """Of pydantic's validators none is built, which imports importlib.metadata."""
+        unneeded = {"etconfig.api", "etconfig.program", "etconfig.executor"}
+        loaded = modules_of(*words)
+        assert "pydantic" in loaded
+        assert not loaded & {*unneeded, "numpy", "rich", "importlib.metadata"}
 
 
 def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:

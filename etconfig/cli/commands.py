@@ -1,0 +1,45 @@
+"""The commands by name, and `etconfig --help`; click is not needed to know them."""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "backends": "List installed backends and their options.",
+    "diff": "Say which options differ between two configurations.",
+    "doctor": "Check this installation, and say what to do about what is wrong.",
+    "explain": "Say where an option's value comes from, and what it beat.",
+    "facts": "Show what is known about this device.",
+    "inspect": "Show what a program holds and what it needs to run here.",
+    "lock": "Record a resolution and what it rests on, for --locked.",
+    "profiles": "List profiles, and say why they match this device or not.",
+    "resolve": "Resolve the arguments of every method, instance and backend.",
+    "run": "Run a method of a program.",
+    "schema": "Print an option schema as JSON Schema or Markdown.",
+    "validate": "Check configuration files; exit with 1 if there are findings.",
+    "verify": "Run a bundled program's cases; exit with 1 if outputs differ.",
+    "watch": "Follow this device's facts, and say which options would change.",
+}
+"""Every command and its summary; a test holds each against the command's own docstring."""
+
+HELP_COLUMNS = 80
+"""How wide a terminal must be for `help_text`, which breaks no lines; wider ones change nothing."""
+
+
+def help_text() -> str:
+    """What `etconfig --help` prints; a test holds it against what click makes of the command group."""
+    width = max(map(len, COMMANDS))
+    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    return f"""\
+Usage: etconfig [OPTIONS] COMMAND [ARGS]...
+
+  Typed configuration and plugin discovery for ExecuTorch backends.
+
+  Example:
+    etconfig run model.pte --profile auto --input x.npy
+
+Options:
+  --version   Show the version and exit.
+  -h, --help  Show this message and exit.
+
+Commands:
+{commands}
+"""

@@ -1,0 +1,26 @@
+"""Packages whose public names are imported when they are first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def lazy_names(
+    package: str, home: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package.
+
+    Args:
+        package: The package's `__name__`.
+        home: Every public name and the module of the package that it lives in.
+    """
+
+    def fetch(name: str) -> object:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value: object = getattr(import_module(f"{package}.{home[name]}"), name)
+        setattr(import_module(package), name, value)
+        return value
+
+    return fetch, lambda: sorted(home)
