@@ -1,7 +1,8 @@
 """What the executor adds to numpy: a chain of additions of 4 floats, against the bare numpy calls.
 
 Prints, for chains of several lengths, the time of one `Method.execute` over the time of a Python
-loop that makes the same numpy calls, and the time per instruction of both, measured in turns.
+loop that makes the same numpy calls, and the time per instruction of both and of an execute that
+is traced, measured in turns.
 
     python benchmarks/bench_dispatch.py
 """
@@ -15,7 +16,7 @@ from typing import cast
 
 import numpy as np
 
-from etconfig.executor import KernelRegistry, Method, load_method
+from etconfig.executor import KernelRegistry, Method, RecordingTracer, load_method
 from etconfig.kernels import builtin_kernels
 from etconfig.program import Program, model
 from etconfig.values import ScalarType
@@ -76,8 +77,8 @@ def bare_loop(length: int) -> Callable[[], None]:
     return run
 
 
-def load_chain(length: int, kernels: KernelRegistry) -> Method:
-    return load_method(cast(Program, ChainProgram(length)), "forward", kernels, {})
+def load_chain(length: int, kernels: KernelRegistry, tracer: RecordingTracer | None = None) -> Method:
+    return load_method(cast(Program, ChainProgram(length)), "forward", kernels, {}, tracer=tracer)
 
 
 def time_ns(run: Callable[[], object]) -> int:
@@ -86,26 +87,29 @@ def time_ns(run: Callable[[], object]) -> int:
     return time.perf_counter_ns() - start
 
 
-def measure(length: int, kernels: KernelRegistry) -> tuple[float, float, float]:
-    """Nanoseconds per instruction: of an execute, of the bare loop, of loading; the lower sixth of all."""
+def measure(length: int, kernels: KernelRegistry) -> tuple[float, ...]:
+    """Nanoseconds per instruction: executed, in the bare loop, traced, loaded; the lower sixth of all."""
     x = np.ones(4, np.float32)
-    method, bare = load_chain(length, kernels), bare_loop(length)
+    tracer = RecordingTracer()
+    method, bare, traced = load_chain(length, kernels), bare_loop(length), load_chain(length, kernels, tracer)
     rounds = max(20, min(ROUNDS, 400_000 // length))
-    pairs = [(time_ns(lambda: method.execute([x])), time_ns(bare)) for _ in range(rounds)]
+    measured = []
+    for _ in range(rounds):
+        runs = (lambda: method.execute([x]), bare, lambda: traced.execute([x]))
+        measured.append([time_ns(run) for run in runs])
+        tracer.clear()
     loads = [time_ns(lambda: load_chain(length, kernels)) for _ in range(5)]
-    executed, plain, loaded = (
-        sorted(times)[len(times) // 6] / length for times in (*zip(*pairs, strict=True), loads)
-    )
-    return executed, plain, loaded
+    columns = (*zip(*measured, strict=True), loads)
+    return tuple(sorted(times)[len(times) // 6] / length for times in columns)
 
 
 def main() -> None:
     kernels = builtin_kernels()
-    print(f"{'length':>7} {'execute/bare':>13} {'execute':>14} {'bare':>14} {'load':>14}")
+    print(f"{'length':>7} {'execute/bare':>13} {'execute':>14} {'bare':>14} {'traced':>14} {'load':>14}")
     for length in (1, 30, 1_000, 10_000):
-        executed, plain, loaded = measure(length, kernels)
-        times = " ".join(f"{each:>8.0f} ns/op" for each in (executed, plain, loaded))
-        print(f"{length:>7} {executed / plain:>13.2f} {times}")
+        measured = measure(length, kernels)
+        times = " ".join(f"{each:>8.0f} ns/op" for each in measured)
+        print(f"{length:>7} {measured[0] / measured[1]:>13.2f} {times}")
 
 
 if __name__ == "__main__":

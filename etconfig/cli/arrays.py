@@ -7,12 +7,15 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
 from etconfig.cli.output import write_file
+
+if TYPE_CHECKING:
+    from etconfig.program import MethodMeta
 
 _MAX_SHOWN = 8
 _NPY_MAGIC = b"\x93NUMPY"
@@ -31,6 +34,19 @@ def read_inputs(paths: Sequence[Path]) -> list[Any]:
         click.ClickException: a file cannot be read, or is neither.
     """
     return [array if array.ndim else array[()] for path in paths for array in _read(path)]
+
+
+def generate_inputs(meta: MethodMeta, seed: int) -> list[Any]:
+    """Inputs that fit a method; equal for equal seeds.
+
+    Floating-point tensors are normally distributed; all others are 0 or 1, so that they can be
+    indices. Shapes are the largest that the program allows. Numbers are 1.
+
+    Raises:
+        click.ClickException: an input is of a kind that cannot be made up.
+    """
+    random = np.random.default_rng(seed)
+    return [_generate_input(meta, index, random) for index in range(meta.num_inputs())]
 
 
 def write_outputs(path: Path, outputs: Sequence[Any]) -> None:
@@ -68,6 +84,23 @@ def describe_output(value: object) -> dict[str, Any]:
     if isinstance(value, np.ndarray):
         return {"dtype": value.dtype.name, "shape": list(value.shape)}
     return {"value": value}
+
+
+def _generate_input(meta: MethodMeta, index: int, random: np.random.Generator) -> Any:
+    tag = meta.input_tag(index)
+    numbers: dict[str, Any] = {"Int": 1, "Double": 1.0, "Bool": True}
+    if tag in numbers:
+        return numbers[tag]
+    if tag != "Tensor":
+        raise click.ClickException(f"input {index} is of kind {tag}, which is not made up: give --input")
+    from etconfig.executor.tensor import DTYPES
+
+    info = meta.input_tensor_meta(index)
+    dtype = DTYPES[info.dtype()]
+    in_memory = [info.sizes()[dim] for dim in info.dim_order()]
+    is_whole = dtype.kind in "iub"
+    values = random.integers(0, 2, in_memory) if is_whole else random.standard_normal(in_memory)
+    return np.asarray(values, dtype).transpose(np.argsort(info.dim_order()))
 
 
 def _read(path: Path) -> list[Any]:

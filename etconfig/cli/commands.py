@@ -4,6 +4,7 @@ from __future__ import annotations
 
 COMMANDS = {
     "backends": "List installed backends and their options.",
+    "bench": "Measure how fast a method of a program runs.",
     "diff": "Say which options differ between two configurations.",
     "doctor": "Check this installation, and say what to do about what is wrong.",
     "explain": "Say where an option's value comes from, and what it beat.",

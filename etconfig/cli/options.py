@@ -48,6 +48,27 @@ data_option = click.option(
 )
 
 
+method_option = click.option("--method", default="forward", show_default=True, help="The method.")
+instance_option = click.option("--instance", help="The named instance; without it, the default one.")
+input_option = click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="An input as .npy, or several as .npz with in0, in1, ... Repeatable, in order.",
+)
+executor_option = click.option(
+    "--executor", default="numpy", show_default=True, help="What runs it: numpy, or a plugin."
+)
+
+
+def count_from(minimum: int) -> click.IntRange:
+    """The type of an option that counts something."""
+    count = click.IntRange(min=minimum)
+    count.name = "integer"  # or click would say: 'x' is not a valid integer range
+    return count
+
+
 def device_options(command: CommandT) -> CommandT:
     """`--facts` and `--fact`: which device is meant."""
     command = click.option(

@@ -13,9 +13,14 @@ from etconfig.cli.format import format_count, format_seconds
 from etconfig.cli.options import (
     ConfigurationRequest,
     configuration_options,
+    count_from,
     data_option,
+    executor_option,
+    input_option,
+    instance_option,
     json_option,
     locked_option,
+    method_option,
     program_argument,
 )
 from etconfig.cli.output import check_can_write, print_json
@@ -24,27 +29,18 @@ from etconfig.cli.trace_file import TraceFile, trace_options
 if TYPE_CHECKING:
     from etconfig.executor import Method
 
-_COUNT = click.IntRange(min=1)
-_COUNT.name = "integer"  # or click would say: 'x' is not a valid integer range
-
 
 @click.command("run")
 @program_argument
-@click.option("--method", default="forward", show_default=True, help="The method.")
-@click.option("--instance", help="The named instance; without it, the default one.")
-@click.option(
-    "--input",
-    "inputs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="An input as .npy, or several as .npz with in0, in1, ... Repeatable, in order.",
-)
+@method_option
+@instance_option
+@input_option
 @click.option(
     "--output", type=click.Path(path_type=Path), help="Write the outputs to this .npz as out0, out1, ..."
 )
 @data_option
-@click.option("--executor", default="numpy", show_default=True, help="What runs it: numpy, or a plugin.")
-@click.option("--repeat", default=1, show_default=True, type=_COUNT, help="Run so many times.")
+@executor_option
+@click.option("--repeat", default=1, show_default=True, type=count_from(1), help="Run so many times.")
 @click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
 @trace_options
 @configuration_options

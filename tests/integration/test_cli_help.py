@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,15 @@ method = "forward"
 [instances.left.options.ReferenceNpuBackend]
 core = 1
 """
+
+REPORT = {
+    "etconfig_bench": 1,
+    "latency_s": {"min": 1, "p15": 1, "p50": 1, "p90": 1},
+    "noise": 0.1,
+    "program": {"sha256": ""},
+    "environment": {},
+}
+"""What `etconfig bench --compare` reads of an earlier report."""
 
 BOARD = """\
 [profile]
@@ -88,6 +98,7 @@ def prepared(place: Path) -> Path:
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", place / "pi5.json")
     shutil.copy(DATA / "exports" / "external_constants.ptd", place / "weights.ptd")
     shutil.copy(DATA / "exports" / "bundled.bpte", place / "model.bpte")
+    (place / "bench.json").write_text(json.dumps(REPORT))
     for name in ("before.json", "after.json"):
         shutil.copy(place / "device.json", place / name)
     return place

@@ -1,0 +1,195 @@
+"""`etconfig bench`: what it reports, and how it compares."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import DATA, ON_DEVICE, Outcome, error
+
+from etconfig import load_program
+from etconfig.cli.arrays import generate_inputs
+from etconfig.cli.bench_comparison import compare, describe_comparison
+
+BENCH = ("bench", "model.pte", "--runs", "4", *ON_DEVICE)
+
+
+@pytest.fixture
+def report(cli: Callable[..., Outcome]) -> dict[str, Any]:
+    done = cli(*BENCH, "--json")
+    assert (done.status, done.stderr) == (0, "")
+    printed: dict[str, Any] = done.json
+    return printed
+
+
+class TestReport:
+    """Everything that is needed to understand the numbers, and to measure them again."""
+
+    def test_what_was_measured(self, report: dict[str, Any], place: Path) -> None:
+        digest = hashlib.sha256((place / "model.pte").read_bytes()).hexdigest()
+        assert report["program"] == {"path": "model.pte", "size_bytes": 91048, "sha256": digest}
+        assert (report["method"], report["instance"], report["executor"]) == ("forward", None, "numpy")
+        assert report["profile"] == "generic/linux-x86_64"
+        assert report["arguments"].startswith("sha256:")
+        assert report["inputs"] == {
+            "files": [],
+            "seed": 0,
+            "values": [{"dtype": "float32", "shape": [1, 1, 8, 8]}],
+        }
+
+    def test_the_latencies(self, report: dict[str, Any]) -> None:
+        assert (report["warmup"], report["runs"], report["noise"]) == (3, 4, None)
+        latencies = report["latency_s"]
+        assert list(latencies) == ["min", "p15", "p50", "p90", "p99", "max"]
+        assert list(latencies.values()) == sorted(latencies.values())
+        assert latencies["min"] > 0
+        assert report["throughput_per_s"] > 0
+        assert set(report["load_s"]) == {"open", "load"}
+
+    def test_the_table(self, report: dict[str, Any]) -> None:
+        rows = report["traced"]["instructions"]
+        assert {(row["kind"], row["name"], row["calls"]) for row in rows} == {
+            ("delegate", "ReferenceNpuBackend #0", 1),
+            ("delegate", "ReferenceCpuBackend #1", 1),
+            ("kernel", "aten::_softmax.out", 1),
+            ("kernel", "aten::mul.out", 1),
+            ("kernel", "aten::sub.out", 1),
+            ("rest", "between instructions", None),
+        }
+        assert report["traced"]["runs"] == 2
+
+    def test_the_memory_and_the_machine(self, report: dict[str, Any]) -> None:
+        assert report["memory"]["planned_bytes"] == 2304
+        assert report["memory"]["constant_bytes"] == 20
+        assert report["memory"]["peak_rss_bytes"] > 10_000_000
+        assert report["environment"]["numpy"] == np.__version__
+        assert report["environment"]["blas"]
+        assert isinstance(report["environment"]["blas_settings"], dict)
+
+    def test_inputs_of_files(self, cli: Callable[..., Outcome]) -> None:
+        inputs = cli(*BENCH, "--input", "x.npy", "--json").json["inputs"]
+        assert (inputs["files"], inputs["seed"]) == (["x.npy"], None)
+
+    def test_settings_of_blas_are_recorded(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+        settings = cli(*BENCH, "--json").json["environment"]["blas_settings"]
+        assert settings["OPENBLAS_NUM_THREADS"] == "1"
+
+    def test_it_is_told_in_text(self, cli: Callable[..., Outcome]) -> None:
+        done = cli(*BENCH)
+        assert (done.status, done.stderr) == (0, "")
+        lines = done.stdout.splitlines()
+        assert lines[0] == "forward of model.pte, executor numpy, profile generic/linux-x86_64"
+        assert any(line.startswith("4 runs, ") and line.endswith("too few to see noise") for line in lines)
+        assert any(line.startswith("memory: planned 2.25 KiB, constants 20 bytes, peak ") for line in lines)
+        assert "WHAT      NAME                    CALLS  TIME" in done.stdout
+
+
+class TestInputs:
+    """Without --input, inputs that fit are made up, always the same."""
+
+    def test_equal_seeds_give_equal_inputs(self, load_meta: Callable[[str], Any]) -> None:
+        first, again, other = (generate_inputs(load_meta("types"), seed) for seed in (1, 1, 2))
+        assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
+        assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+
+    @pytest.mark.parametrize(
+        "program", ["types", "convolution_channels_last", "dynamic_shapes", "two_methods"]
+    )
+    def test_programs_take_them(self, cli: Callable[..., Outcome], program: str) -> None:
+        path = DATA / "programs" / f"{program}.pte"
+        with load_program(path) as loaded:
+            method = loaded.method_names[0]
+        done = cli("bench", path, "--method", method, "--runs", "1", *ON_DEVICE)
+        assert (done.status, done.stderr) == (0, "")
+
+    def test_what_cannot_be_made_up_is_asked_for(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("bench", DATA / "programs" / "symbolic_integer.pte", *ON_DEVICE)
+        message = "input 1 is of kind None, which is not made up: give --input"
+        assert (done.status, done.stderr) == (2, error(message))
+
+    @pytest.fixture
+    def load_meta(self) -> Callable[[str], Any]:
+        def load(name: str) -> Any:
+            with load_program(DATA / "programs" / f"{name}.pte") as program:
+                return program.metadata(program.method_names[0])
+
+        return load
+
+
+class TestCompare:
+    """A difference counts only if it is larger than the noise."""
+
+    def test_with_what_was_printed_before(self, cli: Callable[..., Outcome], place: Path) -> None:
+        (place / "before.json").write_text(cli(*BENCH, "--json").stdout)
+        done = cli(*BENCH, "--compare", "before.json")
+        assert done.status == 0
+        told = done.stdout.partition("compared with before.json:\n")[2].splitlines()
+        assert told[0].startswith("  new / old: min ")
+        assert told[1:] == ["  too few runs to tell a difference from noise"]
+        as_json = cli(*BENCH, "--compare", "before.json", "--json").json["comparison"]
+        assert set(as_json) == {"ratios", "noise", "verdict", "differences"}
+
+    @pytest.mark.parametrize(
+        ("p50", "noise", "told"),
+        [
+            (1.0, 0.02, "no difference that is larger than the noise of 5.0%"),
+            (1.04, 0.02, "no difference that is larger than the noise of 5.0%"),
+            (1.2, 0.02, "slower, by more than the noise of 5.0%"),
+            (0.8, 0.02, "faster, by more than the noise of 5.0%"),
+            (0.7, 0.4, "no difference that is larger than the noise of 40.0%"),
+            (0.5, None, "too few runs to tell a difference from noise"),
+        ],
+    )
+    def test_the_verdict(self, report: dict[str, Any], p50: float, noise: float | None, told: str) -> None:
+        latencies = dict.fromkeys(report["latency_s"], 1.0)
+        old = {**report, "latency_s": latencies, "noise": 0.05}
+        new = {**report, "latency_s": {**latencies, "p50": p50}, "noise": noise}
+        lines = list(describe_comparison(compare(old, new)))
+        assert lines[0] == f"new / old: min 1, p15 1, p50 {p50:.3g}, p90 1"
+        assert lines[1] == told
+
+    def test_what_else_differs_is_told(self, report: dict[str, Any]) -> None:
+        environment = {**report["environment"], "numpy": "1.0", "load_average": 99}
+        old = {**report, "environment": environment, "arguments": "sha256:0", "executor": "other"}
+        told = [line for line in describe_comparison(compare(old, report)) if line.startswith("not the same")]
+        assert told == [
+            "not the same: executor: other -> numpy",
+            f"not the same: numpy: 1.0 -> {np.__version__}",
+            "not the same: arguments",
+        ]
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("[]", "old.json is no report of etconfig bench, version 1"),
+            ('{"etconfig_bench": 2}', "old.json is no report of etconfig bench, version 1"),
+            (
+                "{",
+                "old.json is no report of etconfig bench: Expecting property name enclosed",
+            ),
+        ],
+    )
+    def test_what_is_no_report_is_an_error(
+        self, cli: Callable[..., Outcome], place: Path, content: str, message: str
+    ) -> None:
+        (place / "old.json").write_text(content)
+        done = cli(*BENCH, "--compare", "old.json")
+        assert (done.status, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"error: {message}")
+
+    def test_a_missing_report_is_an_error(self, cli: Callable[..., Outcome]) -> None:
+        done = cli(*BENCH, "--compare", "old.json")
+        assert done.stderr == error("cannot read old.json: No such file or directory")
+
+
+def test_progress_is_shown_on_a_terminal_only(terminal: Callable[..., str]) -> None:
+    shown = terminal(*BENCH)
+    assert "measuring" in shown
+    assert "tracing" in shown

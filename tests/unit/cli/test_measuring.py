@@ -1,0 +1,108 @@
+"""What `etconfig bench` computes from the times of runs and from events."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from etconfig.cli import measuring
+from etconfig.cli.measuring import MIN_RUNS, Budget, Latencies, instruction_table, measure
+from etconfig.executor import Event
+
+
+class TestLatencies:
+    """Quantiles are the latencies of runs; noise is the drift of consecutive parts."""
+
+    def test_quantiles_are_of_the_nearest_rank(self) -> None:
+        shuffled = [float((7 * i) % 101) for i in range(1, 101)]
+        expected = {"min": 1.0, "p15": 15.0, "p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
+        assert Latencies(shuffled).quantiles() == expected
+
+    def test_one_run_is_all_of_them(self) -> None:
+        assert set(Latencies([0.5]).quantiles().values()) == {0.5}
+
+    def test_throughput_is_runs_in_a_second(self) -> None:
+        assert Latencies([0.25, 0.75]).throughput_per_s == 2
+
+    def test_a_machine_that_slows_down_is_noise(self) -> None:
+        assert Latencies([1.0] * 50 + [1.2] * 50).noise == pytest.approx(0.2 / 1.1)
+
+    def test_single_slow_runs_are_none(self) -> None:
+        assert Latencies(([1.0] * 9 + [50.0]) * 10).noise == 0
+
+    @pytest.mark.parametrize(("runs", "is_known"), [(29, False), (30, True)])
+    def test_few_runs_do_not_tell(self, runs: int, is_known: bool) -> None:
+        assert (Latencies([1.0] * runs).noise is not None) == is_known
+
+
+class TestBudget:
+    """So many runs, or as many as fit into a time, after some that do not count."""
+
+    @pytest.fixture
+    def calls(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+        ticks = itertools.count()  # every look at the clock is a second later
+        monkeypatch.setattr(measuring.time, "perf_counter", lambda: float(next(ticks)))
+        return itertools.count(1)
+
+    def test_a_number_of_runs(self, calls: Iterator[int]) -> None:
+        shown: list[float] = []
+        latencies = measure(lambda: next(calls), Budget(2, 4, 0), shown.append)
+        assert next(calls) == 2 + 4 + 1
+        assert latencies.seconds == [1.0] * 4
+        assert shown == [0, 0.25, 0.5, 0.75]
+
+    def test_a_time(self, calls: Iterator[int]) -> None:
+        latencies = measure(lambda: next(calls), Budget(0, None, 300), lambda done: None)
+        assert len(latencies.seconds) == 100  # three looks a run
+
+    def test_a_time_that_is_too_short_for_enough_runs(self, calls: Iterator[int]) -> None:
+        latencies = measure(lambda: next(calls), Budget(0, None, 0), lambda done: None)
+        assert len(latencies.seconds) == MIN_RUNS
+
+
+def event(name: str, kind: str, duration_ns: int, run: int | None, instruction: int | None = None) -> Event:
+    chain = None if instruction is None else 0
+    return Event(name, kind, 0, duration_ns, run=run, chain=chain, instruction=instruction)  # type: ignore[arg-type]
+
+
+class TestTable:
+    """Operators together, delegates one by one, and what is left of the whole."""
+
+    EVENTS = (
+        event("init", "phase", 999, None),
+        *(
+            each
+            for run, factor in ((0, 1), (1, 2), (2, 1))
+            for each in (
+                event("aten::add.out", "kernel", 100 * factor, run, 0),
+                event("tile", "backend", 1, run, 1),
+                event("Npu", "delegate", 300 * factor, run, 1),
+                event("aten::add.out", "kernel", 200 * factor, run, 2),
+                event("Npu", "delegate", 50 * factor, run, 3),
+                event("forward", "method", 1000 * factor, run),
+            )
+        ),
+    )
+
+    def test_it_has_medians_of_runs_and_the_longest_first(self) -> None:
+        rows = [
+            (row["kind"], row["name"], row["calls"], round(row["seconds"] * 1e9), row["share"])
+            for row in instruction_table(self.EVENTS)
+        ]
+        assert rows == [
+            ("rest", "between instructions", None, 350, pytest.approx(0.35)),
+            ("kernel", "aten::add.out", 2, 300, 0.3),
+            ("delegate", "Npu #0", 1, 300, 0.3),
+            ("delegate", "Npu #1", 1, 50, 0.05),
+        ]
+
+    def test_what_ran_in_a_part_of_the_runs_counts_as_nothing_in_the_others(self) -> None:
+        events = [
+            *(event("forward", "method", 1000, run) for run in range(3)),
+            event("a", "kernel", 500, 0, 0),
+        ]
+        (rest, row) = instruction_table(events)
+        assert (row["name"], row["calls"], row["seconds"]) == ("a", 0, 0)
+        assert rest["share"] == 1
