@@ -16,7 +16,7 @@ from etconfig.executor.plan import Bind, Block, DynamicStep, Plan
 from etconfig.executor.registry import ENTRY_POINT_GROUP, Kernel, Step
 from etconfig.executor.tensor import Register, Tensor
 from etconfig.executor.tracing import EventKind, Track
-from etconfig.executor.values import current_value
+from etconfig.executor.values import Registers, current_value
 from etconfig.program import model
 
 
@@ -38,7 +38,7 @@ def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
 
 def compile_plan(
     plan: model.ExecutionPlan,
-    registers: Sequence[Register],
+    registers: Registers,
     kernels: Mapping[str, Kernel],
     delegates: Sequence[DelegateRun],
     track: Track | None,
@@ -63,7 +63,7 @@ class _Compiler:
     def __init__(
         self,
         plan: model.ExecutionPlan,
-        registers: Sequence[Register],
+        registers: Registers,
         kernels: Mapping[str, Kernel],
         delegates: Sequence[DelegateRun],
         track: Track | None,
@@ -71,7 +71,6 @@ class _Compiler:
     ) -> None:
         self._plan = plan
         self._registers = registers
-        self._values = [current_value(register) for register in registers]
         self._operators = [operator.full_name for operator in plan.operators]
         self._kernels = kernels
         self._delegates = delegates
@@ -97,8 +96,8 @@ class _Compiler:
         if instructions and isinstance(jump := instructions[-1], model.JumpFalseCall):
             condition, otherwise = self._registers[jump[0]], block_at[jump[1]]
             instructions = instructions[:-1]
-        names = tuple(map(self._name, instructions))
-        steps = tuple(map(self._step, instructions, count(start)))
+        names = tuple([self._name(each) for each in instructions])
+        steps = tuple(self._patterns.steps(instructions, start, self._step))
         if self._track is not None:
             steps = tuple(map(self._traced, steps, names, instructions, repeat(chain), count(start)))
         if self._optimiser is not None:
@@ -117,8 +116,7 @@ class _Compiler:
     def _step(self, instruction: model.Instruction, index: int) -> Step:
         """The step of any instruction but a jump."""
         if isinstance(instruction, model.KernelCall):
-            op_index, args = instruction
-            return self._patterns.step(op_index, args) or self._kernel_step(op_index, args, index)
+            return self._kernel_step(instruction.op_index, instruction.args, index)
         if isinstance(instruction, model.DelegateCall):
             run = self._delegates[instruction.delegate_index]
             return self._bound(partial(bind_delegate, run), instruction.args)
@@ -154,7 +152,7 @@ class _Compiler:
             return self._bound(bind, taken, kernel.register_positions)
         if index == fold.batch_norm:
             return fold.copy
-        values = [self._values[arg] for arg in taken]
+        values = [current_value(self._registers[arg]) for arg in taken]
         return bind([fold.replaced.get(place, value) for place, value in enumerate(values)])
 
     def _repeats(self, extra: Sequence[int], taken: Sequence[int]) -> bool:
@@ -175,7 +173,7 @@ class _Compiler:
         runs: that need not be bound again.
         """
         if self._varying.isdisjoint(args):
-            return bind([self._values[arg] for arg in args])
+            return bind([current_value(self._registers[arg]) for arg in args])
         operands = [
             Register(self._registers[arg]) if position in as_registers else self._registers[arg]
             for position, arg in enumerate(args)

@@ -12,7 +12,7 @@ import numpy as np
 from etconfig.errors import InvalidInputError
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.tensor import Register, Tensor
-from etconfig.executor.values import load_registers
+from etconfig.executor.values import Registers
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
 
@@ -61,7 +61,7 @@ class Inputs:
 
 def check_inputs(program: Program, plan: model.ExecutionPlan, values: Sequence[object]) -> list[Any]:
     """Check the inputs of a method that is not loaded here, as `Inputs.check` does."""
-    registers = load_registers(program, plan)
+    registers = Registers(program, plan)
     return Inputs(plan.name, [registers[index] for index in plan.inputs]).check(values)
 
 

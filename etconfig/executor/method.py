@@ -26,7 +26,7 @@ from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT, Plan
 from etconfig.executor.registry import Kernel
 from etconfig.executor.tensor import Register, Tensor
 from etconfig.executor.tracing import NullTracer, RecordingTracer, Track
-from etconfig.executor.values import load_registers
+from etconfig.executor.values import Registers
 from etconfig.executor.workers import Workers
 from etconfig.program import MethodMeta
 from etconfig.program.collection import collection_paused
@@ -119,7 +119,7 @@ class NumpyProgram(ExecutorProgram):
                 with timer.record("place tensors", "phase"), collection_paused():
                     plan = self._program.plan(request.name)
                     check_operators(plan, self._kernels)
-                    registers = load_registers(self._program, plan)
+                    registers = Registers(self._program, plan)
                 delegates = request.host.init_all()
                 with timer.record("bind instructions", "phase"), collection_paused():
                     inputs = Inputs(request.name, [registers[index] for index in plan.inputs])

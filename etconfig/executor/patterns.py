@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from etconfig.executor.registry import Step
-from etconfig.executor.tensor import Register, Tensor
+from etconfig.executor.tensor import Tensor
+from etconfig.executor.values import Registers
 from etconfig.program import model
 
 Signature: TypeAlias = "object | None"
@@ -41,32 +42,48 @@ class _Pattern(NamedTuple):
 class StepPatterns:
     """The patterns of one plan: of instructions with one output, whose kernels are uniform (see `Kernel`)."""
 
-    def __init__(
-        self, values: Sequence[model.EValue], registers: Sequence[Register], varying: frozenset[int]
-    ) -> None:
+    def __init__(self, values: Sequence[model.EValue], registers: Registers, varying: frozenset[int]) -> None:
         """Patterns over `registers`, which hold what `values` describe; `varying` ones may be anything."""
         self._registers = registers
         self._patterns: dict[object, _Pattern] = {}
-        self._arrays = [
-            register.value.array if type(register.value) is Tensor else None for register in registers
-        ]
-        self._signatures = [*map(_signature, values, registers)]
+        self._arrays = [*registers.arrays]
+        self._signatures: list[Signature] = [*registers.forms]
+        for index, value in enumerate(values):
+            if type(value) is not model.Tensor:
+                self._signatures[index] = _signature(value)
         for index in varying:
             self._signatures[index] = None
 
-    def step(self, op_index: int, args: tuple[int, ...]) -> Step | None:
-        """The step of an instruction if one like it was learned."""
-        if len(args) < 3 or args[-1] != args[-2]:
-            return None
-        pattern = self._patterns.get((op_index, itemgetter(*args)(self._signatures)))
-        if pattern is None:
-            return None
-        function, pick, keywords, extra = pattern
-        indices = args + extra
-        operands = itemgetter(*pick(indices))(self._arrays)
-        if not keywords:
-            return partial(function, *operands)
-        return partial(function, *operands, **{name: self._arrays[indices[i]] for name, i in keywords})
+    def steps(
+        self,
+        instructions: Sequence[model.Instruction],
+        start: int,
+        make: Callable[[model.Instruction, int], Step],
+    ) -> list[Step]:
+        """The steps of instructions from index `start` on: `make` gives those without a pattern.
+
+        `make` is called in order, with an instruction and its index; it may `learn` and `update`.
+        """
+        signatures, arrays, patterns = self._signatures, self._arrays, self._patterns
+        steps: list[Step] = []
+        for index, instruction in enumerate(instructions, start):
+            pattern = None
+            if type(instruction) is model.KernelCall:
+                op_index, args = instruction
+                if len(args) > 2 and args[-1] == args[-2]:
+                    pattern = patterns.get((op_index, itemgetter(*args)(signatures)))
+            if pattern is None:
+                steps.append(make(instruction, index))
+                continue
+            function, pick, keywords, extra = pattern
+            indices = args + extra
+            operands = itemgetter(*pick(indices))(arrays)
+            if keywords:
+                named = {name: arrays[indices[position]] for name, position in keywords}
+                steps.append(partial(function, *operands, **named))
+            else:
+                steps.append(partial(function, *operands))
+        return steps
 
     def update(self, values: Iterable[int]) -> None:
         """Look again at tensors that have other arrays now."""
@@ -112,13 +129,8 @@ class StepPatterns:
         return len(indices) - 1
 
 
-def _signature(value: model.EValue, register: Register) -> Signature:
-    """What a step may depend on: a planned static tensor's form, or a constant scalar itself."""
-    if type(value) is model.Tensor:
-        tensor = register.value
-        assert isinstance(tensor, Tensor)
-        is_static = value.shape_dynamism is model.TensorShapeDynamism.STATIC
-        return tensor.form if is_static and value.allocation_info is not None else None
+def _signature(value: model.EValue) -> Signature:
+    """What a step may depend on in a value that is no tensor: the value itself, if it is no list."""
     if value is None:
         return type(None)
     if isinstance(value, model.Double):

@@ -104,23 +104,33 @@ class Tensor:
         self._place(TensorForm(scalar_type, sizes, dim_order, dynamism), memory, offset)
 
     @classmethod
-    def of_form(cls, form: TensorForm, memory: Array | memoryview | None, offset: int = 0) -> Tensor:
-        """A tensor of a form that others share: the cheap way to make many of them."""
+    def of_form(
+        cls,
+        form: TensorForm,
+        memory: Array | memoryview | None,
+        offset: int = 0,
+        array: Array | None = None,
+    ) -> Tensor:
+        """A tensor of a form that others share; `array` is its view of `memory`, if there is one already."""
         tensor = cls.__new__(cls)
-        tensor._place(form, memory, offset)
+        tensor._place(form, memory, offset, array)
         return tensor
 
-    def _place(self, form: TensorForm, memory: Array | memoryview | None, offset: int) -> None:
+    def _place(
+        self,
+        form: TensorForm,
+        memory: Array | memoryview | None,
+        offset: int,
+        array: Array | None = None,
+    ) -> None:
         self.form = form
         self.dtype = form.dtype
         self.token = object()
         self._memory = memory
         self._offset = offset
-        self.array: Array = (
-            _NO_MEMORY
-            if memory is None
-            else np.ndarray(form.bounds, form.dtype, memory, offset, form.strides)
-        )
+        if array is None and memory is not None:
+            array = np.ndarray(form.bounds, form.dtype, memory, offset, form.strides)
+        self.array: Array = _NO_MEMORY if array is None else array
 
     @property
     def scalar_type(self) -> ScalarType:

@@ -2,87 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from etconfig.executor.memory import Array, allocate_zeroed
+from etconfig.executor.memory import Array, Shape, allocate_zeroed
 from etconfig.executor.tensor import Register, Tensor, TensorForm
 from etconfig.program import model
+from etconfig.program.model import TensorShapeDynamism
+from etconfig.values import ScalarType
 
 if TYPE_CHECKING:
     from etconfig.program import Program
 
 
-def load_registers(program: Program, plan: model.ExecutionPlan) -> tuple[Register, ...]:
-    """One register for each value of `plan`, with memory as the plan's memory plan says.
+class Registers(Sequence[Register]):
+    """One register for each value of a plan, with memory as the plan's memory plan says.
 
-    Planned tensors share arenas, one for each memory id: overlaps carry meaning. Constants
-    are read-only views of the program's bytes, or of its data files'. Lists become tuples; those of
+    Planned tensors share arenas, one for each memory id: overlaps carry meaning. Constants are
+    read-only views of the program's bytes, or of its data files'. Lists become tuples; those of
     integers and tensors hold registers, since their items may change.
 
-    Raises:
-        ProgramError: the data of a tensor are not where the program says.
-        MemoryError: the memory that the plan asks for cannot be had.
+    A register is made, and a constant read, when it is first asked for: of a large plan, most
+    tensors are only ever used as the arrays that they are. Looking one up raises ProgramError if
+    its data are not where the program says.
+
+    Attributes:
+        arrays: The array of each static planned tensor, by value index; None for other values.
+        forms: The forms of the same tensors.
     """
-    external = program.external_tensors(plan)
-    arenas = [allocate_zeroed(size_bytes) for size_bytes in plan.non_const_buffer_sizes]
-    registers = tuple(Register(None) for _ in plan.values)
-    load_tensor = _TensorLoader(program, external, arenas)
-    for register, value in zip(registers, plan.values, strict=True):
-        if type(value) is model.Tensor:
-            register.value = load_tensor(value)
-        elif type(value) is model.Int:
-            register.value = value[0]
-        elif isinstance(value, (model.IntList, model.TensorList, model.OptionalTensorList)):
-            register.value = tuple(None if item == -1 else registers[item] for item in value.items)
-        elif isinstance(value, (model.DoubleList, model.BoolList)):
-            register.value = value.items
-        elif value is not None:
-            register.value = value[0]
-    return registers
 
+    def __init__(self, program: Program, plan: model.ExecutionPlan) -> None:
+        """Allocate the arenas, place the planned tensors in them, and set initial states.
 
-def current_value(register: Register) -> object:
-    """What a kernel is given for a register: its value, with the items of a list looked up."""
-    value = register.value
-    if type(value) is tuple:
-        return tuple(item.value if type(item) is Register else item for item in value)
-    return value
-
-
-class _TensorLoader:
-    """Places the tensors of one plan."""
-
-    def __init__(self, program: Program, external: Mapping[str, memoryview], arenas: Sequence[Array]) -> None:
+        Raises:
+            ProgramError: an initial state, or any external tensor, is not where the program says.
+            MemoryError: the memory that the plan asks for cannot be had.
+        """
         self._program = program
-        self._external = external
-        self._arenas = arenas
+        self._external = program.external_tensors(plan)
+        self._values = plan.values
+        self._arenas = [allocate_zeroed(size_bytes) for size_bytes in plan.non_const_buffer_sizes]
+        self._registers: list[Register | None] = [None] * len(plan.values)
         self._forms: dict[object, TensorForm] = {}
+        self.arrays: list[Array | None] = [None] * len(plan.values)
+        self.forms: list[TensorForm | None] = [None] * len(plan.values)
+        for index, value in enumerate(plan.values):
+            if type(value) is model.Tensor and value.allocation_info is not None:
+                self._plan_tensor(index, value)
 
-    def __call__(self, value: model.Tensor) -> Tensor:
-        form = self._form(value)
+    def __len__(self) -> int:
+        return len(self._registers)
+
+    @overload
+    def __getitem__(self, index: int) -> Register: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Register]: ...
+
+    def __getitem__(self, index: int | slice) -> Register | Sequence[Register]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(len(self))[index]]
+        register = self._registers[index]
+        if register is None:
+            register = self._registers[index] = Register(self._load(index, self._values[index]))
+        return register
+
+    def _plan_tensor(self, index: int, value: model.Tensor) -> None:
+        scalar_type, sizes, dim_order, data_buffer_idx, place, dynamism, _, _, is_external, _, _ = value
+        assert place is not None
+        memory_id, offset = place
+        if data_buffer_idx > 0 or is_external:
+            initial = np.frombuffer(self._stored_data(value), np.uint8)
+            self._arenas[memory_id][offset : offset + value.size_bytes] = initial
+        if dynamism is TensorShapeDynamism.STATIC:
+            form = self._form(scalar_type, sizes, dim_order, dynamism)
+            self.arrays[index] = np.ndarray(
+                form.bounds, form.dtype, self._arenas[memory_id], offset, form.strides
+            )
+            self.forms[index] = form
+
+    def _load(self, index: int, value: model.EValue) -> object:
+        """What a register holds when the method is loaded."""
+        if isinstance(value, model.Tensor):
+            return self._load_tensor(index, value)
+        if isinstance(value, (model.IntList, model.TensorList, model.OptionalTensorList)):
+            return tuple(None if item == -1 else self[item] for item in value.items)
+        return None if value is None else value[0]
+
+    def _load_tensor(self, index: int, value: model.Tensor) -> Tensor:
+        form = self.forms[index] or self._form(*value[:3], value.shape_dynamism)
         place = value.allocation_info
         if place is None:
-            memory = self._stored_data(value).toreadonly() if value.is_constant else None
-            return Tensor.of_form(form, memory)
+            return Tensor.of_form(form, self._stored_data(value).toreadonly() if value.is_constant else None)
         memory_id, offset = place
-        if value.shape_dynamism is model.TensorShapeDynamism.DYNAMIC_UNBOUND:
+        if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
             return Tensor.of_form(form, None)
-        arena = self._arenas[memory_id]
-        if value.data_buffer_idx > 0 or value.external:
-            initial = np.frombuffer(self._stored_data(value), np.uint8)
-            arena[offset : offset + value.size_bytes] = initial
-        return Tensor.of_form(form, arena, offset)
+        return Tensor.of_form(form, self._arenas[memory_id], offset, self.arrays[index])
 
-    def _form(self, value: model.Tensor) -> TensorForm:
-        """The form that all tensors like `value` share."""
-        scalar_type, sizes, dim_order, _, _, dynamism, *_ = value
+    def _form(
+        self, scalar_type: ScalarType, sizes: Shape, dim_order: tuple[int, ...], dynamism: TensorShapeDynamism
+    ) -> TensorForm:
+        """The form that all tensors like this one share."""
         key = (scalar_type, sizes, dim_order, dynamism)
         form = self._forms.get(key)
         if form is None:
-            form = self._forms[key] = TensorForm(scalar_type, sizes, dim_order, dynamism)
+            form = self._forms[key] = TensorForm(*key)
         return form
 
     def _stored_data(self, value: model.Tensor) -> memoryview:
@@ -94,3 +120,11 @@ class _TensorLoader:
         return self._program.mutable_initial_data(
             value.mutable_data_segments_idx, value.data_buffer_idx, value.size_bytes
         )
+
+
+def current_value(register: Register) -> object:
+    """What a kernel is given for a register: its value, with the items of a list looked up."""
+    value = register.value
+    if type(value) is tuple:
+        return tuple(item.value if type(item) is Register else item for item in value)
+    return value
