@@ -140,9 +140,17 @@ class _Compiler:
     def _bind_kernel(self, kernel: Kernel, operator: str, args: Sequence[int], index: int) -> Step:
         arity = len(kernel.parameters)
         taken = args[:arity]
-        if len(taken) < arity or not self._repeats(args[arity:], taken):
+        result = _separate_result(operator, arity, args)
+        if len(taken) < arity or (result is None and not self._repeats(args[arity:], taken)):
             detail = f"takes {arity} arguments, given {len(args)}"
             raise KernelArgumentError(operator=operator, detail=detail)
+        step = self._bind_taken(kernel, operator, taken, index)
+        if result is None:
+            return step
+        return partial(_run_and_move, step, self._registers[args[0]], self._registers[result])
+
+    def _bind_taken(self, kernel: Kernel, operator: str, taken: Sequence[int], index: int) -> Step:
+        """Bind the arguments that the kernel takes."""
         bind = partial(kernel.bind, operator, self._scratch)
         if self._optimiser is None:
             return self._bound(bind, taken, kernel.register_positions)
@@ -204,12 +212,18 @@ def _varying_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
             varying.add(index)
     for chain in plan.chains:
         varying.update(each.move_to for each in chain.instructions if isinstance(each, model.MoveCall))
-    known = {index: kernels.get(operator.full_name) for index, operator in enumerate(plan.operators)}
+    names = [operator.full_name for operator in plan.operators]
+    known = {index: kernels.get(name) for index, name in enumerate(names)}
     positions = {index: kernel.varying_positions for index, kernel in known.items() if kernel}
     changing = {index: found for index, found in positions.items() if found}
     for op_index, args in _kernel_calls(plan) if changing else ():
         for position in changing.get(op_index, ()):
             varying.update(args[position : position + 1])
+    in_place = {i: len(each.parameters) for i, each in known.items() if each and _is_in_place(names[i])}
+    for op_index, args in _kernel_calls(plan) if in_place else ():
+        if op_index in in_place:
+            result = _separate_result(names[op_index], in_place[op_index], args)
+            varying.update(() if result is None else (result,))
     if varying:
         varying |= {
             index
@@ -219,11 +233,31 @@ def _varying_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
     return frozenset(varying)
 
 
+def _is_in_place(operator: str) -> bool:
+    """Whether an operator, such as `aten::copy_`, changes its first argument and gives it as the result."""
+    return operator.partition(".")[0].endswith("_")
+
+
+def _separate_result(operator: str, arity: int, args: Sequence[int]) -> int | None:
+    """The value that becomes the result of an in-place operator, unless it is the argument that is changed.
+
+    ExecuTorch up to 1.0 gives results values of their own. Source: codegen/gen.py, return_assignment.
+    """
+    extra = args[arity:]
+    is_separate = _is_in_place(operator) and len(extra) == 1 and extra[0] not in args[:arity]
+    return extra[0] if is_separate else None
+
+
 _EVENT_KINDS: Mapping[type, EventKind] = {model.KernelCall: "kernel", model.DelegateCall: "delegate"}
 _LISTS_OF_VALUES = (model.IntList, model.TensorList, model.OptionalTensorList)
 
 
 def _move(source: Register, target: Register) -> None:
+    target.value = source.value
+
+
+def _run_and_move(step: Step, source: Register, target: Register) -> None:
+    step()
     target.value = source.value
 
 

@@ -271,7 +271,7 @@ class Cursor:
         element_bytes = kind.size_bytes
         if start + count * element_bytes > self.size_bytes:
             raise truncated(field, start, count * element_bytes, self.size_bytes - start)
-        if position % 4 or start % element_bytes:
+        if position % 4 or (count and start % element_bytes):  # flatc does not align what is not there
             raise malformed("misaligned", field, "the vector is not aligned to its elements", offset=position)
         self.work_left_bytes -= 4  # the elements count where they are decoded
         return start, count

@@ -11,8 +11,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from etconfig.errors import ProgramError
 from etconfig.program.cursor import Cursor, Extent
-from etconfig.program.faults import bad_index, malformed, naming, truncated
+from etconfig.program.faults import bad_index, malformed, naming, truncated, unsupported
 from etconfig.program.identify import check_is_data_file
 from etconfig.program.layout import I8, REFERENCE, U32, Layout
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
@@ -20,7 +21,9 @@ from etconfig.program.segments import read_segments
 from etconfig.program.source import LoadMode, ProgramSource, open_bytes
 from etconfig.program.tensor_layout import TensorLayout, read_tensor_layout
 
-_FLAT_TENSOR = Layout(version=U32, segments=REFERENCE, named_data=REFERENCE)
+_FLAT_TENSOR = Layout(version=U32, segments=REFERENCE, named_data=REFERENCE, old_segments=REFERENCE)
+"""ExecuTorch 0.6 and older wrote other tables under the same identifier; their segments lie in slot 3."""
+
 _NAMED_DATA = Layout(key=REFERENCE, segment_index=U32, tensor_layout=REFERENCE)
 _TENSOR_LAYOUT = Layout(scalar_type=I8, sizes=REFERENCE, dim_order=REFERENCE)
 
@@ -132,9 +135,16 @@ def _read_header(file: Cursor) -> _Header:
 
 
 def _read_root(file: Cursor, tables: Cursor, table: int, header: _Header) -> tuple[int, dict[str, NamedBlob]]:
-    version, segment_list, named_data = tables.table(table, _FLAT_TENSOR)
-    segments = read_segments(tables, segment_list, header.segments_start, header.segments_end)
-    return version, _read_named_data(file, tables, named_data, segments)
+    version, segment_list, named_data, old_segments = tables.table(table, _FLAT_TENSOR)
+    try:
+        segments = read_segments(tables, segment_list, header.segments_start, header.segments_end)
+        return version, _read_named_data(file, tables, named_data, segments)
+    except ProgramError as error:
+        if not old_segments:
+            raise
+        detail = "the tables look like those of ExecuTorch 0.6 or older, which are not read"
+        advice = "export the model again with ExecuTorch 0.7 or newer"
+        raise unsupported("unsupported-version", "", detail, offset=table, advice=advice) from error
 
 
 def _read_named_data(

@@ -7,6 +7,7 @@ import pytest
 from plans import PlanBuilder, as_lists, floats
 
 from etconfig.errors import InstructionLimitError, KernelArgumentError
+from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.values import ScalarType
 
@@ -254,3 +255,39 @@ def test_a_method_without_instructions_gives_its_constants() -> None:
     builder = PlanBuilder()
     builder.outputs = [builder.scalar(7)]
     assert builder.load().execute() == [7]
+
+
+class TestInPlace:
+    """An in-place operator's result is the argument that it changes, also if the result is another value.
+
+    Source: ExecuTorch codegen/gen.py, return_assignment; releases up to 1.0 write such programs.
+    """
+
+    def build(self, result_first: bool) -> PlanBuilder:
+        builder = PlanBuilder()
+        state, x, result, out = (builder.tensor(2) for _ in range(4))
+        builder.inputs, builder.outputs = [x], [result, out]
+        if result_first:
+            builder.add_(result, x, out)
+        builder.call("aten::copy_", state, x, builder.scalar(False), result)
+        if not result_first:
+            builder.add_(result, x, out)
+        return builder
+
+    def test_the_result_is_bound_to_the_argument(self) -> None:
+        method = self.build(result_first=False).load()
+        for x in (1.0, 5.0):
+            assert as_lists(method.execute([floats(x, 2)])) == [[x, 2], [2 * x, 4]]
+
+    def test_what_ran_before_saw_the_memory_of_the_last_binding(self) -> None:
+        method = self.build(result_first=True).load()
+        assert as_lists(method.execute([floats(1, 2)])) == [[1, 2], [1, 2]]
+        assert as_lists(method.execute([floats(3, 4)])) == [[3, 4], [4, 6]]
+
+    def test_any_other_value_too_many_is_refused(self) -> None:
+        builder = self.build(result_first=False)
+        call = builder.instructions[0]
+        assert isinstance(call, model.KernelCall)
+        builder.instructions[0] = call._replace(args=(*call.args, call.args[-1]))
+        with pytest.raises(KernelArgumentError, match="aten::copy_: takes 3 arguments, given 5"):
+            builder.load()

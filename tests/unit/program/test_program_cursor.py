@@ -13,7 +13,7 @@ import etconfig.program
 from etconfig.errors import MalformedProgramError, ProgramError, TruncatedProgramError
 from etconfig.program import Extent, Limits
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import F64, I32, REFERENCE, U8, U64, Layout
+from etconfig.program.layout import F64, I32, REFERENCE, U8, U64, Kind, Layout
 
 POINT = Layout(x=I32, y=I32)
 WIDE = Layout(flag=U8, wide=U64, skipped=None, item=REFERENCE)
@@ -151,10 +151,14 @@ class TestVectors:
         assert refusal(TruncatedProgramError, lambda: cursor(bytes(7)).numbers(4, I32, "sizes")) == text
 
     @pytest.mark.parametrize(("position", "kind"), [(6, I32), (8, F64), (9, U8)])
-    def test_a_vector_that_is_not_aligned_is_refused(self, position: int, kind: object) -> None:
+    def test_a_vector_that_is_not_aligned_is_refused(self, position: int, kind: Kind) -> None:
         text = f"items at byte {position}: the vector is not aligned to its elements [misaligned]"
-        read = cursor(bytes(64)).numbers
-        assert refusal(MalformedProgramError, lambda: read(position, kind, "items")) == text  # type: ignore[arg-type]
+        read = cursor(bytes(position) + struct.pack("<I", 1) + bytes(64)).numbers
+        assert refusal(MalformedProgramError, lambda: read(position, kind, "items")) == text
+
+    def test_an_empty_vector_has_no_elements_to_align(self) -> None:
+        """flatc writes such ones."""
+        assert cursor(bytes(64)).numbers(8, F64, "items") == ()
 
     def test_references_lead_from_where_they_lie(self) -> None:
         data = bytes(4) + struct.pack("<III", 2, 10, 20)
