@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from etconfig.backend import BoundBackend
 from etconfig.configuration import configure, find_spec, resolve_defaults
 from etconfig.diagnostics import did_you_mean
-from etconfig.errors import BackendUnavailableError, UnknownPluginError
+from etconfig.errors import BackendUnavailableError, MissingOperatorError, UnknownPluginError
 from etconfig.execution import Executor, ExecutorProgram, ProgramRequest
 from etconfig.execution.method import Method
 from etconfig.facts import FactSheet
@@ -103,7 +103,14 @@ class LoadedProgram:
         request = method_request(
             self.program, name, bound, instance=arguments.instance, tracer=tracer, optimize=optimize
         )
-        return Method(self.metadata(name), request, self._executor_program().load_method(request))
+        try:
+            loaded = self._executor_program().load_method(request)
+        except MissingOperatorError as error:
+            for each in self.installation.kernel_failures:
+                source = f"{each.name!r} of {each.distribution} {each.version}"
+                error.help = f"{error.help}; one that is installed is broken: {source}: {each.cause}"
+            raise
+        return Method(self.metadata(name), request, loaded)
 
     def verify_bundled(
         self, method: str, arguments: Arguments | None = None, *, tolerance: Tolerance | None = None

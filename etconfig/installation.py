@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from etconfig.errors import ProfileError
     from etconfig.executor import KernelRegistry
     from etconfig.facts import Detector, FactRegistry, FactSheet
+    from etconfig.plugin import PluginFailure
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile import Document, ProfileLibrary, ProjectFile
 
@@ -226,6 +227,11 @@ class Installation:
         if self.index.entries(KERNELS):
             tables += [contribution.table for contribution in self.plugins.kernels()]
         return KernelRegistry(tables)
+
+    @property
+    def kernel_failures(self) -> tuple[PluginFailure, ...]:
+        """The plugins whose kernels are not among `kernels`, since they are broken."""
+        return tuple(each for each in self.plugins.failures if each.group == KERNELS)
 
 
 def _no_directory(directory: Path) -> ProfileError:

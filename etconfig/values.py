@@ -23,6 +23,8 @@ class ScalarType(enum.IntEnum):
     HALF = 5
     FLOAT = 6
     DOUBLE = 7
+    COMPLEX64 = 9
+    COMPLEX128 = 10
     BOOL = 11
     QINT8 = 12
     QUINT8 = 13
@@ -59,6 +61,8 @@ _DTYPE_NAMES = {
     ScalarType.HALF: "float16",
     ScalarType.FLOAT: "float32",
     ScalarType.DOUBLE: "float64",
+    ScalarType.COMPLEX64: "complex64",
+    ScalarType.COMPLEX128: "complex128",
     ScalarType.BOOL: "bool",
     ScalarType.BFLOAT16: "bfloat16",
     ScalarType.UINT16: "uint16",
@@ -75,6 +79,8 @@ _ITEMSIZE_BYTES = {
     ScalarType.HALF: 2,
     ScalarType.FLOAT: 4,
     ScalarType.DOUBLE: 8,
+    ScalarType.COMPLEX64: 8,
+    ScalarType.COMPLEX128: 16,
     ScalarType.BOOL: 1,
     ScalarType.QINT8: 1,
     ScalarType.QUINT8: 1,

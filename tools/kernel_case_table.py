@@ -10,6 +10,7 @@ import torch
 
 f16, bf16, f32, f64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
 u8, i8, i16, i32, i64, boolean = torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool
+u16, c64, c128 = torch.uint16, torch.complex64, torch.complex128
 nan, inf = math.nan, math.inf
 
 
@@ -29,10 +30,12 @@ class T:
             made = torch.tensor(self.values, dtype=self.dtype).reshape(self.shape)
         elif self.dtype is boolean:
             made = torch.rand(self.shape) < 0.5
+        elif self.dtype.is_complex:
+            made = torch.randn(self.shape, dtype=self.dtype)
         elif not self.dtype.is_floating_point:
-            low = (0 if self.dtype is u8 else -9) if self.low is None else self.low
-            made = torch.randint(
-                int(low), int(10 if self.high is None else self.high), self.shape, dtype=self.dtype
+            low = (0 if self.dtype in (u8, u16) else -9) if self.low is None else self.low
+            made = torch.randint(int(low), int(10 if self.high is None else self.high), self.shape).to(
+                self.dtype
             )
         elif self.low is None:
             made = torch.randn(self.shape).to(self.dtype)
@@ -149,6 +152,10 @@ for exponent in (2, 0.5, 3.0, -1.5):
 case("pow.Tensor_Scalar_out", t(i32, 6), 2, out=i32)
 case("pow.Tensor_Scalar_out", t(bf16, 6), 3, out=bf16)
 case("pow.Scalar_out", 2, t(f32, 6))
+for dtype in (i32, i64):
+    for base in (2, 1, -1):
+        case("pow.Scalar_out", base, v(dtype, -2, -1, 0, 3), out=dtype)
+    case("pow.Tensor_Tensor_out", v(dtype, 2, 1, -1, -1, 0, 3), v(dtype, -1, -2, -3, -4, -1, 3), out=dtype)
 for name in ["maximum", "minimum"]:
     case(f"{name}.out", v(f32, 1, nan, -inf, 2), v(f32, 2, 1, 3, nan))
     case(f"{name}.out", t(i32, 3, 1), t(i32, 4), out=i32)
@@ -478,3 +485,133 @@ case("replication_pad1d.out", t(f32, 2, 5), [3, 2])
 case("reflection_pad2d.out", t(f32, 1, 2, 4, 5), [1, 2, 3, 0])
 case("replication_pad2d.out", t(f32, 2, 4, 5), [1, 2, 3, 0])
 case("replication_pad3d.out", t(f32, 1, 2, 3, 3, 3), [1, 0, 0, 1, 2, 1])
+
+# --- distances, sampling, repetition ---------------------------------------------------------------
+
+for p in (0.0, 1.0, 2.0, 3.0, 0.5, inf):
+    case("_cdist_forward.out", t(f32, 2, 3, 4), t(f32, 5, 4), p, None)
+    case("_pdist_forward.out", t(f32, 4, 3), p)
+case("_cdist_forward.out", t(f64, 3, 0), t(f64, 2, 0), 2.0, None, out=f64)
+case("_cdist_forward.out", t(f32, 3, 1, 4, 2), t(f32, 2, 3, 2), 2.0, 1)
+case("_pdist_forward.out", t(f64, 1, 3), 2.0, out=f64)
+for mode in range(3):
+    for padding in range(3):
+        for corners in (False, True):
+            case(
+                "grid_sampler_2d.out",
+                t(f32, 2, 3, 4, 5),
+                t(f32, 2, 3, 4, 2, low=-1.6, high=1.6),
+                mode,
+                padding,
+                corners,
+            )
+case("grid_sampler_2d.out", t(f32, 1, 2, 1, 1), t(f32, 1, 2, 3, 2, low=-1.6, high=1.6), 0, 2, True)
+case("grid_sampler_2d.out", t(f64, 1, 2, 3, 4), t(f64, 1, 2, 3, 2), 0, 0, False, out=f64)
+for corners in (False, True):
+    case("_upsample_bilinear2d_aa.out", t(f32, 1, 2, 9, 8), [4, 3], corners, None, None)
+    case("_upsample_bilinear2d_aa.out", t(f32, 1, 2, 3, 4), [7, 9], corners, None, None)
+case("_upsample_bilinear2d_aa.out", t(f32, 1, 2, 6, 6), [4, 3], False, 0.7, 0.5)
+case("_upsample_bilinear2d_aa.out", t(f64, 2, 1, 5, 5), [1, 1], True, None, None, out=f64)
+case("repeat_interleave.Tensor_out", v(i64, 2, 0, 3), None, out=i64)
+case("repeat_interleave.Tensor_out", v(i32, 1, 2), 3, out=i32)
+case("linear.out", t(f32, 2, 3, 4), t(f32, 5, 4), t(f32, 5))
+case("linear.out", t(bf16, 4), t(bf16, 5, 4), None, out=bf16)
+
+# --- complex numbers -------------------------------------------------------------------------------
+
+for dtype, real in ((c64, f32), (c128, f64)):
+    case("view_as_real_copy.out", t(dtype, 2, 3), out=real)
+    case("_conj_physical.out", t(dtype, 3), out=dtype)
+    for normalization in range(3):
+        case("_fft_r2c.out", t(real, 2, 6, 5), [1, 2], normalization, True, out=dtype)
+        case("_fft_r2c.out", t(real, 2, 6), [1], normalization, False, out=dtype)
+        case("_fft_c2r.out", t(dtype, 2, 3, 4), [1, 2], normalization, 6, out=real)
+        case("_fft_c2r.out", t(dtype, 4), [0], normalization, 7, out=real)
+case("_conj_physical.out", t(f32, 3))
+
+# --- training --------------------------------------------------------------------------------------
+
+for training in (True, False):
+    case(
+        "_native_batch_norm_legit.out",
+        *(t(f32, 2, 3, 4, 5), t(f32, 3), t(f32, 3), t(f32, 3), t(f32, 3, low=0.5, high=2)),
+        *(training, 0.1, 1e-5),
+        out=(f32, f32, f32),
+    )
+case(
+    "_native_batch_norm_legit.no_stats_out",
+    *(t(f32, 2, 3, 4, 5), None, None, True, 0.1, 1e-5),
+    out=(f32, f32, f32),
+)
+case(
+    "_native_batch_norm_legit.no_stats_out",
+    t(f64, 4, 3),
+    t(f64, 3),
+    None,
+    True,
+    0.1,
+    1e-5,
+    out=(f64, f64, f64),
+)
+case("native_dropout.out", t(f32, 3, 4), 0.3, False, out=(f32, boolean))
+case("native_dropout.out", t(f32, 3, 4), 1.0, True, out=(f32, boolean))
+case("native_dropout.out", t(bf16, 5), 0.0, None, out=(bf16, boolean))
+
+
+def convolution_backward(
+    gradient: T,
+    x: T,
+    weight: T,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool = False,
+    groups: int = 1,
+) -> None:
+    dtype, no_padding = x.dtype, [0] * len(stride)
+    case(
+        "convolution_backward.out",
+        *(
+            gradient,
+            x,
+            weight,
+            [gradient.shape[1]],
+            stride,
+            padding,
+            dilation,
+            transposed,
+            no_padding,
+            groups,
+        ),
+        [True, True, True],
+        out=(dtype, dtype, dtype),
+    )
+
+
+convolution_backward(t(f32, 2, 4, 6, 7), t(f32, 2, 3, 6, 7), t(f32, 4, 3, 3, 3), [1, 1], [1, 1], [1, 1])
+convolution_backward(
+    t(f32, 2, 4, 3, 2), t(f32, 2, 4, 6, 6), t(f32, 4, 2, 2, 3), [2, 2], [0, 0], [1, 1], groups=2
+)
+convolution_backward(
+    t(f32, 1, 3, 4, 4), t(f32, 1, 3, 8, 8), t(f32, 3, 1, 3, 3), [1, 1], [0, 0], [2, 2], groups=3
+)
+convolution_backward(t(f64, 2, 4, 5), t(f64, 2, 3, 10), t(f64, 4, 3, 3), [2], [1], [1])
+convolution_backward(t(f32, 1, 2, 7, 7), t(f32, 1, 3, 4, 4), t(f32, 3, 2, 3, 3), [2, 2], [1, 1], [1, 1], True)
+case(
+    "max_pool2d_with_indices_backward.grad_input",
+    *(t(f32, 1, 2, 2, 3), t(f32, 1, 2, 4, 6), [2, 2], [2, 2], [0, 0], [1, 1], False),
+    T(i64, (1, 2, 2, 3), values=[0, 3, 11, 12, 15, 22, 1, 2, 4, 13, 14, 23]),
+)
+case(
+    "max_pool2d_with_indices_backward.grad_input",
+    *(t(f32, 1, 2, 2), t(f32, 1, 3, 3), [2, 2], [1, 1], [0, 0], [1, 1], False),
+    T(i64, (1, 2, 2), values=[4, 4, 4, 4]),
+)
+
+# --- in place --------------------------------------------------------------------------------------
+
+case("copy_", t(f32, 2, 3), t(i64, 3), False, out=())
+case("index_put_", t(f32, 3), [v(i64, 0, 0)], t(f32, 2), True, out=())
+case("index_put_", t(f32, 3, 2), [v(i64, 2, 0)], t(f32, 2, 2), False, out=())
+case("et_copy::_h2d_copy.out", t(f32, 2, 3), out=t(f32, 2, 3))
+case("et_copy::_d2h_copy.out", t(i32, 2, 3), out=t(i32, 2, 3))

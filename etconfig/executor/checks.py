@@ -93,6 +93,8 @@ def promote(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
         return np.dtype(np.float32)
     if is_floating(first):
         return first if first.itemsize > second.itemsize else second
+    if "c" in (first.kind, second.kind):
+        return np.result_type(*(each for each in (first, second) if each.kind in "cf"))
     promoted = np.promote_types(first, second)
     require(not is_floating(promoted), f"{first.name} and {second.name} have no common dtype")
     return promoted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,15 +37,24 @@ def _address(array: Array) -> int:
     return address
 
 
-class Scratch:
-    """Working memory that all kernels of one Method share; what it holds is lost between steps.
+SEED = 0
+"""Where the random numbers of every Method begin."""
 
-    It grows by doubling. Kernels that were bound before it grew keep the smaller block, so
-    all blocks together take less than twice the largest.
+
+class Scratch:
+    """What all kernels of one Method share: working memory, lost between steps, and random numbers.
+
+    The memory grows by doubling. Kernels that were bound before it grew keep the smaller block,
+    so all blocks together take less than twice the largest.
     """
 
     def __init__(self) -> None:
         self._block = allocate_zeroed(0)
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """Random numbers, the same ones in every Method; made when a kernel asks for them."""
+        return np.random.default_rng(SEED)
 
     def array(self, shape: Shape, dtype: np.dtype[Any]) -> Array:
         """One uninitialised array; it overlaps every array of other calls."""

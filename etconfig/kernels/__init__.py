@@ -1,4 +1,4 @@
-"""Numpy kernels for ExecuTorch's portable operators, by family."""
+"""Numpy kernels for the operators that ExecuTorch has kernels for, by family."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ if TYPE_CHECKING:
 FAMILIES = (
     "activations",
     "arithmetic",
+    "attention",
+    "batch_norm",
     "comparison",
+    "complex_numbers",
     "convolution",
     "copying",
     "creation",
+    "distances",
+    "gradients",
+    "grid_sampling",
     "indexing",
     "joining",
     "linalg",
@@ -24,6 +30,10 @@ FAMILIES = (
     "ordering",
     "padding",
     "pooling",
+    "quantization",
+    "quantization_parameters",
+    "quantized_layers",
+    "random_numbers",
     "reduction",
     "resampling",
     "shape",

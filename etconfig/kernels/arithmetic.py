@@ -102,15 +102,29 @@ def _division(rounding_mode: str | None) -> BinaryStep:
     return modes[rounding_mode]
 
 
-def _power(a: Array, b: Array, out: Array, dtype: DType) -> Step:
-    """Squares and square roots in their own way, as PyTorch does, where the exponent is constant."""
-    is_constant = b.base is None or not b.flags.writeable
-    exponent = b.item() if b.ndim == 0 and b.dtype == dtype and is_constant else None
+def _power_by_number(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+    """Squares and square roots in their own way, as PyTorch does."""
+    exponent = b.item()
     if exponent == 2:
         return ufunc_step(np.multiply, (a, a), out, dtype)
     if exponent == 0.5:
         return ufunc_step(np.sqrt, (a,), out, dtype)
+    require(is_floating(dtype) or exponent >= 0, "integers have no negative powers")
     return ufunc_step(np.power, (a, b), out, dtype)
+
+
+def _power(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+    """To a negative exponent in a tensor, an integer other than 1 and -1 gives 0, as in PyTorch."""
+    if is_floating(dtype) or dtype.kind in "bu":
+        return ufunc_step(np.power, (a, b), out, dtype)
+    return in_dtype(dtype, (a, b), out, lambda a, b, out: partial(_integer_power, a, b, out))
+
+
+def _integer_power(a: Array, b: Array, out: Array) -> None:
+    is_negative = b < 0
+    powers = np.power(a, np.where(is_negative, 0, b))
+    inverse = np.where(a == 1, 1, np.where(a == -1, 1 - 2 * (b & 1), 0))
+    np.copyto(out, np.where(is_negative, inverse, powers), casting="unsafe")
 
 
 def _add_multiple(ufunc: np.ufunc, names: tuple[str, str]) -> tuple[Kernel, Kernel]:
@@ -150,7 +164,7 @@ def rsub_scalar(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor, *, scra
 @kernel("aten::pow.Scalar_out")
 def pow_scalar(self: Scalar, exponent: Tensor, out: Tensor) -> Step:
     """A number to the power of each element. Shapes: exponent (*S), out (*S)."""
-    return _bind(lambda a, b, out, dtype: ufunc_step(np.power, (b, a), out, dtype), exponent, self, out)
+    return _bind(lambda a, b, out, dtype: _power(b, a, out, dtype), exponent, self, out)
 
 
 @kernel("aten::div.out_mode")
@@ -222,7 +236,7 @@ WITH_NUMBERS = (
     _with_scalar("aten::div.Scalar_out", _true_division),
     _with_scalar("aten::fmod.Scalar_out", _dividing(np.fmod)),
     _with_scalar("aten::remainder.Scalar_out", _dividing(np.remainder)),
-    _with_scalar("aten::pow.Tensor_Scalar_out", _power),
+    _with_scalar("aten::pow.Tensor_Scalar_out", _power_by_number),
 )
 
 

@@ -20,6 +20,7 @@ DType = np.dtype[Any]
 BOOL = np.dtype(np.bool_)
 INT64 = np.dtype(np.int64)
 FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
 
 _KEYWORD_OUT = (np.maximum, np.minimum)
 """numpy 2.4 deprecates a positional `out` for these two; elsewhere it is the faster call."""
@@ -58,6 +59,8 @@ def _dtype_of(number: Scalar) -> DType:
 
 
 def _category(dtype: DType) -> int:
+    if dtype.kind == "c":
+        return 3
     return 2 if is_floating(dtype) else int(dtype != BOOL)
 
 

@@ -69,7 +69,7 @@ def convolution(
 
     def passes(x: Array, weight: Array, *rest: Array) -> Step:
         *biases, out = rest
-        work = partial(_multiplication, x, weight, out, windows, groups, transposed, scratch)
+        work = partial(multiplication, x, weight, out, windows, groups, transposed, scratch)
         additions = (viewed_as(each, (channels, *(1 for _ in sizes))) for each in biases)
         return in_sequence(run_through(work), *(partial(np.add, out, each, out) for each in additions))
 
@@ -77,9 +77,10 @@ def convolution(
     return in_dtype(computation_dtype(out.dtype), inputs, out.array, passes)
 
 
-def _multiplication(
+def multiplication(
     x: Array, weight: Array, out: Array, windows: Windows, groups: int, transposed: bool, scratch: Scratch
 ) -> Iterator[Step]:
+    """The steps that write a convolution without bias to `out`, in the way that suits it."""
     if transposed:
         return _transposed(x, weight, out, windows, groups, scratch)
     if groups > 1 and weight.shape[1] == 1:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from etconfig.executor.checks import require_same_dtype
 from etconfig.executor.registry import Ints, KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import copy_step
+from etconfig.kernels.binding import copy_step, ufunc_step
 
 
 def _copy(source: Tensor, out: Tensor) -> Step:
@@ -14,15 +17,27 @@ def _copy(source: Tensor, out: Tensor) -> Step:
 
 
 @kernel(
-    "aten::_conj_physical.out",
     "aten::alias_copy.out",
     "aten::detach_copy.out",
     "aten::lift_fresh_copy.out",
+    "et_copy::_d2h_copy.out",
+    "et_copy::_h2d_copy.out",
+    "llama::fallback.out",
     takes_any_strides=True,
 )
 def plain_copy(self: Tensor, out: Tensor) -> Step:
-    """A copy; for real numbers the conjugate is one too."""
+    """A copy; between devices too, since here there is only one."""
     return _copy(self, out)
+
+
+@kernel("aten::_conj_physical.out")
+def conj_physical(self: Tensor, out: Tensor) -> Step:
+    """The conjugate; for real numbers a copy."""
+    require_same_dtype(self=self, out=out)
+    if self.dtype.kind != "c":
+        return _copy(self, out)
+    out.resize(self.shape)
+    return ufunc_step(np.conjugate, (self.array,), out.array, self.dtype)
 
 
 @kernel("aten::clone.out", takes_any_strides=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from etconfig.executor.checks import dimension, require, require_dtype, require_same_dtype
+from etconfig.executor.checks import dimension, require, require_dtype, require_rank, require_same_dtype
 from etconfig.executor.memory import Array
 from etconfig.executor.registry import KernelTable, OptionalTensors, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
@@ -15,7 +15,7 @@ from etconfig.values import ScalarType
 INDEX_TYPES = frozenset({ScalarType.INT, ScalarType.LONG})
 
 
-def _require_in_range(index: Array, size: int) -> None:
+def require_in_range(index: Array, size: int) -> None:
     """Refuse an index tensor with an element outside [0, size)."""
     if index.size and (index.min() < 0 or index.max() >= size):
         outside = index[(index < 0) | (index >= size)].flat[0]
@@ -51,7 +51,7 @@ def _take(source: Tensor, index: Tensor, axis: int, out: Tensor) -> Step:
     places = index.array.reshape(inner)
 
     def run() -> None:
-        _require_in_range(places, source.shape[axis])
+        require_in_range(places, source.shape[axis])
         np.copyto(out.array, np.take(source.array, places, axis))
 
     return run
@@ -107,7 +107,7 @@ def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
     )
 
     def run() -> None:
-        _require_in_range(places, source.shape[axis])
+        require_in_range(places, source.shape[axis])
         np.copyto(target, np.take_along_axis(source, places, axis))
 
     return run
@@ -133,7 +133,7 @@ def _scatter(self: Tensor, dim: int, index: Tensor, values: Array, out: Tensor) 
     target, places = _along(out.array, index, axis), np.atleast_1d(index.array)
 
     def run() -> None:
-        _require_in_range(places, target.shape[axis])
+        require_in_range(places, target.shape[axis])
         np.copyto(out.array, self.array)
         np.put_along_axis(target, places, values, axis)
 
@@ -155,7 +155,7 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor)
     key[axis] = places
 
     def run() -> None:
-        _require_in_range(places, target.shape[axis])
+        require_in_range(places, target.shape[axis])
         np.copyto(out.array, self.array)
         np.add.at(target, tuple(key), values)
 
@@ -186,6 +186,24 @@ def _corner(src: Tensor, index: Tensor) -> Array:
     require(fits, f"index {index.shape} exceeds src {src.shape}")
     view: Array = src.array[tuple(map(slice, index.shape))]
     return view
+
+
+@kernel("aten::repeat_interleave.Tensor_out")
+def repeat_interleave(repeats: Tensor, output_size: int | None, out: Tensor) -> Step:
+    """Each index of `repeats` as often as it says. Shapes: repeats (N,), out (sum of repeats,)."""
+    require_dtype("repeats", repeats, INDEX_TYPES)
+    require_same_dtype(repeats=repeats, out=out)
+    require_rank("repeats", repeats, 1)
+
+    def run() -> None:
+        counts = repeats.array
+        require(bool((counts >= 0).all()), "repeats must not be negative")
+        total = int(counts.sum())
+        require(output_size in (None, total), f"repeats add up to {total}, but output_size is {output_size}")
+        out.check_shape((total,))
+        write_resized(out, np.repeat(np.arange(len(counts)), counts))
+
+    return run
 
 
 # --- by constant places ------------------------------------------------------------------

@@ -58,6 +58,27 @@ def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar,
     return in_dtype(dtype, (self.array, mat1.array, mat2.array), out.array, passes)
 
 
+@kernel("aten::linear.out")
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Step:
+    """Compute x @ weight.T + bias.
+
+    Shapes: x (*B, K), weight (N, K), bias (N,), out (*B, N). Dtypes: equal.
+    """
+    require_same_dtype(input=x, weight=weight, bias=bias, out=out)
+    require_rank("weight", weight, 2)
+    require(x.shape[-1:] == weight.shape[1:], f"rows of {x.shape} and {weight.shape} differ in length")
+    require(bias is None or bias.shape == weight.shape[:1], f"bias must have shape {weight.shape[:1]}")
+    out.resize((*x.shape[:-1], weight.shape[0]))
+
+    def passes(x: Array, weight: Array, *rest: Array) -> Step:
+        *biases, out = rest
+        additions = (partial(np.add, out, each, out) for each in biases)
+        return in_sequence(partial(np.matmul, x, weight.T, out), *additions)
+
+    inputs = [each.array for each in (x, weight, bias) if each is not None]
+    return in_dtype(computation_dtype(out.dtype), inputs, out.array, passes)
+
+
 def matmul_step(a: Array, b: Array, out: Array) -> Step:
     """Write a @ b to `out`; BLAS takes transposed operands as they are, others are packed first."""
     (left, left_packing), (right, right_packing) = _for_blas(a), _for_blas(b)

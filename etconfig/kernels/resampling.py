@@ -48,12 +48,43 @@ def upsample_bilinear2d(
         _interpolation(size, count, step, align_corners).astype(dtype)
         for size, count, step in zip(x.shape[2:], out.shape[2:], steps, strict=True)
     )
-    rows = scratch.array((*x.shape[:3], out.shape[3]), dtype)
+    return _by_matrices(x, down, across, out, scratch)
+
+
+@kernel("aten::_upsample_bilinear2d_aa.out")
+def upsample_bilinear2d_aa(
+    self: Tensor,
+    output_size: Ints,
+    align_corners: bool,
+    scales_h: float | None,
+    scales_w: float | None,
+    out: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
+    """The same, but shrinking weighs all elements that a larger one covers, not just two."""
+    require_floating("input", self)
+    _prepare(self, output_size, None, out)
+    steps = [
+        _step(size, count, scale, align_corners)
+        for size, count, scale in zip(self.shape[2:], out.shape[2:], (scales_h, scales_w), strict=True)
+    ]
+    dtype = computation_dtype(self.dtype)
+    down, across = (
+        _antialiasing(size, count, step).astype(dtype)
+        for size, count, step in zip(self.shape[2:], out.shape[2:], steps, strict=True)
+    )
+    return _by_matrices(self, down, across, out, scratch)
+
+
+def _by_matrices(x: Tensor, down: Array, across: Array, out: Tensor, scratch: Scratch) -> Step:
+    """Compute down @ x @ across.T, for each image."""
+    rows = scratch.array((*x.shape[:3], out.shape[3]), down.dtype)
 
     def passes(x: Array, out: Array) -> Step:
         return in_sequence(partial(np.matmul, x, across.T, rows), partial(np.matmul, down, rows, out))
 
-    return in_dtype(dtype, (x.array,), out.array, passes)
+    return in_dtype(down.dtype, (x.array,), out.array, passes)
 
 
 def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: Tensor) -> list[np.float32]:
@@ -91,6 +122,26 @@ def _interpolation(size: int, count: int, step: np.float32, align_corners: bool)
     np.add.at(matrix, (np.arange(count), before), 1 - share)
     np.add.at(matrix, (np.arange(count), after), share)
     return matrix
+
+
+def _step(size: int, count: int, scale: float | None, align_corners: bool) -> float:
+    """How far apart elements of the result are, in elements of what is resized."""
+    if align_corners:
+        return (size - 1) / (count - 1) if count > 1 else 0.0
+    return 1 / scale if scale else size / count
+
+
+def _antialiasing(size: int, count: int, step: float) -> Array:
+    """The matrix (count, size) whose rows are triangles as wide as an element of the result."""
+    width = max(step, 1.0)
+    centres = (np.arange(count) + 0.5)[:, np.newaxis] * step
+    first = np.maximum(np.trunc(centres - width + 0.5), 0)
+    end = np.minimum(np.trunc(centres + width + 0.5), size)
+    places = np.arange(size)
+    matrix = np.maximum(1 - np.abs(places - centres + 0.5) / width, 0)
+    matrix[(places < first) | (places >= end)] = 0
+    sums: Array = matrix.sum(1, keepdims=True)
+    return matrix / np.where(sums == 0, 1, sums)
 
 
 KERNELS = KernelTable.of_module(globals())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,33 +54,45 @@ class KernelCase:
     operator: str
     arguments: tuple[Any, ...]
     outputs: tuple[Any, ...]
+    changed: Mapping[int, Recorded]
 
     def run(self, kernel: Kernel, *, with_dynamic_outputs: bool = False) -> list[Tensor]:
-        """Run `kernel` on the arguments; the outputs, with lists of them flattened."""
+        """Run `kernel` on the arguments; the outputs, with lists of them flattened, and changed arguments."""
         outputs = [_to_argument(each, with_dynamic_outputs) for each in self.outputs]
         arguments = [_filled(each) for each in self.arguments]
         with np.errstate(all="ignore"):
             step = kernel.bind(self.operator, Scratch(), [*arguments, *outputs])
             step()
-        return [each for output in outputs for each in (output if isinstance(output, tuple) else (output,))]
+        return [*flattened(outputs), *(arguments[index] for index in self.changed)]
 
     @property
     def expected(self) -> list[np.ndarray]:
-        """The results, with lists of them flattened."""
-        nested = [each if isinstance(each, tuple) else (each,) for each in self.outputs]
-        return [each.array for output in nested for each in output]
+        """What `run` should give."""
+        return [each.array for each in (*flattened(self.outputs), *self.changed.values())]
+
+
+def flattened(values: Sequence[Any]) -> list[Any]:
+    """The values, with those in lists of them in their place."""
+    return [each for value in values for each in (value if isinstance(value, tuple) else (value,))]
 
 
 def load_cases() -> list[KernelCase]:
     described = json.loads((DATA / "cases.json").read_text())["cases"]
     with np.load(DATA / "cases.npz") as archive:
-        arrays = {name: archive[name] for name in archive.files}
-    arrays["bfloat16"] = arrays["bfloat16"].view(ml_dtypes.bfloat16)
+        return parse_cases(described, {name: archive[name] for name in archive.files})
+
+
+def parse_cases(described: Sequence[Any], data: Mapping[str, np.ndarray]) -> list[KernelCase]:
+    """The cases that `tools/kernel_case_recording.py` described."""
+    arrays = {
+        name: array.view(ml_dtypes.bfloat16) if name == "bfloat16" else array for name, array in data.items()
+    }
     return [
         KernelCase(
             each["operator"],
             tuple(_parse(argument, arrays) for argument in each["arguments"]),
             tuple(_parse(output, arrays) for output in each["outputs"]),
+            {int(index): _parse(after, arrays) for index, after in each.get("changed", {}).items()},
         )
         for each in described
     ]
@@ -114,7 +126,9 @@ def _to_argument(value: Any, is_dynamic: bool) -> Any:
 
 TOLERANCES: dict[str, tuple[float, float]] = {
     "float64": (1e-12, 1e-12),
+    "complex128": (1e-12, 1e-12),
     "float32": (2e-6, 2e-6),
+    "complex64": (2e-6, 2e-6),
     "float16": (1e-3, 1e-3),
     "bfloat16": (8e-3, 8e-3),
 }
@@ -124,13 +138,12 @@ TOLERANCES: dict[str, tuple[float, float]] = {
 def assert_close(actual: np.ndarray, expected: np.ndarray) -> None:
     assert actual.dtype == expected.dtype
     assert actual.shape == expected.shape
-    relative, absolute = TOLERANCES.get(expected.dtype.name, (0, 0))
-    if (relative, absolute) == (0, 0):
+    if expected.dtype.name not in TOLERANCES:
         np.testing.assert_array_equal(actual, expected)
-    else:
-        np.testing.assert_allclose(
-            actual.astype(np.float64), expected.astype(np.float64), rtol=relative, atol=absolute
-        )
+        return
+    relative, absolute = TOLERANCES[expected.dtype.name]
+    wide = np.complex128 if expected.dtype.kind == "c" else np.float64
+    np.testing.assert_allclose(actual.astype(wide), expected.astype(wide), rtol=relative, atol=absolute)
 
 
 def case_ids(cases: Sequence[KernelCase]) -> list[str]:

@@ -1,0 +1,85 @@
+"""Distances between vectors in the p-norm. Dtypes: floating, equal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from etconfig.executor.checks import (
+    broadcast_shape,
+    require,
+    require_floating,
+    require_rank,
+    require_same_dtype,
+)
+from etconfig.executor.memory import Array
+from etconfig.executor.registry import KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import computation_dtype, in_dtype
+
+
+@kernel("aten::_cdist_forward.out")
+def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tensor) -> Step:
+    """Between every row of one matrix and every row of another.
+
+    Shapes: x1 (*B, P, M), x2 (*B, R, M), out (*B, P, R); the batches broadcast. `compute_mode`
+    chooses between ways that differ in rounding only.
+    """
+    require_floating("x1", x1)
+    require_same_dtype(x1=x1, x2=x2, out=out)
+    require(min(x1.array.ndim, x2.array.ndim) >= 2, f"{x1.shape} and {x2.shape} must be matrices")
+    require(x1.shape[-1] == x2.shape[-1], f"rows of {x1.shape} and {x2.shape} differ in length")
+    batches = broadcast_shape(x1.shape[:-2], x2.shape[:-2])
+    out.resize((*batches, x1.shape[-2], x2.shape[-2]))
+    norm = _norm(p)
+
+    def passes(first: Array, second: Array, out: Array) -> Step:
+        def run() -> None:
+            for row in range(first.shape[-2]):
+                out[..., row, :] = norm(first[..., row : row + 1, :] - second)
+
+        return run
+
+    return in_dtype(computation_dtype(out.dtype), (x1.array, x2.array), out.array, passes)
+
+
+@kernel("aten::_pdist_forward.out")
+def pdist(self: Tensor, p: float, out: Tensor) -> Step:
+    """Between every two rows of a matrix. Shapes: self (N, M), out (N * (N - 1) / 2,)."""
+    require_floating("self", self)
+    require_rank("self", self, 2)
+    require_same_dtype(self=self, out=out)
+    rows = self.shape[0]
+    out.resize((rows * (rows - 1) // 2,))
+    norm = _norm(p)
+
+    def passes(x: Array, out: Array) -> Step:
+        def run() -> None:
+            start = 0
+            for row in range(rows - 1):
+                end = start + rows - 1 - row
+                out[start:end] = norm(x[row] - x[row + 1 :])
+                start = end
+
+        return run
+
+    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes)
+
+
+def _norm(p: float) -> Callable[[Array], Array]:
+    """The p-norm over the last dimension; for p = 0, how many elements are not zero."""
+    require(p >= 0, f"p must not be negative, but is {p}")
+    if p == 0:
+        return lambda x: np.count_nonzero(x, axis=-1)
+    if p == 1:
+        return lambda x: np.abs(x).sum(-1)
+    if p == 2:
+        return lambda x: np.sqrt(np.square(x).sum(-1))
+    if math.isinf(p):
+        return lambda x: np.abs(x).max(-1, initial=0)
+    return lambda x: (np.abs(x) ** x.dtype.type(p)).sum(-1) ** x.dtype.type(1 / p)
+
+
+KERNELS = KernelTable.of_module(globals())

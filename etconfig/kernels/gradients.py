@@ -1,0 +1,182 @@
+"""Backward passes that ExecuTorch has kernels for: convolution and max pooling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from etconfig.executor.checks import (
+    require,
+    require_dtype,
+    require_floating,
+    require_rank,
+    require_same_dtype,
+)
+from etconfig.executor.memory import Array, Scratch
+from etconfig.executor.registry import Bools, Ints, KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import computation_dtype, constant, in_dtype, in_sequence, packed, run_through
+from etconfig.kernels.convolution import multiplication
+from etconfig.kernels.windows import Windows
+from etconfig.values import ScalarType
+
+
+@kernel("aten::convolution_backward.out")
+def convolution_backward(
+    grad_output: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    bias_sizes: Ints | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
+    output_mask: Bools,
+    grad_input: Tensor,
+    grad_weight: Tensor,
+    grad_bias: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
+    """The gradients of a convolution's input, weight and bias; those that `output_mask` asks for.
+
+    Shapes: as for `aten::convolution`; grad_output has that of its output, the other gradients those
+    of what they belong to. Dtypes: floating, equal.
+    """
+    require_floating("input", x)
+    require_rank("input", x, 3, 4, 5)
+    require_rank("weight", weight, x.array.ndim)
+    require_rank("grad_output", grad_output, x.array.ndim)
+    require(len(output_mask) == 3, f"output_mask must have 3 elements, not {output_mask}")
+    require(groups >= 1, f"groups must be positive, not {groups}")
+    require_same_dtype(grad_output=grad_output, input=x, weight=weight)
+    windows = Windows.of(weight.shape[2:], stride, padding, dilation, x.array.ndim - 2)
+    large, small = (grad_output, x) if transposed else (x, grad_output)
+    _check_sizes(large, small, weight, windows, groups)
+    dtype = computation_dtype(x.dtype)
+    steps: list[Step] = []
+    if output_mask[0]:
+        grad_input.resize(x.shape)
+        work = partial(
+            multiplication, windows=windows, groups=groups, transposed=not transposed, scratch=scratch
+        )
+        steps.append(
+            in_dtype(
+                dtype,
+                (grad_output.array, weight.array),
+                grad_input.array,
+                lambda x, weight, out: run_through(partial(work, x, weight, out)),
+            )
+        )
+    if output_mask[1]:
+        grad_weight.resize(weight.shape)
+        steps.append(
+            in_dtype(
+                dtype,
+                (large.array, small.array),
+                grad_weight.array,
+                lambda large, small, out: run_through(
+                    partial(_weight_gradient, large, small, out, windows, groups, scratch)
+                ),
+            )
+        )
+    if output_mask[2]:
+        grad_bias.resize((grad_output.shape[1],))
+        axes = (0, *range(2, grad_output.array.ndim))
+        steps.append(
+            in_dtype(
+                dtype,
+                (grad_output.array,),
+                grad_bias.array,
+                lambda x, out: partial(np.add.reduce, x, axis=axes, out=out),
+            )
+        )
+    return in_sequence(*steps)
+
+
+def _check_sizes(large: Tensor, small: Tensor, weight: Tensor, windows: Windows, groups: int) -> None:
+    """Windows slide over `large`; there is an element of `small` for each of them."""
+    require(
+        large.shape[:2] == (small.shape[0], weight.shape[1] * groups)
+        and small.shape[1] == weight.shape[0]
+        and weight.shape[0] % groups == 0,
+        f"{large.shape}, {small.shape} and weight {weight.shape} in {groups} groups do not fit together",
+    )
+    counts = windows.count(large.shape[2:])
+    require(
+        counts == small.shape[2:], f"there are {counts} windows over {large.shape}, not {small.shape[2:]}"
+    )
+
+
+def _weight_gradient(
+    large: Array, small: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
+) -> Iterator[Step]:
+    """For each position in a window: the elements there times the gradients of their windows."""
+    counts, channels = small.shape[2:], large.shape[1]
+    count = math.prod(counts)
+    padding, columns, product = scratch.arrays(
+        ((channels, *windows.padded_sizes(counts)), large.dtype),
+        ((channels, *counts), large.dtype),
+        ((groups, len(out) // groups, channels // groups), large.dtype),
+    )
+    rows = columns.reshape(groups, channels // groups, count).swapaxes(1, 2)
+    yield partial(out.fill, 0)
+    for image, gradient in zip(large, small, strict=True):
+        source, preparation = windows.padded(image, padding, constant(0, large.dtype))
+        yield from preparation
+        gradients, packing = packed(gradient, (groups, len(gradient) // groups, count))
+        yield from packing
+        for offset in windows.offsets:
+            place: tuple[Any, ...] = (slice(None), slice(None), *offset)
+            yield partial(np.copyto, columns, windows.at(source, offset, counts))
+            yield partial(np.matmul, gradients, rows, product)
+            yield partial(np.add, out[place], product.reshape(out[place].shape), out[place])
+
+
+@kernel("aten::max_pool2d_with_indices_backward.grad_input")
+def max_pool2d_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    ceil_mode: bool,
+    indices: Tensor,
+    grad_input: Tensor,
+) -> Step:
+    """Add each gradient to the place that its maximum came from.
+
+    Shapes: self and grad_input (N, C, H, W) or (C, H, W), grad_output and indices (..., OH, OW).
+    """
+    require_floating("self", self)
+    require_rank("self", self, 3, 4)
+    require_same_dtype(self=self, grad_output=grad_output, grad_input=grad_input)
+    require_dtype("indices", indices, {ScalarType.LONG})
+    require(
+        grad_output.shape == indices.shape and grad_output.shape[:-2] == self.shape[:-2],
+        f"grad_output {grad_output.shape} and indices {indices.shape} do not fit self {self.shape}",
+    )
+    grad_input.resize(self.shape)
+    area = self.shape[-2] * self.shape[-1]
+    planes = math.prod(self.shape[:-2])
+    starts = np.arange(planes)[:, np.newaxis] * area
+
+    def run() -> None:
+        places = indices.array.reshape(planes, -1) if indices.array.size else indices.array.reshape(planes, 0)
+        if places.size and not 0 <= places.min() <= places.max() < area:
+            raise ValueError(f"an index is out of range for {area} elements")
+        values = grad_output.array.reshape(places.shape).astype(np.float64)
+        sums = np.bincount((places + starts).ravel(), values.ravel(), planes * area)
+        np.copyto(grad_input.array, sums.reshape(self.shape), casting="unsafe")
+
+    return run
+
+
+KERNELS = KernelTable.of_module(globals())

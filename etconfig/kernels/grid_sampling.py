@@ -1,0 +1,163 @@
+"""`grid_sampler_2d`: elements of an image at places given by a grid, interpolated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from etconfig.executor.checks import require, require_floating, require_rank, require_same_dtype
+from etconfig.executor.memory import Array
+from etconfig.executor.registry import KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import computation_dtype, in_dtype
+
+BILINEAR, NEAREST, BICUBIC = range(3)
+ZEROS, BORDER, REFLECTION = range(3)
+"""Source: GridSamplerInterpolation and GridSamplerPadding, aten/src/ATen/native/GridSamplerUtils.h."""
+
+CUBIC = -0.75
+"""The free coefficient of the cubic kernel."""
+
+
+@kernel("aten::grid_sampler_2d.out")
+def grid_sampler_2d(
+    x: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool, out: Tensor
+) -> Step:
+    """Shapes: x (N, C, H, W), grid (N, OH, OW, 2) of x and y in [-1, 1], out (N, C, OH, OW).
+
+    Dtypes: floating, equal.
+    """
+    require_floating("input", x)
+    require_rank("input", x, 4)
+    require_same_dtype(input=x, grid=grid, out=out)
+    require(
+        grid.array.ndim == 4 and grid.shape[0] == x.shape[0] and grid.shape[3] == 2,
+        f"grid must have shape ({x.shape[0]}, H, W, 2), but has {grid.shape}",
+    )
+    require(min(x.shape[2:]) > 0, f"there is nothing to sample in {x.shape}")
+    require(
+        interpolation_mode in _SAMPLERS, f"interpolation_mode must be 0, 1 or 2, not {interpolation_mode}"
+    )
+    require(
+        padding_mode in (ZEROS, BORDER, REFLECTION), f"padding_mode must be 0, 1 or 2, not {padding_mode}"
+    )
+    out.resize((*x.shape[:2], *grid.shape[1:3]))
+    sample = _SAMPLERS[interpolation_mode]
+
+    def passes(x: Array, grid: Array, out: Array) -> Step:
+        sampler = _Image(x, padding_mode, align_corners)
+
+        def run() -> None:
+            across = _unnormalised(grid[..., 0], x.shape[3], align_corners)
+            down = _unnormalised(grid[..., 1], x.shape[2], align_corners)
+            np.copyto(out, sample(sampler, down, across).transpose(0, 3, 1, 2))
+
+        return run
+
+    return in_dtype(computation_dtype(x.dtype), (x.array, grid.array), out.array, passes)
+
+
+class _Image:
+    """An image that can be read outside, too."""
+
+    def __init__(self, x: Array, padding_mode: int, align_corners: bool) -> None:
+        self._x = x
+        self._padding_mode = padding_mode
+        self._align_corners = align_corners
+        self._batch = np.arange(len(x)).reshape(-1, 1, 1)
+
+    def at(self, row: Array, column: Array) -> Array:
+        """The elements (N, OH, OW, C) at whole places; zeros outside."""
+        height, width = self._x.shape[2:]
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        rows = np.where(inside, row, 0).astype(np.int64)
+        columns = np.where(inside, column, 0).astype(np.int64)
+        values: Array = self._x[self._batch, :, rows, columns]
+        return np.where(inside[..., np.newaxis], values, values.dtype.type(0))
+
+    def padded(self, places: Array, axis: int) -> Array:
+        """Bring places along a dimension inside, as the padding mode says."""
+        size = self._x.shape[axis]
+        if self._padding_mode == REFLECTION:
+            places = _reflected(places, size, self._align_corners)
+        if self._padding_mode != ZEROS:
+            # NaN becomes 0: PyTorch clips with comparisons that NaN fails.
+            places = np.where(places > 0, np.minimum(places, size - 1), places.dtype.type(0))
+        return places
+
+
+def _unnormalised(places: Array, size: int, align_corners: bool) -> Array:
+    """From [-1, 1], the centres or the borders of the outermost elements, to element numbers."""
+    if align_corners:
+        scaled: Array = (places + 1) / 2 * (size - 1)
+    else:
+        scaled = ((places + 1) * size - 1) / 2
+    return scaled
+
+
+def _reflected(places: Array, size: int, align_corners: bool) -> Array:
+    """Fold at the centres, or at the borders, of the outermost elements."""
+    low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
+    if span == 0:
+        return np.zeros_like(places)
+    distance = np.abs(places - places.dtype.type(low))
+    extra = np.fmod(distance, places.dtype.type(span))
+    is_even = np.floor(distance / places.dtype.type(span)) % 2 == 0
+    folded: Array = np.where(is_even, extra, places.dtype.type(span) - extra) + places.dtype.type(low)
+    return folded
+
+
+def _nearest(image: _Image, down: Array, across: Array) -> Array:
+    return image.at(np.rint(image.padded(down, 2)), np.rint(image.padded(across, 3)))
+
+
+def _bilinear(image: _Image, down: Array, across: Array) -> Array:
+    down, across = image.padded(down, 2), image.padded(across, 3)
+    top, left = np.floor(down), np.floor(across)
+    below, right = down - top, across - left
+    total = _weighted(image.at(top, left), (1 - below) * (1 - right))
+    total += _weighted(image.at(top, left + 1), (1 - below) * right)
+    total += _weighted(image.at(top + 1, left), below * (1 - right))
+    total += _weighted(image.at(top + 1, left + 1), below * right)
+    return total
+
+
+def _bicubic(image: _Image, down: Array, across: Array) -> Array:
+    top, left = np.floor(down), np.floor(across)
+    by_row, by_column = _cubic_weights(down - top), _cubic_weights(across - left)
+    columns = [image.padded(left + each, 3) for each in range(-1, 3)]
+    total: Array = np.zeros((), down.dtype)
+    for row, weight in zip(range(-1, 3), by_row, strict=True):
+        rows = image.padded(top + row, 2)
+        values = (
+            _weighted(image.at(rows, column), each) for column, each in zip(columns, by_column, strict=True)
+        )
+        total = total + _weighted(sum(values, start=np.zeros((), down.dtype)), weight)
+    return total
+
+
+def _weighted(values: Array, weights: Array) -> Array:
+    product: Array = values * weights[..., np.newaxis]
+    return product
+
+
+def _cubic_weights(share: Array) -> list[Array]:
+    """The weights of the four elements around a place `share` after the second."""
+
+    def near(x: Array) -> Array:
+        return ((CUBIC + 2) * x - (CUBIC + 3)) * x * x + 1
+
+    def far(x: Array) -> Array:
+        return ((CUBIC * x - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
+
+    return [far(share + 1), near(share), near(1 - share), far(2 - share)]
+
+
+_SAMPLERS: dict[int, Callable[[_Image, Array, Array], Array]] = {
+    BILINEAR: _bilinear,
+    NEAREST: _nearest,
+    BICUBIC: _bicubic,
+}
+
+KERNELS = KernelTable.of_module(globals())

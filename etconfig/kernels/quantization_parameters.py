@@ -1,0 +1,139 @@
+"""The choice of scales and zero points from the range of the data.
+
+Eager PyTorch's arithmetic, torch.ao.quantization: in the dtype of the x, which ranges from its
+smallest to its largest element, zero included. Shapes: x (*S). Dtypes: x floating, scale_out
+float64, zero_point_out int64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from etconfig.executor.checks import require, require_dtype, require_floating
+from etconfig.executor.memory import Array
+from etconfig.executor.registry import Kernel, KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import FLOAT32, computation_dtype
+from etconfig.values import ScalarType
+
+TOKEN_RANGE = (-128, 127)
+"""Rows are quantized to int8."""
+
+Range: TypeAlias = "tuple[Array, Array]"
+"""The smallest and the largest element, zero included."""
+
+Choice: TypeAlias = Callable[[Range, int, int, float, int], "tuple[Array, Array | int]"]
+"""From the range, quant_min, quant_max, eps and dtype to the scale and the zero point."""
+
+
+def _affine(given: Range, low: int, high: int, eps: float, dtype: int) -> tuple[Array, Array | int]:
+    smallest, largest = given
+    scale = np.maximum(_over(largest - smallest, high - low).astype(FLOAT32), np.float32(eps))
+    return scale, np.clip(low - np.rint(smallest.astype(FLOAT32) / scale).astype(np.int64), low, high)
+
+
+def _symmetric(given: Range, low: int, high: int, eps: float, dtype: int) -> tuple[Array, Array | int]:
+    smallest, largest = given
+    scale = _over(np.maximum(-smallest, largest), (high - low) / 2).astype(FLOAT32)
+    return np.maximum(scale, np.float32(eps)), 128 if dtype == ScalarType.BYTE else 0
+
+
+def _over(values: Array, divisor: float) -> Array:
+    """Divide by a number that need not be exact in the dtype of the values."""
+    work = computation_dtype(values.dtype)
+    quotient: Array = (values.astype(work) / work.type(divisor)).astype(values.dtype)
+    return quotient
+
+
+def _for_all(name: str, choose: Choice) -> Kernel:
+    """One scale and zero point for all elements. Shapes: scale_out and zero_point_out (1,)."""
+
+    def bind(
+        x: Tensor,
+        quant_min: int,
+        quant_max: int,
+        eps: float,
+        dtype: int,
+        scale_out: Tensor,
+        zero_point_out: Tensor,
+    ) -> Step:
+        require(quant_min < quant_max, f"quant_min {quant_min} must be less than quant_max {quant_max}")
+        require(x.array.size > 0, "there is no range of no elements")
+        _prepare(x, (1,), scale_out, zero_point_out)
+
+        def run() -> None:
+            given = _range(x.array, None)
+            scale_out.array[:], zero_point_out.array[:] = choose(given, quant_min, quant_max, eps, dtype)
+
+        return run
+
+    return Kernel((name,), bind)
+
+
+FOR_ALL = (
+    _for_all("quantized_decomposed::choose_qparams.Tensor_out", _affine),
+    _for_all("quantized_decomposed::choose_qparams_symmetric.tensor_out", _symmetric),
+)
+
+
+@kernel("quantized_decomposed::choose_qparams_per_token_asymmetric.out")
+def choose_qparams_per_token_asymmetric(
+    x: Tensor, dtype: int, scale_out: Tensor, zero_point_out: Tensor
+) -> Step:
+    """A scale and zero point for each row, for int8. Shapes: scale_out and zero_point_out (*S, 1)."""
+    _prepare_rows(x, scale_out, zero_point_out)
+    low, high = map(x.dtype.type, TOKEN_RANGE)
+    eps = np.array(np.finfo(np.float32).eps).astype(x.dtype)
+
+    def run() -> None:
+        smallest, largest = _range(x.array, -1)
+        scale = np.maximum(_over(largest - smallest, 255), eps)
+        below, above = smallest / scale, largest / scale
+        place = np.where((low + below) + (high + above) > 0, low - below, high - above)
+        np.copyto(scale_out.array, scale, casting="unsafe")
+        np.copyto(zero_point_out.array, np.rint(np.clip(place, low, high)), casting="unsafe")
+
+    return run
+
+
+@kernel("quantized_decomposed::choose_qparams_per_token.out")
+def choose_qparams_per_token(x: Tensor, dtype: int, scale_out: Tensor, zero_point_out: Tensor) -> Step:
+    """The same around a zero point of 0."""
+    _prepare_rows(x, scale_out, zero_point_out)
+    require(dtype == ScalarType.CHAR, f"rows are quantized to int8, not to {dtype}")
+
+    def run() -> None:
+        smallest, largest = _range(x.array, -1)
+        extent = np.maximum(-smallest, largest)
+        extent = extent.astype(np.float32) if extent.dtype == np.float16 else extent
+        np.copyto(scale_out.array, _over(np.maximum(extent, extent.dtype.type(1e-5)), 127), casting="unsafe")
+        zero_point_out.array.fill(0)
+
+    return run
+
+
+def _range(x: Array, axis: int | None) -> Range:
+    zero = x.dtype.type(0)
+    keepdims = axis is not None
+    smallest = np.minimum(np.min(x, axis=axis, keepdims=keepdims), zero)
+    largest = np.maximum(np.max(x, axis=axis, keepdims=keepdims), zero)
+    return np.asarray(smallest), np.asarray(largest)
+
+
+def _prepare_rows(x: Tensor, scale_out: Tensor, zero_point_out: Tensor) -> None:
+    require(x.array.ndim >= 1 and x.shape[-1] > 0, f"{x.shape} has no rows with elements")
+    _prepare(x, (*x.shape[:-1], 1), scale_out, zero_point_out)
+
+
+def _prepare(x: Tensor, shape: tuple[int, ...], scale_out: Tensor, zero_point_out: Tensor) -> None:
+    require_floating("input", x)
+    require_floating("scale_out", scale_out)
+    require_dtype("zero_point_out", zero_point_out, {ScalarType.LONG})
+    scale_out.resize(shape)
+    zero_point_out.resize(shape)
+
+
+KERNELS = KernelTable.of_module(globals())

@@ -1,0 +1,145 @@
+"""Runs operator calls in eager PyTorch, and writes down their arguments and results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import executorch.exir.passes._quant_patterns_and_replacements
+import executorch.exir.passes.dim_order_ops_registry
+import executorch.kernels.quantized  # noqa: F401  its out-variants
+import numpy as np
+import torch
+from executorch.exir.schema import ScalarType
+from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  torch.ops.llama
+from kernel_case_table import Case, T
+
+NO_EAGER = frozenset({"add", "mixed_mm", "mixed_linear"})
+"""Quantized operators that PyTorch has no implementation of: ExecuTorch's own kernels are recorded."""
+
+SCALAR_TYPES = {
+    torch.float32: ScalarType.FLOAT,
+    torch.float64: ScalarType.DOUBLE,
+    torch.float16: ScalarType.HALF,
+    torch.bfloat16: ScalarType.BFLOAT16,
+    torch.int64: ScalarType.LONG,
+    torch.int32: ScalarType.INT,
+    torch.int16: ScalarType.SHORT,
+    torch.int8: ScalarType.CHAR,
+    torch.uint8: ScalarType.BYTE,
+    torch.uint16: ScalarType.UINT16,
+    torch.bool: ScalarType.BOOL,
+}
+
+
+@dataclass
+class Call:
+    """One call: what was passed, what came out, and what became of the arguments that it changed."""
+
+    args: list[Any]
+    outs: list[Any]
+    changed: dict[int, torch.Tensor] = field(default_factory=dict)
+
+
+def call(each: Case, seed: int) -> Call:
+    """Make the arguments of a case and run it.
+
+    Raises:
+        RuntimeError, IndexError, ValueError, AssertionError, NotImplementedError: PyTorch refuses it.
+    """
+    torch.manual_seed(seed)
+    args = [_make(arg) for arg in each.args]
+    outs = [_output(dtype, each.channels_last) for dtype in each.out]
+    given = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
+    namespace, _, full_name = each.operator.partition("::")
+    name, _, overload = full_name.partition(".")
+    packet = getattr(getattr(torch.ops, namespace), name)
+    if namespace == "quantized_decomposed" and name not in NO_EAGER:
+        _run_functional(packet, overload, given, outs)
+    else:
+        _run_out_variant(getattr(packet, overload or "default"), given, outs)
+    changed = {
+        index: after
+        for index, (before, after) in enumerate(zip(args, given, strict=True))
+        if isinstance(before, torch.Tensor) and not torch.equal(before.nan_to_num(), after.nan_to_num())
+    }
+    return Call(args, outs, changed)
+
+
+def _run_out_variant(function: Any, args: list[Any], outs: list[Any]) -> None:
+    parameters = function._schema.arguments
+    assert len(parameters) == len(args) + len(outs), function._schema
+    given = list(zip(parameters, [*args, *outs], strict=True))
+    positional = [value for parameter, value in given if not parameter.kwarg_only]
+    keywords = {parameter.name: value for parameter, value in given if parameter.kwarg_only}
+    function(*positional, **keywords)
+
+
+def _run_functional(packet: Any, overload: str, args: list[Any], outs: list[Any]) -> None:
+    """PyTorch implements quantized operators without outputs; the out-variants are ExecuTorch's."""
+    function = getattr(packet, overload.lower().removesuffix("out").removesuffix("_") or "default")
+    parameters = function._schema.arguments
+    given = list(zip(parameters, args, strict=True))
+    positional = [value for parameter, value in given if not parameter.kwarg_only]
+    results = function(*positional, **{p.name: value for p, value in given if p.kwarg_only})
+    for out, result in zip(outs, results if isinstance(results, tuple) else [results], strict=True):
+        out.resize_(result.shape).copy_(result)
+
+
+def _make(value: Any) -> Any:
+    if isinstance(value, T):
+        return value.make()
+    return [_make(each) for each in value] if isinstance(value, list) else value
+
+
+def _output(dtype: Any, channels_last: bool) -> Any:
+    if isinstance(dtype, list):
+        return [_output(each, channels_last) for each in dtype]
+    if isinstance(dtype, T):
+        return dtype.make()
+    if channels_last:
+        return torch.empty(0, 1, 1, 1, dtype=dtype, memory_format=torch.channels_last)
+    return torch.empty(0, dtype=dtype)
+
+
+class Recorder:
+    """Collects tensors by dtype, and says where each lies."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[np.ndarray]] = {}
+        self._sizes: dict[str, int] = {}
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The data: a flat array for each dtype; bfloat16 as uint16 numbers."""
+        return {name: np.concatenate(parts) for name, parts in self._parts.items()}
+
+    def describe(self, operator: str, made: Call) -> dict[str, Any]:
+        """A call as JSON, its tensors by place."""
+        described = {
+            "operator": operator,
+            "arguments": [self._argument(arg) for arg in made.args],
+            "outputs": [self._argument(out) for out in made.outs],
+        }
+        if made.changed:
+            described["changed"] = {str(i): self._tensor(after) for i, after in made.changed.items()}
+        return described
+
+    def _argument(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if isinstance(value, list):
+            return [self._argument(each) for each in value]
+        return int(SCALAR_TYPES[value]) if isinstance(value, torch.dtype) else value
+
+    def _tensor(self, tensor: torch.Tensor) -> dict[str, Any]:
+        name = str(tensor.dtype).removeprefix("torch.")
+        dense = tensor.resolve_conj().contiguous()
+        flat = dense.view(torch.uint16) if tensor.dtype is torch.bfloat16 else dense
+        start = self._sizes.get(name, 0)
+        self._parts.setdefault(name, []).append(flat.numpy().reshape(-1))
+        self._sizes[name] = start + tensor.numel()
+        described: dict[str, Any] = {"dtype": name, "shape": list(tensor.shape), "start": start}
+        if tensor.dim() == 4 and not tensor.is_contiguous():
+            described["dim_order"] = [0, 2, 3, 1]
+        return described
