@@ -10,6 +10,9 @@ from etconfig.program import model
 
 _PYTORCH = ("aten::", "dim_order_ops::", "quantized_decomposed::")
 
+_WRITES_ARGUMENTS = "aten::_native_batch_norm_legit"
+"""In training it updates the running statistics, beside its outputs."""
+
 
 class Effects(NamedTuple):
     """The tensors that one instruction touches, by value index.
@@ -50,7 +53,8 @@ def effects_of(
         operator = plan.operators[instruction.op_index]
         count = len(kernels[operator.full_name].parameters)
         taken, written = instruction.args[:count], tensors_in(plan, instruction.args[count:])
-        is_out_variant = operator.overload != "" and not operator.name.endswith("_")
+        is_in_place = operator.name.endswith("_") or operator.name == _WRITES_ARGUMENTS
+        is_out_variant = operator.overload != "" and not is_in_place
         if is_out_variant and written and operator.name.startswith(_PYTORCH):
             for first in reversed(range(len(taken))):
                 if tensors_in(plan, taken[first:]) == written:
