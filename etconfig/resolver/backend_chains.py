@@ -11,9 +11,9 @@ from etconfig.profile import Expression
 from etconfig.records import record
 from etconfig.resolver.advice import Advice
 from etconfig.resolver.arguments import BackendArguments
-from etconfig.resolver.chain import OptionChain
+from etconfig.resolver.chain import Candidate, OptionChain
 from etconfig.resolver.device import DeviceView
-from etconfig.schema import BackendSpec, OptionProblem, build_options
+from etconfig.schema import MISSING, BackendSpec, OptionProblem, assemble_options, build_options
 
 Outcome: TypeAlias = "BackendArguments | Sequence[Diagnostic]"
 """The typed options of one backend, or everything that is wrong with them."""
@@ -26,53 +26,46 @@ class BackendChains:
     Attributes:
         spec: The backend.
         chains: One chain an option, by name.
+        merge_order: The candidates of all chains, each with the name of its option, lowest first.
     """
 
     spec: BackendSpec
     chains: Mapping[str, OptionChain]
+    merge_order: Sequence[tuple[str, Candidate]]
 
     @cached_property
     def _fixed(self) -> dict[str, object]:
-        """The values that are the same on every device, unless its vendor recommends others."""
-        return {name: choices[0][1] for name, choices in self._choices if choices[0][0] is None}
+        """What the options that are simply chosen are while no condition holds, in the schema's order."""
+        values = ((name, chain.fixed_value) for name, chain in self.chains.items())
+        return {name: value for name, value in values if value is not MISSING}
 
     @cached_property
-    def _conditions(self) -> Sequence[Expression]:
-        """The conditions among the choices, each once."""
-        found = {id(c): c for _, choices in self._choices for c, _ in choices if c is not None}
-        return list(found.values())
-
-    @cached_property
-    def _chosen(self) -> Sequence[tuple[str, Sequence[tuple[int, object]]]]:
-        """The options of which the first choice that holds is the value.
-
-        A choice is the number of its condition and a value; -1 is the number of what always holds.
-        """
-        numbers = {id(condition): number for number, condition in enumerate(self._conditions)}
-        return [
-            (name, [(numbers.get(id(condition), -1), value) for condition, value in choices])
-            for name, choices in self._choices
-            if name not in self._fixed
-        ]
+    def _overlays(self) -> Sequence[tuple[Expression, dict[str, object]]]:
+        """Conditions, and what those options are where they hold; a later one wins."""
+        overlays: list[tuple[Expression, dict[str, object]]] = []
+        settled: set[str] = set()  # what stands below an assignment without a condition never wins
+        for name, candidate in reversed(self.merge_order):
+            if name in settled or name not in self._fixed:
+                continue
+            if candidate.condition is None:
+                settled.add(name)
+            elif overlays and overlays[-1][0] is candidate.condition:
+                overlays[-1][1].setdefault(name, candidate.value)
+            else:
+                overlays.append((candidate.condition, {name: candidate.value}))
+        return overlays[::-1]
 
     @cached_property
     def _decided(self) -> Sequence[str]:
         """All other options."""
-        return [name for name, chain in self.chains.items() if chain.choices is None]
-
-    @property
-    def _choices(self) -> Sequence[tuple[str, Sequence[tuple[Expression | None, object]]]]:
-        return [(name, chain.choices) for name, chain in self.chains.items() if chain.choices is not None]
+        return [name for name in self.chains if name not in self._fixed]
 
     def resolve(self, device: DeviceView, advice: Advice) -> Outcome:
         """The typed options on a device, or everything that is wrong with them."""
         values = self._fixed.copy()
-        held = [*map(device.meets, self._conditions), True]
-        for name, choices in self._chosen:
-            for number, value in choices:
-                if held[number]:
-                    values[name] = value
-                    break
+        for condition, overlay in self._overlays:
+            if device.meets(condition):
+                values.update(overlay)
         problems: list[Diagnostic] = []
         for name in dict.fromkeys((*self._decided, *advice.values)) if advice.values else self._decided:
             decided = self.chains[name].decide(device, advice.values.get(name))
@@ -82,10 +75,13 @@ class BackendChains:
                 values[name] = decided.value
         if problems:
             return problems
-        built = build_options(self.spec, values)
-        if built.options is None:
-            return [self._located(problem, device, advice) for problem in built.problems]
-        return BackendArguments(options=built.options, chains=self.chains, facts=device.values, advice=advice)
+        options = assemble_options(self.spec.options, values)
+        if options is None:
+            built = build_options(self.spec, values)
+            if built.options is None:
+                return [self._located(problem, device, advice) for problem in built.problems]
+            options = built.options
+        return BackendArguments(options=options, chains=self.chains, facts=device.values, advice=advice)
 
     def _located(self, problem: OptionProblem, device: DeviceView, advice: Advice) -> Diagnostic:
         """The problem with the places where the options that it names were set."""

@@ -85,23 +85,19 @@ class OptionChain:
     info: OptionInfo
     candidates: tuple[Candidate, ...] = ()
 
-    @cached_property
-    def choices(self) -> Sequence[tuple[Expression | None, object]] | None:
-        """Conditions and values, the strongest first, if the first that holds simply is the value.
+    @property
+    def fixed_value(self) -> object:
+        """What the option is while no condition holds, if the last candidate that holds simply is its value.
 
-        The same as `decide` gives without a recommendation, but cheap to evaluate. None where more
-        is to be done: values merge, are unset, or are computed.
+        The same as `decide` gives without a recommendation, but cheap to evaluate. `MISSING` where more is
+        to be done: values merge, are unset, or are computed.
         """
-        choices: list[tuple[Expression | None, object]] = []
         for candidate in reversed(self.candidates):
             if candidate.value is UNSET or isinstance(candidate.value, (dict, Expression)):
-                return None
-            choices.append((candidate.condition, candidate.value))
+                return MISSING
             if candidate.condition is None:
-                return choices
-        if self.info.from_fact is not None or self.info.default is MISSING:
-            return None
-        return [*choices, (None, self.info.default)]
+                return candidate.value
+        return MISSING if self.info.from_fact is not None else self.info.default
 
     @property
     def conditions(self) -> Sequence[Expression]:

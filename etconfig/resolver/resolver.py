@@ -13,7 +13,7 @@ from etconfig.profile import Layer
 from etconfig.records import record
 from etconfig.resolver.arguments import ANY_METHOD
 from etconfig.resolver.backend_chains import BackendChains
-from etconfig.resolver.chain import OptionChain
+from etconfig.resolver.chain import Candidate, OptionChain
 from etconfig.resolver.groups import Groups
 from etconfig.resolver.matching import MatchedAssignment, Matcher, Names
 from etconfig.resolver.memo import Memo, Slot
@@ -131,9 +131,12 @@ def _instances(layers: Sequence[Layer], targets: Sequence[Target]) -> Mapping[st
 def _chains(
     spec: BackendSpec, method: str, instance: str | None, matched: Sequence[MatchedAssignment]
 ) -> BackendChains:
-    here = [m for m in matched if m.applies_to(method, instance)]
+    merge_order = [(m.info.name, m.candidate) for m in matched if m.applies_to(method, instance)]
+    candidates: dict[str, list[Candidate]] = {name: [] for name in spec.options.option_infos()}
+    for name, candidate in merge_order:
+        candidates[name].append(candidate)
     chains = {
-        name: OptionChain(spec=spec, info=info, candidates=tuple(m.candidate for m in here if m.info is info))
+        name: OptionChain(spec=spec, info=info, candidates=tuple(candidates[name]))
         for name, info in spec.options.option_infos().items()
     }
-    return BackendChains(spec=spec, chains=chains)
+    return BackendChains(spec=spec, chains=chains, merge_order=merge_order)

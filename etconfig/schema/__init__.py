@@ -5,7 +5,7 @@ from etconfig.schema.jsonschema import json_schema
 from etconfig.schema.markdown import markdown_reference
 from etconfig.schema.option import MISSING, Applies, OptionInfo, Scope, Wire, option
 from etconfig.schema.option_type import Kind, OptionType
-from etconfig.schema.options import BackendOptions, jsonable, model_validator
+from etconfig.schema.options import BackendOptions, assemble_options, jsonable, model_validator
 from etconfig.schema.problem import OptionProblem, ProblemKind
 from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
 from etconfig.schema.text import read_text
@@ -38,6 +38,7 @@ __all__ = [
     "Unit",
     "ValidatedOptions",
     "Wire",
+    "assemble_options",
     "build_options",
     "change_options",
     "check_value",

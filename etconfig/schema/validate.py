@@ -13,7 +13,7 @@ from etconfig.errors import OptionError
 from etconfig.records import record
 from etconfig.schema.coerce import Mismatch, coerce, show_value
 from etconfig.schema.option import MISSING, Applies, OptionInfo
-from etconfig.schema.options import BackendOptions, make_checked
+from etconfig.schema.options import BackendOptions, assemble_options
 from etconfig.schema.problem import OptionProblem, ProblemKind
 from etconfig.schema.spec import BackendSpec
 
@@ -86,8 +86,11 @@ def build_options(schema: OptionsSchema, values: Mapping[str, object]) -> Valida
     What remains to be found: missing options, and whatever the backend's own validators refuse.
     """
     owner, options_class = _owner_and_class(schema)
+    assembled = assemble_options(options_class, values)
+    if assembled is not None:
+        return ValidatedOptions(options=assembled)
     try:
-        return ValidatedOptions(options=make_checked(options_class, values))
+        return ValidatedOptions(options=options_class(**values))
     except ValidationError as error:
         details = error.errors(include_url=False)
         problems = (_from_pydantic(owner, options_class, one) for one in details if one["type"] != "missing")
