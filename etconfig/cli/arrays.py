@@ -13,6 +13,9 @@ import click
 import numpy as np
 
 from etconfig.cli.output import write_file
+from etconfig.errors import InvalidInputError
+from etconfig.executor.tensor import DTYPES
+from etconfig.values import ScalarType
 
 if TYPE_CHECKING:
     from etconfig.program import MethodMeta
@@ -25,15 +28,26 @@ _MALFORMED = (ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError
 """What numpy and zipfile raise for files that are damaged, encrypted, or claim to be huge."""
 
 
-def read_inputs(paths: Sequence[Path]) -> list[Any]:
-    """The inputs in the files, in order: a .npy is one, an .npz holds in0, in1, ...
+def read_inputs(paths: Sequence[Path], meta: MethodMeta) -> list[Any]:
+    """The inputs of a method in the files, in order: a .npy is one, an .npz holds in0, in1, ...
 
-    An array without dimensions is a number, which serves scalar inputs too.
+    An array without dimensions is a number, which serves scalar inputs too. For a bfloat16 input the
+    file has float32: .npy has no bfloat16.
 
     Raises:
         click.ClickException: a file cannot be read, or is neither.
+        InvalidInputError: there are more or fewer inputs than the method takes.
     """
-    return [array if array.ndim else array[()] for path in paths for array in _read(path)]
+    arrays = [array if array.ndim else array[()] for path in paths for array in _read(path)]
+    if len(arrays) != meta.num_inputs():
+        raise InvalidInputError(
+            method=meta.name(),
+            input="inputs",
+            expected=f"{meta.num_inputs()} value(s)",
+            given=str(len(arrays)),
+            help="give each with --input FILE.npy, in order, or all in an .npz as in0, in1, ...",
+        )
+    return [_narrowed(array, meta, index) for index, array in enumerate(arrays)]
 
 
 def generate_inputs(meta: MethodMeta, seed: int) -> list[Any]:
@@ -101,6 +115,14 @@ def _generate_input(meta: MethodMeta, index: int, random: np.random.Generator) -
     is_whole = dtype.kind in "iub"
     values = random.integers(0, 2, in_memory) if is_whole else random.standard_normal(in_memory)
     return np.asarray(values, dtype).transpose(np.argsort(info.dim_order()))
+
+
+def _narrowed(array: Any, meta: MethodMeta, index: int) -> Any:
+    """The input as bfloat16, if that is what the method takes and the file could not hold."""
+    is_wanted = meta.input_tag(index) == "Tensor" and (
+        meta.input_tensor_meta(index).dtype() is ScalarType.BFLOAT16
+    )
+    return array.astype(DTYPES[ScalarType.BFLOAT16]) if is_wanted and array.dtype == np.float32 else array
 
 
 def _read(path: Path) -> list[Any]:

@@ -115,7 +115,7 @@ def command(
         lambda: load_program(program, data=data, executor=executor, installation=installation)
     )
     meta = loaded.metadata(method)
-    arrays = read_inputs(inputs) if inputs else generate_inputs(meta, seed)
+    arrays = read_inputs(inputs, meta) if inputs else generate_inputs(meta, seed)
     resolution = request.resolve(loaded)
     arguments = resolution.arguments(method, instance)
     budget = Budget(warmup, runs, seconds)

@@ -80,8 +80,7 @@ def command(
     loaded = load_program(
         program, data=data, executor=executor, installation=request.installation, tracer=tracer
     )
-    loaded.metadata(method)  # a mistyped method, before anything costs time
-    arrays = read_inputs(inputs)
+    arrays = read_inputs(inputs, loaded.metadata(method))  # mistakes, before anything costs time
     resolution = request.resolve(loaded)
     arguments = resolution.arguments(method, instance)
     with loaded.load_method(method, arguments, tracer=tracer, optimize=not no_optimize) as loaded_method:

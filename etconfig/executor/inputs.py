@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from etconfig.errors import InvalidInputError
+from etconfig.executor.foreign import as_array, flatten, is_nested
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.tensor import Register, Tensor
 from etconfig.executor.values import Registers
@@ -27,7 +28,7 @@ class Inputs:
 
     A tensor input takes anything with numpy's array protocol, DLPack or the buffer protocol,
     of exactly the program's dtype. Its strides may be any: the copy brings it into the
-    program's dim order. Scalars are Python's or numpy's.
+    program's dim order. Scalars are Python's or numpy's. Tuples, lists and dicts are flattened.
     """
 
     def __init__(self, method: str, registers: Sequence[Register]) -> None:
@@ -49,14 +50,18 @@ class Inputs:
         Raises:
             InvalidInputError: the number of inputs, or one of them, does not fit.
         """
+        if hasattr(values, "__array__"):  # one array would count as so many as it has rows
+            raise self._refusal(f"one {type(values).__name__} instead of a list")
+        was_nested = is_nested(values)
+        values = list(flatten(values)) if was_nested else values
         if len(values) != len(self._slots):
-            raise InvalidInputError(
-                method=self._method,
-                input="inputs",
-                expected=f"{len(self._slots)} value(s)",
-                given=str(len(values)),
-            )
+            raise self._refusal(f"{len(values)}{' when flattened' if was_nested else ''}")
         return [slot.check(value) for slot, value in zip(self._slots, values, strict=True)]
+
+    def _refusal(self, given: str) -> InvalidInputError:
+        return InvalidInputError(
+            method=self._method, input="inputs", expected=f"{len(self._slots)} value(s)", given=given
+        )
 
 
 def check_inputs(program: Program, plan: model.ExecutionPlan, values: Sequence[object]) -> list[Any]:
@@ -115,11 +120,7 @@ class _TensorSlot(_Slot):
 
     def _as_array(self, value: object) -> Array:
         try:
-            if hasattr(value, "__array__"):
-                return np.asarray(value)
-            if hasattr(value, "__dlpack__"):
-                return np.from_dlpack(value)
-            return np.asarray(_buffer_of(value))
+            return as_array(value)
         except Exception as error:  # whatever a foreign array type raises
             given = f"{type(value).__name__}, which gives no array: {error}"
             raise self._refusal(self._description(), given) from error
@@ -133,13 +134,6 @@ class _TensorSlot(_Slot):
         else:
             shape = f"rank {len(sizes)}"
         return f"an array of dtype {self._dtype.name} and {shape}"
-
-
-def _buffer_of(value: Any) -> memoryview:
-    try:
-        return memoryview(value)
-    except TypeError:
-        raise TypeError("it has neither __array__, __dlpack__ nor a buffer") from None
 
 
 class _FixedSlot(_Slot):

@@ -19,6 +19,9 @@ NOT_A_PROGRAM = "expected an ExecuTorch program (.pte), which has 'ET12' at byte
 EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
 EXPECTED_INPUT = "method 'forward', input 0: expected an array of dtype float32 and shape (1, 1, 8, 8), given"
 
+TAKES_ONE = "method 'forward', inputs: expected 1 value(s), given"
+HOW_TO_GIVE = "give each with --input FILE.npy, in order, or all in an .npz as in0, in1, ..."
+
 
 class TestPrograms:
     """Not a .pte, a truncated .pte, a missing file, a missing method."""
@@ -208,7 +211,7 @@ class TestInputs:
     @pytest.mark.parametrize(
         ("name", "message", "advice"),
         [
-            ("two.npz", "method 'forward', inputs: expected 1 value(s), given 2", None),
+            ("two.npz", f"{TAKES_ONE} 2", HOW_TO_GIVE),
             ("float64.npy", f"{EXPECTED_INPUT} dtype float64", "convert it to float32 first"),
             ("two_images.npy", f"{EXPECTED_INPUT} shape (2, 1, 8, 8)", None),
             ("flat.npy", f"{EXPECTED_INPUT} shape (1, 8, 8)", None),
@@ -245,9 +248,7 @@ class TestInputs:
         assert "allow_pickle" not in line
 
     def test_one_input_too_many(self, refused: Callable[..., str]) -> None:
-        message = "method 'forward', inputs: expected 1 value(s), given 2"
-        assert refused("--input", "x.npy") == error(message)
+        assert refused("--input", "x.npy") == error(f"{TAKES_ONE} 2", HOW_TO_GIVE)
 
     def test_no_input_at_all(self, cli: Callable[..., Outcome]) -> None:
-        message = "method 'forward', inputs: expected 1 value(s), given 0"
-        assert cli("run", "model.pte", *ON_DEVICE) == Outcome(2, "", error(message))
+        assert cli("run", "model.pte", *ON_DEVICE) == Outcome(2, "", error(f"{TAKES_ONE} 0", HOW_TO_GIVE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import threading
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -222,6 +223,29 @@ class TestInputs:
     def test_arrays_of_any_library_are_taken(self, given: object) -> None:
         assert as_lists(adding_plan(2).load().execute([given, given])) == [[2, 4]]
 
+    @pytest.mark.parametrize(
+        "given",
+        [
+            ({"first": floats(1, 2), "second": floats(3, 4)},),
+            [[(floats(1, 2), [floats(3, 4)])]],
+            {"pair": (floats(1, 2), floats(3, 4))},
+        ],
+    )
+    def test_nested_ones_are_flattened_in_their_order(self, given: Any) -> None:
+        builder = PlanBuilder()
+        x, y, out = (builder.tensor(2) for _ in range(3))
+        builder.inputs, builder.outputs = [x, y], [out, y]
+        builder.add_(x, x, out)
+        assert as_lists(builder.load().execute(given)) == [[2, 4], [3, 4]]
+
+    def test_what_changes_later_changes_no_result(self) -> None:
+        given = floats(1, 2)
+        method = adding_plan(2).load()
+        (first,) = method.execute([given, given])
+        given[:] = 9
+        (second,) = method.execute([floats(1, 1), floats(1, 1)])
+        assert as_lists([first, second]) == [[2, 4], [2, 2]]
+
     def test_any_strides_are_taken(self) -> None:
         given = np.arange(12, dtype=np.float32).reshape(3, 4).T[::2]
         (out,) = adding_plan(2, 3).load().execute([given, given])
@@ -253,8 +277,11 @@ class TestInputs:
             ),
             (
                 [[1.0, 2.0], floats(1, 2)],
-                "method 'forward', input 0: expected an array of dtype float32 and shape (2,), "
-                "given list, which gives no array: it has neither __array__, __dlpack__ nor a buffer",
+                "method 'forward', inputs: expected 2 value(s), given 3 when flattened",
+            ),
+            (
+                np.ones((2, 2), np.float32),
+                "method 'forward', inputs: expected 2 value(s), given one ndarray instead of a list",
             ),
             (
                 [floats(1, 2), 3.0],

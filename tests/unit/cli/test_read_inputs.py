@@ -1,0 +1,39 @@
+"""Inputs of the command line, as the method takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from plans import PlanBuilder
+
+from etconfig.cli.arrays import read_inputs
+from etconfig.errors import InvalidInputError
+from etconfig.program import MethodMeta
+from etconfig.values import ScalarType
+
+
+def taking(*types: ScalarType) -> MethodMeta:
+    builder = PlanBuilder()
+    builder.inputs = [builder.tensor(2, dtype=each) for each in types]
+    return MethodMeta(builder.plan())
+
+
+class TestReadInputs:
+    """One array for each input; a file of float32 serves an input of bfloat16, which files cannot hold."""
+
+    def test_float32_becomes_bfloat16_where_that_is_taken(self, tmp_path: Path) -> None:
+        np.save(tmp_path / "x.npy", np.array([1, 2.5], np.float32))
+        meta = taking(ScalarType.BFLOAT16, ScalarType.FLOAT)
+        first, second = read_inputs([tmp_path / "x.npy"] * 2, meta)
+        assert (first.dtype.name, second.dtype.name) == ("bfloat16", "float32")
+        assert first.tolist() == [1, 2.5]
+
+    def test_a_wrong_count_says_how_to_give_them(self) -> None:
+        with pytest.raises(InvalidInputError) as caught:
+            read_inputs([], taking(ScalarType.FLOAT))
+        assert str(caught.value) == (
+            "method 'forward', inputs: expected 1 value(s), given 0; "
+            "give each with --input FILE.npy, in order, or all in an .npz as in0, in1, ..."
+        )
