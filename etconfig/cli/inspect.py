@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,113 +10,64 @@ import click
 
 from etconfig.cli.format import format_bytes, format_count
 from etconfig.cli.options import data_option, json_option, make_installation, program_argument
-from etconfig.cli.output import print_json, print_table
+from etconfig.cli.output import check_can_write, print_json, print_table, write_file
 
 if TYPE_CHECKING:
-    from etconfig.api import LoadedProgram
-    from etconfig.program.model import EValue, ExecutionPlan
+    from etconfig.program.memory_plan import MemoryPlan
 
 
 @click.command("inspect")
 @program_argument
 @data_option
+@click.option(
+    "--memory-plan",
+    "picture",
+    metavar="FILE.svg|-",
+    type=click.Path(path_type=Path),
+    help="Draw the memory plans: as a picture into a file, or as text with -.",
+)
 @json_option
-def command(program: Path, data: Sequence[Path], as_json: bool) -> None:
+def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: bool) -> None:
     """Show what a program holds and what it needs to run here.
+
+    Methods with their inputs, outputs, operators, delegates and memory; constants and other data; and what
+    this installation could not run, and why. The installed plugins of its backends are imported for that.
 
     \b
     Examples:
       etconfig inspect model.pte
       etconfig inspect model.pte --data weights.ptd
+      etconfig inspect model.pte --memory-plan memory.svg
     """
     from etconfig.api import load_program
+    from etconfig.cli.description import describe_program
+    from etconfig.program.memory_plan import read_memory_plan
 
+    is_text = picture is not None and str(picture) == "-"
+    if as_json and is_text:
+        raise click.UsageError("--json has the memory plan as data: leave out --memory-plan -")
+    if picture is not None and not is_text:
+        check_can_write(picture)
     with load_program(program, data=data, installation=make_installation()) as loaded:
-        description = describe_program(loaded)
+        plans = {name: read_memory_plan(loaded.program.plan(name)) for name in loaded.method_names}
+        description = describe_program(loaded, plans)
     if as_json:
         print_json(description)
     else:
         _print(description)
+    if picture is not None:
+        _show_memory(picture, plans)
 
 
-def describe_program(loaded: LoadedProgram) -> dict[str, Any]:
-    """The program as plain data."""
-    program = loaded.program
-    return {
-        "path": program.path,
-        "size_bytes": program.size_bytes,
-        "version": program.version,
-        "constant_bytes": program.constant_bytes,
-        "data_files": [
-            {"path": file.path, "size_bytes": file.size_bytes, "keys": len(file.blobs)}
-            for file in program.data_files
-        ],
-        "segments": [segment.size_bytes for segment in program.segments],
-        "methods": [_describe_method(loaded, name) for name in loaded.method_names],
-    }
+def _show_memory(path: Path, plans: Mapping[str, MemoryPlan]) -> None:
+    from etconfig.cli.memory_picture import memory_svg, memory_text
 
-
-def _describe_method(loaded: LoadedProgram, name: str) -> dict[str, Any]:
-    from etconfig.program.model import DelegateCall, KernelCall
-
-    plan = loaded.program.plan(name)
-    steps = [step for chain in plan.chains for step in chain.instructions]
-    operators = Counter(
-        plan.operators[step.op_index].full_name for step in steps if isinstance(step, KernelCall)
-    )
-    calls = Counter(step.delegate_index for step in steps if isinstance(step, DelegateCall))
-    return {
-        "name": name,
-        "inputs": [_describe_value(plan.values[index]) for index in plan.inputs],
-        "outputs": [_describe_value(plan.values[index]) for index in plan.outputs],
-        "instructions": len(steps),
-        "operators": dict(sorted(operators.items())),
-        "missing_operators": sorted(set(operators) - set(loaded.installation.kernels)),
-        "delegates": list(_describe_delegates(loaded, plan, calls)),
-        "external_tensors": list(_describe_external(loaded, plan)),
-        "planned_memory_bytes": list(plan.non_const_buffer_sizes[1:]),
-    }
-
-
-def _describe_delegates(
-    loaded: LoadedProgram, plan: ExecutionPlan, calls: Counter[int]
-) -> Iterator[dict[str, Any]]:
-    installed = set(loaded.installation.backend_ids)
-    for index, delegate in enumerate(plan.delegates):
-        yield {
-            "backend": delegate.id,
-            "installed": delegate.id in installed,
-            "calls": calls[index],
-            "payload_bytes": len(loaded.program.delegate_data(delegate)),
-            "stored": delegate.processed.location.name.lower(),
-            "compile_specs": [spec.key for spec in delegate.compile_specs],
-        }
-
-
-def _describe_external(loaded: LoadedProgram, plan: ExecutionPlan) -> Iterator[dict[str, Any]]:
-    """The tensors that lie in data files: where each was found, None if nowhere."""
-    from etconfig.program.model import Tensor
-
-    homes = {key: file.path for file in loaded.program.data_files for key in file.blobs}
-    tensors = {
-        value.fully_qualified_name: value
-        for value in plan.values
-        if isinstance(value, Tensor) and value.external
-    }
-    for key, tensor in tensors.items():
-        yield {"key": key, "tensor": _describe_value(tensor), "file": homes.get(str(key))}
-
-
-def _describe_value(value: EValue) -> str:
-    from etconfig.program.model import Tensor, TensorShapeDynamism
-
-    if not isinstance(value, Tensor):
-        return "None" if value is None else type(value).__name__
-    sizes = ", ".join(map(str, value.sizes))
-    if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_BOUND:
-        sizes = f"at most {sizes}"
-    order = "" if list(value.dim_order) == sorted(value.dim_order) else f", dim order {list(value.dim_order)}"
-    return f"{value.scalar_type.dtype_name} [{sizes}]{order}"
+    if str(path) == "-":
+        for method, plan in plans.items():
+            for line in memory_text(method, plan):
+                click.echo(line)
+    else:
+        write_file(path, memory_svg(plans).encode())
 
 
 def _print(data: dict[str, Any]) -> None:
@@ -127,6 +77,14 @@ def _print(data: dict[str, Any]) -> None:
     )
     for file in data["data_files"]:
         click.echo(f"{file['path']}: {format_bytes(file['size_bytes'])}, {format_count(file['keys'], 'key')}")
+    constants = data["constants"]
+    if constants["count"]:
+        dtypes = ", ".join(f"{count} {dtype}" for dtype, count in constants["dtypes"].items())
+        shared = f", {constants['shared']} in several methods" if constants["shared"] else ""
+        click.echo(f"constant tensors: {dtypes}{shared}")
+    if data["named_data"]:
+        size = sum(entry["size_bytes"] for entry in data["named_data"])
+        click.echo(f"named data: {format_count(len(data['named_data']), 'key')}, {format_bytes(size)}")
     for method in data["methods"]:
         _print_method(method)
 
@@ -139,26 +97,44 @@ def _print_method(method: dict[str, Any]) -> None:
     )
     for role in ("inputs", "outputs"):
         click.echo(f"  {role}: {'; '.join(method[role]) or 'none'}")
+    for arena in method["memory"]:
+        click.echo(
+            f"  memory {arena['memory_id']}: {format_bytes(arena['size_bytes'])}, "
+            f"{arena['peak_use']:.0%} in use at most, {arena['mean_use']:.0%} on average"
+        )
     missing = set(method["missing_operators"])
     if method["operators"]:
         rows = [(n, str(c), "no" if n in missing else "yes") for n, c in method["operators"].items()]
         print_table(("  OPERATOR", "CALLS", "RUNS HERE"), [("  " + n, c, h) for n, c, h in rows])
     if method["delegates"]:
-        print_table(
-            ("  DELEGATE", "CALLS", "PAYLOAD", "STORED", "INSTALLED"),
-            [
-                (
-                    f"  {d['backend']}",
-                    str(d["calls"]),
-                    format_bytes(d["payload_bytes"]),
-                    d["stored"],
-                    "yes" if d["installed"] else "no",
-                )
-                for d in method["delegates"]
-            ],
-        )
+        _print_delegates(method["delegates"])
     if method["external_tensors"]:
         print_table(
             ("  EXTERNAL TENSOR", "TYPE", "FILE"),
             [(f"  {t['key']}", t["tensor"], t["file"] or "not given") for t in method["external_tensors"]],
         )
+    if method["obstacles"]:
+        click.echo("  cannot run here:")
+    for obstacle in method["obstacles"]:
+        advice = f" ({obstacle['help']})" if obstacle["help"] else ""
+        click.echo(f"    {obstacle['what']}: {obstacle['why']}{advice}")
+
+
+def _print_delegates(delegates: Sequence[dict[str, Any]]) -> None:
+    print_table(
+        ("  DELEGATE", "CALLS", "PAYLOAD", "STORED", "INSTALLED"),
+        [
+            (
+                f"  {d['backend']}",
+                str(d["calls"]),
+                format_bytes(d["payload_bytes"]),
+                d["stored"],
+                "yes" if d["installed"] else "no",
+            )
+            for d in delegates
+        ],
+    )
+    for index, delegate in enumerate(delegates):
+        for spec in delegate["compile_specs"]:
+            shown = format_bytes(spec["size_bytes"]) if spec["text"] is None else repr(spec["text"])
+            click.echo(f"  compile spec of {delegate['backend']} #{index}: {spec['key']} = {shown}")

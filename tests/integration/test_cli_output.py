@@ -182,10 +182,23 @@ class TestJson:
             "size_bytes": 91048,
             "version": 0,
             "constant_bytes": 20,
+            "constants": {"count": 2, "size_bytes": 8, "dtypes": {"float32": 2}, "shared": 2},
+            "named_data": [],
             "data_files": [],
             "segments": [20, 19904, 67496],
         }
         assert [method["name"] for method in methods] == ["embed", "forward"]
+        (memory,) = methods[0].pop("memory")
+        assert (memory["memory_id"], memory["size_bytes"], memory["peak_use"]) == (1, 2304, 1)
+        assert memory["tensors"][0] == {
+            "value": 2,
+            "tensor": "float32 [1, 1, 8, 8]",
+            "role": "input",
+            "offset": 2048,
+            "size_bytes": 256,
+            "first_instruction": 0,
+            "last_instruction": 0,
+        }
         assert methods[0] == {
             "name": "embed",
             "inputs": ["float32 [1, 1, 8, 8]"],
@@ -205,6 +218,7 @@ class TestJson:
             ],
             "external_tensors": [],
             "planned_memory_bytes": [2304],
+            "obstacles": [],
         }
 
     def test_of_profiles_list_it_has_names_and_files(self, cli: Callable[..., Outcome]) -> None:

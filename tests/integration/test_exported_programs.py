@@ -138,7 +138,7 @@ class TestCommands:
             f"{LAYERS}: 2.094 KiB, constants 0 bytes, 1 segment",
             f"{part}: 528 bytes, 2 keys",
         ]
-        assert [line.split() for line in done.stdout.splitlines()[-4:]] == [
+        assert [line.split() for line in done.stdout.splitlines()[-6:-2]] == [
             ["EXTERNAL", "TENSOR", "TYPE", "FILE"],
             ["first.bias", "float32", "[4]", str(part)],
             ["second.weight", "float32", "[4,", "4]", "not", "given"],

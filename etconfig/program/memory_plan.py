@@ -1,0 +1,162 @@
+"""`MemoryPlan`: which tensor lies where in a method's arenas, and during which instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from etconfig.program import model
+from etconfig.records import record
+
+Role: TypeAlias = Literal["input", "output", "state", "intermediate"]
+"""What a planned tensor is for. A state has initial data, and is kept between executes."""
+
+_LISTS = (model.TensorList, model.OptionalTensorList)
+
+
+@record(frozen=True, kw_only=True)
+class Allocation:
+    """The place of one tensor.
+
+    Attributes:
+        value: Its index in the plan's values.
+        tensor: The tensor.
+        role: What it is for.
+        first: The first instruction that uses it, counted over all chains; 0 for inputs and states.
+        last: The last one; that of the whole method for outputs and states.
+    """
+
+    value: int
+    tensor: model.Tensor
+    role: Role
+    first: int
+    last: int
+
+    @property
+    def memory_id(self) -> int:
+        """The arena."""
+        return self._place.memory_id
+
+    @property
+    def offset(self) -> int:
+        """Where in the arena it begins, in bytes."""
+        return self._place.memory_offset
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes that are planned for it."""
+        return self.tensor.size_bytes
+
+    @property
+    def _place(self) -> model.AllocationDetails:
+        assert self.tensor.allocation_info is not None
+        return self.tensor.allocation_info
+
+
+@record(frozen=True, kw_only=True)
+class MemoryPlan:
+    """The arenas of one method.
+
+    Attributes:
+        instructions: How many instructions there are in all chains.
+        arena_bytes: The sizes of the arenas by memory id, those without any bytes left out.
+        allocations: The planned tensors that something uses.
+    """
+
+    instructions: int
+    arena_bytes: Mapping[int, int]
+    allocations: Sequence[Allocation]
+
+    def of_arena(self, memory_id: int) -> list[Allocation]:
+        """The tensors in one arena."""
+        return [each for each in self.allocations if each.memory_id == memory_id]
+
+    def live_bytes(self, memory_id: int) -> list[int]:
+        """For each instruction, how many bytes of an arena hold tensors in use.
+
+        Tensors that share bytes at one time are counted once each, so this may exceed the arena.
+        """
+        changes = [0] * (self.instructions + 1)
+        for each in self.of_arena(memory_id):
+            changes[each.first] += each.size_bytes
+            changes[each.last + 1] -= each.size_bytes
+        live, total = [], 0
+        for change in changes[:-1]:
+            total += change
+            live.append(total)
+        return live
+
+
+def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
+    """The memory plan of a method.
+
+    A tensor is in use from the first instruction that has it as an argument to the last one. What
+    is in use before a loop and within it is so until the loop ends.
+    """
+    instructions = [each for chain in plan.chains for each in chain.instructions]
+    uses: dict[int, list[int]] = {}
+    for index, instruction in enumerate(instructions):
+        for value in _values_of(plan, instruction):
+            uses.setdefault(value, []).append(index)
+    end = max(len(instructions) - 1, 0)
+    loops = list(_loops(plan))
+    inputs, outputs = set(_tensors_of(plan, plan.inputs)), set(_tensors_of(plan, plan.outputs))
+    allocations: list[Allocation] = []
+    for index, tensor in enumerate(plan.values):
+        if not isinstance(tensor, model.Tensor) or tensor.allocation_info is None:
+            continue
+        role = _role(index, tensor, inputs, outputs)
+        if index not in uses and role == "intermediate":
+            continue
+        used = uses.get(index, [0])
+        first = 0 if role in ("input", "state") else used[0]
+        last = end if role == "state" or index in outputs else used[-1]
+        for start, stop in loops:
+            if first < start <= last < stop:
+                last = stop
+        allocations.append(Allocation(value=index, tensor=tensor, role=role, first=first, last=last))
+    sizes = enumerate(plan.non_const_buffer_sizes)
+    return MemoryPlan(
+        instructions=max(len(instructions), 1),
+        arena_bytes={memory_id: size for memory_id, size in sizes if size},
+        allocations=allocations,
+    )
+
+
+def _role(index: int, tensor: model.Tensor, inputs: set[int], outputs: set[int]) -> Role:
+    if index in inputs:
+        return "input"
+    if tensor.data_buffer_idx > 0 or tensor.external:
+        return "state"
+    return "output" if index in outputs else "intermediate"
+
+
+def _values_of(plan: model.ExecutionPlan, instruction: model.Instruction) -> Iterator[int]:
+    """The tensors that an instruction uses."""
+    if isinstance(instruction, (model.KernelCall, model.DelegateCall)):
+        yield from _tensors_of(plan, instruction.args)
+    elif isinstance(instruction, model.MoveCall):
+        yield from (instruction.move_from, instruction.move_to)
+    elif isinstance(instruction, model.JumpFalseCall):
+        yield instruction.cond_value_index
+    else:
+        yield instruction.value_index
+
+
+def _tensors_of(plan: model.ExecutionPlan, values: Sequence[int]) -> Iterator[int]:
+    """The values, and those in lists among them."""
+    for index in values:
+        yield index
+        value = plan.values[index]
+        if isinstance(value, _LISTS):
+            yield from (item for item in value.items if item != -1)
+
+
+def _loops(plan: model.ExecutionPlan) -> Iterator[tuple[int, int]]:
+    """The first and the last instruction of each loop, counted over all chains."""
+    start = 0
+    for chain in plan.chains:
+        for index, each in enumerate(chain.instructions):
+            if isinstance(each, model.JumpFalseCall) and each.destination_instruction <= index:
+                yield start + each.destination_instruction, start + index
+        start += len(chain.instructions)

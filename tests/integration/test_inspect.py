@@ -1,0 +1,90 @@
+"""`etconfig inspect`: what a program holds, and what keeps it from running here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+from command_line import DATA, DIGITS, Outcome, error
+
+XNNPACK = DATA / "programs" / "xnnpack.pte"
+
+
+class TestObstacles:
+    """What could not run here is told, with the reason and what to do."""
+
+    def test_a_backend_that_is_not_installed(self, cli: Callable[..., Outcome]) -> None:
+        (method,) = cli("inspect", XNNPACK, "--json").json["methods"]
+        assert method["obstacles"] == [
+            {
+                "what": "backend XnnpackBackend",
+                "why": "no installed plugin declares it "
+                "(installed: ReferenceCpuBackend, ReferenceNpuBackend)",
+                "help": "install the package that provides XnnpackBackend; see `etconfig backends`",
+            }
+        ]
+        told = cli("inspect", XNNPACK).stdout
+        assert "  cannot run here:\n    backend XnnpackBackend: no installed plugin declares it" in told
+
+    def test_an_operator_without_a_kernel(self, cli: Callable[..., Outcome], place: Path) -> None:
+        program = (DATA / "programs" / "add.pte").read_bytes()
+        (place / "odd.pte").write_bytes(program.replace(b"aten::add", b"aten::odd"))
+        done = cli("inspect", "odd.pte")
+        assert done.stdout.endswith(
+            "  cannot run here:\n"
+            "    operator aten::odd.out: no installed package has a kernel for it "
+            "(install one that provides it in the entry-point group 'etconfig.kernels')\n"
+        )
+
+    def test_data_that_were_not_given(self, cli: Callable[..., Outcome]) -> None:
+        told = cli("inspect", DATA / "exports" / "external_constants.pte").stdout
+        assert (
+            "    tensor first.bias: its data lie in a data file that was not given "
+            "(give the file: --data FILE.ptd)\n"
+        ) in told
+
+    def test_a_program_that_runs_has_none(self, cli: Callable[..., Outcome]) -> None:
+        assert "cannot run here" not in cli("inspect", "model.pte").stdout
+
+
+class TestData:
+    """Constants, named data and compile specs."""
+
+    def test_constants_are_counted_by_type(self, cli: Callable[..., Outcome]) -> None:
+        assert cli("inspect", DIGITS / "digits_portable.pte").stdout.splitlines()[1] == (
+            "constant tensors: 10 float32, 6 in several methods"
+        )
+
+    def test_named_data_are_listed(self, cli: Callable[..., Outcome]) -> None:
+        named = cli("inspect", XNNPACK, "--json").json["named_data"]
+        assert [entry["size_bytes"] for entry in named] == [256, 32, 128, 16]
+        assert "named data: 4 keys, 432 bytes\n" in cli("inspect", XNNPACK).stdout
+
+
+class TestMemoryPlan:
+    """--memory-plan draws the arenas, into a file or as text."""
+
+    def test_as_a_picture(self, cli: Callable[..., Outcome], place: Path) -> None:
+        assert cli("inspect", "model.pte", "--memory-plan", "memory.svg").status == 0
+        root = ElementTree.parse(place / "memory.svg").getroot()
+        titles = [each.text for each in root.iter() if each.get("class") == "title"]
+        assert titles == [
+            "embed, memory 1: 2.25 KiB, 100% in use at most, 60% on average",
+            "forward, memory 1: 2.25 KiB, 100% in use at most, 48% on average",
+        ]
+
+    def test_as_text(self, cli: Callable[..., Outcome]) -> None:
+        lines = cli("inspect", "model.pte", "--memory-plan", "-").stdout.splitlines()
+        assert "forward, memory 1: 2.25 KiB, 100% in use at most, 48% on average" in lines
+        assert sum("|" in line for line in lines) == 24
+
+    def test_text_and_json_do_not_go_together(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("inspect", "model.pte", "--memory-plan", "-", "--json")
+        message = "--json has the memory plan as data: leave out --memory-plan -"
+        assert (done.status, done.stderr) == (2, error(message, "see `etconfig inspect --help`"))
+
+    def test_a_file_that_cannot_be_written(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("inspect", "model.pte", "--memory-plan", "missing/memory.svg")
+        assert (done.status, done.stdout) == (2, "")
+        assert done.stderr == error("cannot write missing/memory.svg: No such file or directory")
