@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+SETS_OPTIONS = ROOT / "examples" / "two_cameras" / "profiles" / "demo" / "two-cameras.toml"
 PROGRAM = ROOT / "tests" / "data" / "digits" / "digits.pte"
 UNIT = [sys.executable, "-c", "pass"]
 ETCONFIG = [sys.executable, "-m", "etconfig"]
@@ -32,6 +33,7 @@ COMMANDS = {
     "etconfig resolve --json": ([*ETCONFIG, "resolve", "--json"], 14),
     "etconfig resolve digits.pte --json": ([*ETCONFIG, "resolve", str(PROGRAM), "--json"], 14),
     "etconfig validate any.toml": ([*ETCONFIG, "validate", str(ROOT / "profiles/generic/any.toml")], 14),
+    "etconfig validate, with options": ([*ETCONFIG, "validate", str(SETS_OPTIONS)], 14),
 }
 """Each command and its target, in units."""
 

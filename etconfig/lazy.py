@@ -13,8 +13,10 @@ def lazy_names(
 
     Args:
         package: The package's `__name__`.
-        home: Every public name and the module of the package that it lives in.
+        home: Every public name and the module of the package that it lives in. No module may have a public
+            name: once imported, it would hide what bears that name.
     """
+    assert not home.keys() & home.values()
 
     def fetch(name: str) -> object:
         if name not in home:

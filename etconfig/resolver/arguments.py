@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from typing import TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from etconfig.provenance import Origin
 from etconfig.records import record
 from etconfig.resolver.advice import Advice
 from etconfig.resolver.chain import OptionChain, Story
 from etconfig.resolver.device import DeviceView
-from etconfig.schema import BackendOptions
+
+if TYPE_CHECKING:
+    from etconfig.schema import BackendOptions
 
 ANY_METHOD = "*"
 """The name under which options for any method are resolved when there is no program."""
 
-OptionsT = TypeVar("OptionsT", bound=BackendOptions)
+OptionsT = TypeVar("OptionsT", bound="BackendOptions")
 
 
 def slot_label(method: str, instance: str | None) -> str:

@@ -1,24 +1,73 @@
-"""What a backend declares: typed options, units, constraints, and its `BackendSpec`."""
+"""What a backend declares: typed options, units, constraints, and its `BackendSpec`.
 
-from etconfig.schema.coerce import coerce_text, coerce_value, show_value
-from etconfig.schema.jsonschema import json_schema
-from etconfig.schema.markdown import markdown_reference
-from etconfig.schema.option import MISSING, Applies, OptionInfo, Scope, Wire, option
-from etconfig.schema.option_type import Kind, OptionType
-from etconfig.schema.options import BackendOptions, assemble_options, jsonable, model_validator
-from etconfig.schema.problem import OptionProblem, ProblemKind
-from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
-from etconfig.schema.text import read_text
-from etconfig.schema.units import Unit
-from etconfig.schema.validate import (
-    OptionsSchema,
-    ValidatedOptions,
-    build_options,
-    change_options,
-    check_value,
-    find_option,
-    validate_options,
-)
+Importing this package loads none of its modules, and pydantic comes with the options of the first plugin: a
+file that sets no options is checked without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from etconfig.lazy import lazy_names
+
+_HOME = {
+    "ApiRange": "spec",
+    "Applies": "declaration",
+    "BackendOptions": "options",
+    "BackendSpec": "spec",
+    "CompileSpecEncoding": "spec",
+    "CompileSpecInfo": "spec",
+    "Kind": "option_type",
+    "MISSING": "declaration",
+    "OptionInfo": "declaration",
+    "OptionProblem": "problem",
+    "OptionType": "option_type",
+    "OptionsSchema": "validate",
+    "ProblemKind": "problem",
+    "Scope": "declaration",
+    "Unit": "units",
+    "ValidatedOptions": "validate",
+    "Wire": "declaration",
+    "assemble_options": "validate",
+    "build_options": "validate",
+    "change_options": "validate",
+    "check_value": "validate",
+    "coerce_text": "coerce",
+    "coerce_value": "coerce",
+    "find_option": "validate",
+    "json_schema": "jsonschema",
+    "jsonable": "plain_data",
+    "markdown_reference": "markdown",
+    "model_validator": "options",
+    "option": "declaration",
+    "read_text": "text",
+    "show_value": "coerce",
+    "validate_options": "validate",
+}
+"""Which module each public name lives in."""
+
+if TYPE_CHECKING:
+    from etconfig.schema.coerce import coerce_text, coerce_value, show_value
+    from etconfig.schema.declaration import MISSING, Applies, OptionInfo, Scope, Wire, option
+    from etconfig.schema.jsonschema import json_schema
+    from etconfig.schema.markdown import markdown_reference
+    from etconfig.schema.option_type import Kind, OptionType
+    from etconfig.schema.options import BackendOptions, model_validator
+    from etconfig.schema.plain_data import jsonable
+    from etconfig.schema.problem import OptionProblem, ProblemKind
+    from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
+    from etconfig.schema.text import read_text
+    from etconfig.schema.units import Unit
+    from etconfig.schema.validate import (
+        OptionsSchema,
+        ValidatedOptions,
+        assemble_options,
+        build_options,
+        change_options,
+        check_value,
+        find_option,
+        validate_options,
+    )
 
 __all__ = [
     "MISSING",
@@ -54,3 +103,5 @@ __all__ = [
     "show_value",
     "validate_options",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from etconfig.records import record
 from etconfig.schema.constraints import Constraint, are_bounds
-from etconfig.schema.option import MISSING, OptionInfo
+from etconfig.schema.declaration import MISSING, OptionInfo
 from etconfig.schema.option_type import Kind, OptionType
 
 if TYPE_CHECKING:

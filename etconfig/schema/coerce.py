@@ -15,7 +15,7 @@ from dataclasses import replace
 from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
 from etconfig.records import record
-from etconfig.schema.option import OptionInfo
+from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.option_type import Kind, OptionType
 from etconfig.schema.problem import OptionProblem, ProblemKind
 from etconfig.schema.text import parse_scalar, read_text

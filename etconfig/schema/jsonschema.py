@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from etconfig.schema.option import MISSING, OptionInfo, Wire
+from etconfig.schema.declaration import MISSING, OptionInfo, Wire
 from etconfig.schema.option_type import Kind, OptionType
-from etconfig.schema.options import jsonable
+from etconfig.schema.plain_data import jsonable
 from etconfig.schema.spec import BackendSpec
 from etconfig.schema.units import NUMBER_PATTERN, Unit
 

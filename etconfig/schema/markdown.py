@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from etconfig.schema.option import MISSING, OptionInfo
-from etconfig.schema.options import jsonable
+from etconfig.schema.declaration import MISSING, OptionInfo
+from etconfig.schema.plain_data import jsonable
 from etconfig.schema.spec import BackendSpec
 
 _HEADERS = ("Option", "Type", "Default", "Applies", "Scope", "Description")

@@ -6,11 +6,13 @@ import enum
 import types
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from etconfig.records import record
-from etconfig.schema.constraints import Constraint, constraints_in
 from etconfig.schema.units import Unit
+
+if TYPE_CHECKING:
+    from etconfig.schema.constraints import Constraint
 
 Choice: TypeAlias = "str | int"
 """A value that a configuration may name."""
@@ -104,6 +106,8 @@ def read_option_type(
             or integers, list[T], tuple[T, ...], dict[str, T], or `T | None` of these; or it
             counts something and has no number.
     """
+    from etconfig.schema.constraints import constraints_in
+
     constraints = tuple(constraints_in(metadata))
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:

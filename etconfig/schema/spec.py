@@ -6,10 +6,13 @@ import enum
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from etconfig.records import record
-from etconfig.schema.option import MAX_KEY_LENGTH
-from etconfig.schema.options import BackendOptions
+from etconfig.schema.declaration import MAX_KEY_LENGTH
+
+if TYPE_CHECKING:
+    from etconfig.schema.options import BackendOptions
 
 _BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -124,5 +127,7 @@ class BackendSpec:
             )
         if not self.doc.strip():
             raise ValueError(f"backend {self.id} needs a doc: say what the backend is")
+        from etconfig.schema.options import BackendOptions
+
         if not (isinstance(self.options, type) and issubclass(self.options, BackendOptions)):
             raise TypeError(f"backend {self.id}: options must be a subclass of BackendOptions")

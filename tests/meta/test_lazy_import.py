@@ -11,7 +11,9 @@ import pytest
 
 import etconfig
 
-PROFILES = Path(__file__).parents[2] / "profiles"
+ROOT = Path(__file__).parents[2]
+SETS_NO_OPTIONS = ROOT / "profiles" / "raspberry-pi" / "pi-5.toml"
+SETS_OPTIONS = ROOT / "examples" / "two_cameras" / "profiles" / "demo" / "two-cameras.toml"
 THIRD_PARTY = {
     *("annotated_types", "click", "ml_dtypes", "numpy", "platformdirs", "pluggy"),
     *("pydantic", "rich", "tomli"),
@@ -56,15 +58,16 @@ class TestColdStart:
         assert not loaded & (THIRD_PARTY if sys.platform == "linux" else THIRD_PARTY - {"platformdirs"})
         assert not loaded & unneeded
 
-    @pytest.mark.parametrize(
-        "words", [["resolve", "--json"], ["validate", PROFILES / "generic" / "linux.toml"]]
-    )
-    def test_configuring_needs_no_program_and_no_metadata(self, words: list[str | Path]) -> None:
+    @pytest.mark.parametrize("words", [["resolve", "--json"], ["validate", SETS_OPTIONS]])
+    def test_options_need_no_program_and_no_metadata(self, words: list[str | Path]) -> None:
         """Of pydantic's validators none is built, which imports importlib.metadata."""
-        unneeded = {"etconfig.api", "etconfig.program", "etconfig.executor"}
         loaded = modules_of(*words)
         assert "pydantic" in loaded
-        assert not loaded & {*unneeded, "numpy", "rich", "importlib.metadata"}
+        assert not loaded & {"etconfig.api", "etconfig.program", "numpy", "rich", "importlib.metadata"}
+
+    def test_a_file_that_sets_no_options_is_checked_without_pydantic(self) -> None:
+        loaded = modules_of("validate", SETS_NO_OPTIONS)
+        assert not loaded & (THIRD_PARTY - {"click", "tomli"})
 
 
 def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:

@@ -6,8 +6,6 @@ import enum
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
-from pydantic import Field
-
 from etconfig.records import record
 from etconfig.schema.option_type import Choice, OptionType
 from etconfig.schema.units import Unit
@@ -175,6 +173,8 @@ def option(
     Raises:
         ValueError: `applies`, `scope`, `unit` or `wire` is not one of the known ones.
     """
+    from pydantic import Field  # only who declares options needs it
+
     declaration = Declaration(
         doc=doc,
         applies=Applies(applies),
