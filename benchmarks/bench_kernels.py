@@ -16,7 +16,6 @@ from functools import partial
 import torch
 from peers import print_ratios, print_settings, runs_of, times_in_turns, use_one_thread
 from torch import Tensor, nn
-from torch.nn import functional
 
 PEERS = ("portable", "xnnpack", "torch")
 
@@ -85,7 +84,7 @@ CASES: dict[str, Case] = {
     "add 64 @56": call(torch.add, (1, 64, 56, 56), (1, 64, 56, 56)),
     "permute 12x128x64": call(lambda x: x.permute(1, 0, 2), (12, 128, 64)),
     "cat 2x 64 @56": call(lambda x, y: torch.cat((x, y), 1), (1, 64, 56, 56), (1, 64, 56, 56)),
-    "embedding 128 of 30522x768": call(functional.embedding, (128,), (30522, 768)),
+    "embedding 128 of 30522x768": (nn.Embedding(30522, 768), ((128,),)),
 }
 """A module and the shapes of its inputs; a shape of one dimension is indices below 1,000."""
 

@@ -19,7 +19,6 @@ from etconfig.kernels.binding import (
     constant,
     in_dtype,
     in_sequence,
-    ufunc_step,
 )
 from etconfig.kernels.error_function import erf_step
 from etconfig.kernels.math_functions import sigmoid_step
@@ -36,7 +35,7 @@ def relu(self: Tensor, out: Tensor) -> Step:
     """max(self, 0); NaN stays."""
     dtype = _prepare(self, out)
     require(dtype != BOOL, "booleans have no relu")
-    return ufunc_step(np.maximum, (self.array, constant(0, dtype)), out.array, dtype)
+    return clamp_step(self.array, constant(0, dtype), None, out.array, dtype)
 
 
 @kernel("aten::hardtanh.out", allows_overlap=True)

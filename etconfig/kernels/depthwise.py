@@ -18,6 +18,9 @@ from etconfig.values import strides_of
 BLOCK_BYTES = 256 << 10
 """Channels are taken in blocks of about this size, to stay in the cache through all passes."""
 
+SMALL_BYTES = 1 << 20
+"""Padded images up to this size may be turned around, so that the channels are innermost."""
+
 
 def depthwise_steps(
     x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch
@@ -30,6 +33,43 @@ def depthwise_steps(
     multiplier = len(weight) // channels
     weights = viewed_as(weight, (channels, multiplier, math.prod(windows.kernel)))
     results = viewed_as(out, (len(x), channels, multiplier, *counts))
+    reach = windows.padded_sizes(counts)
+    is_small = channels * math.prod(reach) * x.itemsize <= SMALL_BYTES
+    if is_small and channels > _row_length(reach, counts, windows) and any(windows.padding):
+        return _with_channels_innermost(x, weights, results, windows, scratch)
+    return _in_blocks(x, weights, results, windows, scratch)
+
+
+def _row_length(reach: Shape, counts: Shape, windows: Windows) -> int:
+    """How many elements numpy takes in one loop if each channel lies in one piece."""
+    return math.prod(reach) if set(windows.stride) == {1} else counts[-1]
+
+
+def _with_channels_innermost(
+    x: Array, weights: Array, results: Array, windows: Windows, scratch: Scratch
+) -> Iterator[Step]:
+    """All channels at one place are one loop: longer than a row of a small image."""
+    channels, multiplier, _ = weights.shape
+    counts = results.shape[3:]
+    room = ((multiplier, *counts, channels), x.dtype)
+    buffers = scratch.arrays(((*windows.padded_sizes(counts), channels), x.dtype), room, room)
+    padding, total, term = (np.moveaxis(each, -1, 0) for each in buffers)
+    factors = np.moveaxis(weights, 2, 0).copy()
+    if weights.flags.writeable:
+        yield copy_step(factors, np.moveaxis(weights, 2, 0))
+    for image, result in zip(x, results, strict=True):
+        source, preparation = windows.padded(image, padding, constant(0, x.dtype))
+        yield from preparation
+        views = [windows.at(source, offset, counts) for offset in windows.offsets]
+        yield from _weighted_sum(views, np.moveaxis(factors, 0, 2), total, term)
+        yield copy_step(result, total)
+
+
+def _in_blocks(
+    x: Array, weights: Array, results: Array, windows: Windows, scratch: Scratch
+) -> Iterator[Step]:
+    channels, multiplier, _ = weights.shape
+    counts = results.shape[3:]
     reach = windows.padded_sizes(counts)
     size = math.prod(map(max, reach, x.shape[2:]))
     block = min(channels, max(1, BLOCK_BYTES // (size * x.itemsize)))

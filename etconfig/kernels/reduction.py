@@ -65,11 +65,11 @@ def sum_dims(self: Tensor, dim: Ints | None, keepdim: bool, dtype: int | None, o
     axes = dimensions(dim, self.array.ndim)
     target = _resize(self, axes, keepdim, out)
     return in_dtype(
-        computation_dtype(out.dtype), (self.array,), target, lambda x, out: _sum_step(x, axes, out)
+        computation_dtype(out.dtype), (self.array,), target, lambda x, out: sum_step(x, axes, out)
     )
 
 
-def _sum_step(x: Array, axes: Ints, out: Array) -> Step:
+def sum_step(x: Array, axes: Ints, out: Array) -> Step:
     """A sum over trailing dimensions is a product with ones, which BLAS does in parallel lanes."""
     is_trailing = axes == tuple(range(x.ndim - len(axes), x.ndim)) and bool(axes)
     if not (is_trailing and x.dtype.kind == "f" and x.flags.c_contiguous and out.flags.c_contiguous):
@@ -91,7 +91,7 @@ def _mean(self: Tensor, dim: Ints | None, keepdim: bool, out: Tensor) -> Step:
     count = _count(self.shape, axes)
 
     def passes(x: Array, out: Array) -> Step:
-        return in_sequence(_sum_step(x, axes, out), partial(np.divide, out, constant(count, out.dtype), out))
+        return in_sequence(sum_step(x, axes, out), partial(np.divide, out, constant(count, out.dtype), out))
 
     return in_dtype(computation_dtype(out.dtype), (self.array,), target, passes)
 
@@ -173,11 +173,11 @@ def _variance(
     def passes(x: Array, out: Array) -> Step:
         centred = np.empty(x.shape, dtype)
         return in_sequence(
-            _sum_step(x, axes, means),
+            sum_step(x, axes, means),
             partial(np.divide, means, constant(count, dtype), means),
             partial(np.subtract, x, means, centred),
             partial(np.multiply, centred, centred, centred),
-            _sum_step(centred, axes, out),
+            sum_step(centred, axes, out),
             partial(np.divide, out, constant(max(count - correction, 0), dtype), out),
         )
 

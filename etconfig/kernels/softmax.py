@@ -11,6 +11,7 @@ from etconfig.executor.memory import Array, Scratch, Shape
 from etconfig.executor.registry import KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import computation_dtype, in_dtype, in_sequence
+from etconfig.kernels.reduction import sum_step
 
 
 @kernel("aten::_softmax.out")
@@ -28,7 +29,7 @@ def softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch
             partial(np.maximum.reduce, x, axis, None, row, True),
             partial(np.subtract, x, row, out),
             partial(np.exp, out, out),
-            partial(np.add.reduce, out, axis, None, row, True),
+            sum_step(out, (axis,), row),
             partial(np.divide, out, row, out),
         )
 
@@ -47,7 +48,7 @@ def log_softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scr
             partial(np.maximum.reduce, x, axis, None, row, True),
             partial(np.subtract, x, row, out),
             partial(np.exp, out, exponentials),
-            partial(np.add.reduce, exponentials, axis, None, row, True),
+            sum_step(exponentials, (axis,), row),
             partial(np.log, row, row),
             partial(np.subtract, out, row, out),
         )

@@ -1,0 +1,36 @@
+"""Whole models, against ExecuTorch without and with XNNPACK and against torch, on one thread.
+
+Prints etconfig's time in microseconds and its ratio to the others' in the same rounds, as
+bench_kernels.py does, and to itself without the optimiser. Needs what `make test-peers` installs.
+
+    PYTHONPATH=tools python benchmarks/bench_models.py [--size small] [NAME ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+from architectures import ARCHITECTURES, SIZES, make
+from peers import print_ratios, print_settings, runs_of, times_in_turns, use_one_thread
+
+PEERS = ("faithful", "portable", "xnnpack", "torch")
+
+
+def main() -> None:
+    use_one_thread()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("names", nargs="*", default=list(ARCHITECTURES))
+    parser.add_argument("--size", choices=SIZES, default="small")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # torch's own, while it exports
+    print_settings()
+    print(f"{'model':<34}{'etconfig us':>11}" + "".join(f"{'/' + name:>12}" for name in PEERS))
+    for name in options.names:
+        example = make(name, options.size)
+        runs = runs_of(example.module, example.calls[0], faithful={"optimize": False})
+        print_ratios(PEERS, f"{name} {options.size}", times_in_turns(runs))
+
+
+if __name__ == "__main__":
+    main()
