@@ -6,9 +6,9 @@ need none of these, since what this tool writes is checked in:
     PYTHONPATH=plugins/etconfig-reference python tools/build_models.py --out tests/data
     PYTHONPATH=plugins/etconfig-reference python tools/build_models.py --only digits
 
-Every model has a module here with one function `build(folder)`, which writes its files
-into `folder`, checks them against PyTorch and returns what `<model>.json` records. The
-same versions on the same kind of CPU write the same bytes.
+Every entry has a module here with one function `build(folder)`, which writes its files
+into `folder` and returns what `<name>.json` records. The same versions on the same kind of
+CPU write the same bytes.
 """
 
 from __future__ import annotations
@@ -22,20 +22,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import architecture_programs
 import digits_model
 import export_cases
 
 BUILDERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "architectures": architecture_programs.build,
     "digits": digits_model.build,
     "exports": export_cases.build,
 }
-"""By the name of the model, which is also the name of its folder."""
+"""By the name of what they write, which is also the name of its folder."""
 
 _RECORDED_PACKAGES = ("executorch", "torch", "scikit-learn", "numpy")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Build the chosen models and write a record next to each."""
+    """Build what is chosen and write a record next to each."""
     arguments = _parser().parse_args(argv)
     for name in arguments.only or BUILDERS:
         folder = arguments.out / name
@@ -53,10 +55,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--out", type=Path, default=Path("tests/data"), help="holds a folder per model (default: %(default)s)"
+        "--out", type=Path, default=Path("tests/data"), help="holds a folder for each (default: %(default)s)"
     )
     parser.add_argument(
-        "--only", action="append", choices=sorted(BUILDERS), help="build this model; may be given repeatedly"
+        "--only", action="append", choices=sorted(BUILDERS), help="build this one; may be given repeatedly"
     )
     return parser
 

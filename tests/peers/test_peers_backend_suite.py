@@ -1,0 +1,26 @@
+"""A sample of the operator tests of ExecuTorch's backend test suite."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(300)]
+
+TOOL = Path(__file__).parents[2] / "tools" / "run_backend_suite.py"
+EVERY = 20
+LEAST_PASSED = 12
+
+
+def test_a_sample_of_the_suite_passes() -> None:
+    """What the suite skips for operators that ExecuTorch's portable kernels lack may be skipped."""
+    command = [sys.executable, TOOL, "--every", str(EVERY)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
+    passed = re.search(r"(\d+) passed", run.stdout)
+    assert passed is not None
+    assert int(passed[1]) >= LEAST_PASSED

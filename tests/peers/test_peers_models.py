@@ -1,0 +1,113 @@
+"""Well-known architectures, exported anew: ours, ExecuTorch's portable kernels, XNNPACK, eager PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from model_cases import DATA, assert_model_close, recorded_calls
+
+import etconfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+# torch and executorch warn when they are imported
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(300), pytest.mark.filterwarnings("default")]
+
+ARCHITECTURES = ("bert", "gpt2", "llama", "t5", "vit", "segformer", "resnet", "mobilenet_v2", "convnext")
+ARCHITECTURES += ("unet", "whisper_encoder", "lstm")
+
+VARIANTS = {
+    "float16": ("bert", "mobilenet_v2", "unet", "whisper_encoder"),
+    "bfloat16": ("t5", "vit", "resnet", "convnext"),
+    "dynamic": ("gpt2", "vit", "resnet", "convnext", "unet", "whisper_encoder"),
+    "channels_last": ("resnet", "mobilenet_v2"),
+}
+"""By form, architectures that are not committed in it; each costs seconds of exporting."""
+
+NOT_LIKE_XNNPACK = {"gpt2": "XNNPACK's gelu of kind tanh is 300 epsilons from PyTorch's"}
+"""Architectures that XNNPACK computes less exactly than the tolerance, and why."""
+
+Calls = Sequence[Sequence[np.ndarray]]
+
+
+def to_array(tensor: Tensor) -> np.ndarray:
+    import torch
+
+    if tensor.dtype is torch.bfloat16:
+        return tensor.contiguous().view(torch.uint16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def run_ours(program: bytes, calls: Sequence[Sequence[Tensor]]) -> Calls:
+    with etconfig.load_program(program) as opened, opened.load_method("forward") as method:
+        return [method.execute([to_array(each) for each in inputs]) for inputs in calls]
+
+
+def run_theirs(program: bytes, calls: Sequence[Sequence[Tensor]]) -> Calls:
+    from executorch.runtime import Runtime
+
+    method = Runtime.get().load_program(program).load_method("forward")
+    return [[to_array(each.clone()) for each in method.execute(inputs)] for inputs in calls]
+
+
+def assert_all_close(ours: Calls, theirs: Calls) -> None:
+    for actual, expected in zip(ours, theirs, strict=True):
+        assert_model_close(actual, expected)
+
+
+def eager_outputs(example: Any) -> Calls:
+    from architecture_programs import run_eager
+
+    return [[to_array(each) for each in outputs] for outputs in run_eager(example)]
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_what_is_committed_is_exported_again_and_agrees_with_executorch(name: str) -> None:
+    from architecture_programs import Variant, lower, make_example
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+
+    example = make_example(Variant(name))
+    program = lower(example).buffer
+    assert program == (DATA / f"{name}.pte").read_bytes()
+    ours = run_ours(program, example.calls)
+    assert_all_close(ours, [expected for _, expected in recorded_calls(name)])
+    assert_all_close(ours, eager_outputs(example))
+    assert_all_close(ours, run_theirs(program, example.calls))
+    if name not in NOT_LIKE_XNNPACK:
+        assert_all_close(ours, run_theirs(lower(example, [XnnpackPartitioner()]).buffer, example.calls))
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [(name, form) for form, names in VARIANTS.items() for name in names]
+)
+def test_variants_agree_with_pytorch_and_executorch(name: str, form: str) -> None:
+    from architecture_programs import Variant, lower, make_example
+
+    example = make_example(Variant(name, form))
+    program = lower(example).buffer
+    ours = run_ours(program, example.calls)
+    assert_all_close(ours, eager_outputs(example))
+    assert_all_close(ours, run_theirs(program, example.calls))
+
+
+def test_the_committed_architectures_are_those_that_are_compared() -> None:
+    from architecture_programs import COMMITTED
+    from architectures import ARCHITECTURES as ALL
+
+    assert set(ARCHITECTURES) == set(ALL) == {each.architecture for each in COMMITTED}
+
+
+def test_executorch_runs_every_other_committed_variant_alike() -> None:
+    """Channels-last images are left out: ExecuTorch 1.5.1 pools or joins them wrongly."""
+    from architecture_programs import COMMITTED, make_example
+
+    for variant in COMMITTED:
+        if variant.form not in ("float32", "channels_last"):
+            program = (DATA / f"{variant.name}.pte").read_bytes()
+            calls = make_example(variant).calls
+            assert_all_close(run_ours(program, calls), run_theirs(program, calls))

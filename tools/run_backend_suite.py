@@ -1,0 +1,87 @@
+"""Run the operator tests of ExecuTorch's backend test suite (executorch.backends.test.suite) on etconfig.
+
+The suite knows a fixed list of flows. Here that list is replaced by one flow, which lowers to portable
+operators, as the suite's own portable flow does, and runs the program in etconfig instead of in
+ExecuTorch's runtime. The suite allows outputs to be 0.1 and 4 % away from PyTorch's; here TOLERANCE holds.
+
+    python tools/run_backend_suite.py                        # all, some 15 minutes
+    python tools/run_backend_suite.py --every 12             # a sample
+    python tools/run_backend_suite.py -- -k conv2d -x        # what follows -- is for pytest
+
+Not run: the suite's models, which need torchvision and torchaudio; and what it skips for every flow with
+portable operators: convolutions in three dimensions and the operators of its UNSUPPORTED_PORTABLE_OPS.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from executorch.backends.test import suite
+from executorch.backends.test.harness import Tester
+from executorch.backends.test.harness.stages import Serialize, StageType
+from executorch.backends.test.suite import flow
+from torch.utils._pytree import tree_leaves
+
+import etconfig
+
+TOLERANCE = 1e-5
+"""Largest difference from PyTorch, absolute for values up to 1 and relative above; all cases are float32."""
+
+
+class RunInEtconfig(Serialize):
+    """The stage that holds the serialized program and runs it."""
+
+    def run_artifact(self, inputs: Any) -> tuple[Any, ...]:
+        with etconfig.load_program(self.buffer) as program, program.load_method("forward") as method:
+            outputs = method.execute(tree_leaves(inputs))
+        return tuple(torch.from_numpy(each) for each in outputs)
+
+
+class EtconfigTester(Tester):
+    """Lowers to portable operators; compares more strictly than the suite asks for."""
+
+    def __init__(self, module: torch.nn.Module, example_inputs: tuple[Any, ...]) -> None:
+        stages = {**Tester.default_stage_classes(), StageType.SERIALIZE: RunInEtconfig}
+        super().__init__(module, example_inputs, stages)
+
+    def run_method_and_compare_outputs(self, *args: Any, **options: Any) -> EtconfigTester:
+        super().run_method_and_compare_outputs(*args, **{**options, "atol": TOLERANCE, "rtol": TOLERANCE})
+        return self
+
+
+FLOW = flow.TestFlow("etconfig", backend="etconfig", tester_factory=EtconfigTester, is_delegated=False)
+
+
+class Sample:
+    """A pytest plugin that keeps every n-th test, and says how many there were."""
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        kept = items[:: self.every]
+        config.hook.pytest_deselected(items=[each for each in items if each not in kept])
+        items[:] = kept
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the suite, or a sample of it; the exit status of pytest."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="run every N-th test only")
+    parser.add_argument("pytest_arguments", nargs="*", metavar="ARGUMENT", help="for pytest, after --")
+    arguments = parser.parse_args(argv)
+    flow.all_flows = lambda: {FLOW.name: FLOW}  # before pytest imports the suite's conftest
+    folder = Path(suite.__file__).parent
+    options = ["-c", "/dev/null", "--rootdir", str(folder), "-p", "no:cacheprovider", "-p", "no:logging"]
+    options += ["-q", "-W", "ignore"]
+    tests = str(folder / "operators")
+    return pytest.main([*options, tests, *arguments.pytest_arguments], plugins=[Sample(arguments.every)])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
