@@ -18,6 +18,7 @@ from etconfig.executor.registry import Step
 from etconfig.executor.tensor import Tensor
 from etconfig.executor.values import Registers
 from etconfig.program import model
+from etconfig.program.model import TensorShapeDynamism
 
 Signature: TypeAlias = "object | None"
 """What a step depends on in one argument, apart from its address; None if that may be anything."""
@@ -51,6 +52,11 @@ class StepPatterns:
         for index, value in enumerate(values):
             if type(value) is not model.Tensor:
                 self._signatures[index] = _signature(value)
+            elif value.sizes and value.is_constant and value.shape_dynamism is TensorShapeDynamism.STATIC:
+                tensor = registers[index].value
+                assert isinstance(tensor, Tensor)
+                self._arrays[index] = tensor.array
+                self._signatures[index] = "constant", tensor.form
         for index in varying:
             self._signatures[index] = None
 
@@ -95,10 +101,11 @@ class StepPatterns:
     def learn(self, op_index: int, args: tuple[int, ...], step: Step) -> None:
         """Remember `step`, which a uniform kernel made, for instructions like its own.
 
-        Only if no argument but the output is given twice: else an operand could be either.
+        Only if no argument but the output is given twice: else an operand could be either. And no
+        `Copy`: the optimiser wants to see each of them.
         """
         is_regular = len(args) > 2 and args[-1] == args[-2] and len({*args}) == len(args) - 1
-        if not (is_regular and isinstance(step, partial) and len(step.args) > 1):
+        if not (is_regular and type(step) is partial and len(step.args) > 1):
             return
         signatures = itemgetter(*args)(self._signatures)
         if None in signatures:

@@ -30,7 +30,7 @@ def _prepare(self: Tensor, out: Tensor) -> DType:
     return computation_dtype(self.dtype)
 
 
-@kernel("aten::relu.out", allows_overlap=True)
+@kernel("aten::relu.out", is_uniform=True, allows_overlap=True)
 def relu(self: Tensor, out: Tensor) -> Step:
     """max(self, 0); NaN stays."""
     dtype = _prepare(self, out)
@@ -38,7 +38,7 @@ def relu(self: Tensor, out: Tensor) -> Step:
     return clamp_step(self.array, constant(0, dtype), None, out.array, dtype)
 
 
-@kernel("aten::hardtanh.out", allows_overlap=True)
+@kernel("aten::hardtanh.out", is_uniform=True, allows_overlap=True)
 def hardtanh(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Step:
     """Limit to [min_val, max_val]; NaN stays."""
     dtype = _prepare(self, out)

@@ -159,12 +159,18 @@ class Vectors:
         return self._groups
 
     def tuples(self) -> list[tuple[Any, ...]]:
-        """The elements of each row; equal rows share one tuple."""
-        known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        """The elements of each row."""
         found: list[tuple[Any, ...]] = [()] * len(self.counts)
         for rows, elements in self._groups:
-            made = map(tuple, elements.tolist())
-            places = range(len(found)) if isinstance(rows, slice) else rows.tolist()
-            for row, items in zip(places, made, strict=True):
-                found[row] = known.setdefault(items, items)
+            made = self._rows(elements)
+            if isinstance(rows, slice):
+                return made
+            for row, items in zip(rows.tolist(), made, strict=True):
+                found[row] = items
         return found
+
+    def _rows(self, elements: Column) -> list[tuple[Any, ...]]:
+        """Rows as tuples; where all are equal, as dim orders of one rank mostly are, one tuple serves all."""
+        if (elements == elements[0]).all():
+            return [tuple(elements[0].tolist())] * len(elements)
+        return [*map(tuple, elements.tolist())]

@@ -67,6 +67,7 @@ class Liveness:
         self._registers = registers
         self._ranges: list[LiveRange] = []
         self._latest: dict[Place, LiveRange] = {}
+        self._place_of: dict[int, Place | None] = {}
         self._write_times: list[int] = []
         self._write_places: list[Place] = []
         for value in inputs:
@@ -139,11 +140,21 @@ class Liveness:
 
         A tensor without bytes, or that does not have its memory yet, is alone at a place of its own.
         """
-        tensor = self._registers[value].value
-        assert isinstance(tensor, Tensor)
-        if not tensor.has_memory or tensor.array.size == 0:
-            return (-1 - value, -1 - value)
-        return place_of(tensor.array) if tensor.array.flags.writeable else None
+        if value not in self._place_of:
+            tensor = self._registers[value].value
+            assert isinstance(tensor, Tensor)
+            self._place_of[value] = _planned_place(value, tensor)
+        return self._place_of[value]
+
+
+def _planned_place(value: int, tensor: Tensor) -> Place | None:
+    array = tensor.array
+    if not tensor.has_memory or array.size == 0:
+        return (-1 - value, -1 - value)
+    if not array.flags.writeable:
+        return None
+    address: int = array.__array_interface__["data"][0]
+    return (address, address + array.nbytes)  # before any copy is elided, all tensors are dense
 
 
 def place_of(array: Array) -> Place:

@@ -81,7 +81,18 @@ class TestSharing:
         assert method.execute([floats(1, 2)])[0].tolist() == [3, 6]
         assert method.execute([floats(5)])[0].tolist() == [15]
 
-    def test_constants_share_nothing_since_their_data_may_count(self) -> None:
+    def test_constants_are_another_form(self) -> None:
+        kernels, calls = counting()
+        builder = chain(1)
+        for _ in range(2):
+            weight, out = builder.constant(floats(3, 4)), builder.tensor(2)
+            builder.call("test::add", weight, 2, out, out)
+            builder.outputs.append(out)
+        method = builder.load(kernels=kernels)
+        assert calls == [1, 1]
+        assert [each.tolist() for each in method.execute([floats(0, 0)])] == [[1, 1], [4, 5], [4, 5]]
+
+    def test_constants_without_dimensions_share_nothing_since_their_data_may_count(self) -> None:
         builder = PlanBuilder()
         base = builder.tensor(2)
         builder.inputs.append(base)

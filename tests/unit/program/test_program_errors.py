@@ -114,8 +114,8 @@ CASES = [
     Case(
         "unknown-value",
         UnsupportedProgramError,
-        lambda pte: one_value(pte, scalar_type=9),
-        "execution_plan[0].values[0].scalar_type at byte 172: this version knows no scalar_type 9",
+        lambda pte: one_value(pte, scalar_type=50),
+        "execution_plan[0].values[0].scalar_type at byte 172: this version knows no scalar_type 50",
     ),
     Case(
         "index-out-of-range",

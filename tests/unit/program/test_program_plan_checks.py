@@ -147,7 +147,7 @@ class TestShapes:
         data = pte.write_tensor(sizes=[2, 2], dim_order=dim_order)
         assert pte.refusal(data) == ("bad-dim-order", "values[0].dim_order")
 
-    @pytest.mark.parametrize("number", [-128, -1, 8, 9, 10, 18, 21, 30, 127])
+    @pytest.mark.parametrize("number", [-128, -1, 8, 18, 21, 30, 127])
     def test_unknown_scalar_types_are_refused(self, pte: Pte, number: int) -> None:
         assert pte.refusal(pte.write_tensor(scalar_type=number)) == ("unknown-value", "values[0].scalar_type")
 
