@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.cli.completion import complete_backend
 from etconfig.cli.listings import list_backends
 from etconfig.cli.options import device_options, json_option, make_installation, read_device
 from etconfig.cli.output import print_json, print_table
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command("backends")
-@click.argument("backend", required=False)
+@click.argument("backend", required=False, shell_complete=complete_backend)
 @device_options
 @json_option
 def command(backend: str | None, sheet: Path | None, fact_texts: Sequence[str], as_json: bool) -> None:

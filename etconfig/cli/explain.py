@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from etconfig.cli.completion import complete_option_path
 from etconfig.cli.options import ConfigurationRequest, configuration_options, json_option
 from etconfig.cli.output import print_json
 
 
 @click.command("explain")
-@click.argument("path")
+@click.argument("path", shell_complete=complete_option_path)
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @configuration_options
 @json_option

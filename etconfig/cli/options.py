@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from etconfig.cli.completion import complete_assignment, complete_method, complete_profile
 from etconfig.cli.output import show_diagnostics
 from etconfig.installation import Installation
 from etconfig.records import record
@@ -48,7 +49,9 @@ data_option = click.option(
 )
 
 
-method_option = click.option("--method", default="forward", show_default=True, help="The method.")
+method_option = click.option(
+    "--method", default="forward", show_default=True, shell_complete=complete_method, help="The method."
+)
 instance_option = click.option("--instance", help="The named instance; without it, the default one.")
 input_option = click.option(
     "--input",
@@ -172,10 +175,14 @@ def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "overrides",
         multiple=True,
         metavar="PATH=VALUE",
+        shell_complete=complete_assignment,
         help="Set [METHOD[@INSTANCE]:]BACKEND.OPTION. Repeatable.",
     )(command)
     return click.option(
-        "--profile", metavar="auto|NAME|FILE", help="The profile. By default the project's, else auto."
+        "--profile",
+        metavar="auto|NAME|FILE",
+        shell_complete=complete_profile,
+        help="The profile. By default the project's, else auto.",
     )(command)
 
 

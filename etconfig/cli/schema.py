@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.completion import complete_backend
 from etconfig.cli.options import make_installation
 from etconfig.cli.output import print_json, show_diagnostics
 from etconfig.errors import PluginError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("schema")
-@click.argument("backend", required=False)
+@click.argument("backend", required=False, shell_complete=complete_backend)
 @click.option("--profile", "document", flag_value="profile", help="The JSON Schema of a whole profile.")
 @click.option("--project", "document", flag_value="project", help="The JSON Schema of a project file.")
 @click.option(

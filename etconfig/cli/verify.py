@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.cli.completion import complete_method
 from etconfig.cli.format import format_count
 from etconfig.cli.options import (
     ConfigurationRequest,
@@ -32,7 +33,9 @@ _TOLERANCE.name = "number"  # or click would say: 'x' is not a valid float range
 
 @click.command("verify")
 @program_argument
-@click.option("--method", help="The method; by default every method that has cases.")
+@click.option(
+    "--method", shell_complete=complete_method, help="The method; by default every method that has cases."
+)
 @click.option("--rtol", type=_TOLERANCE, help="Allowed difference in relation to the expected value.")
 @click.option("--atol", type=_TOLERANCE, help="Allowed difference in addition.")
 @data_option

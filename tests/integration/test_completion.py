@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from command_line import Outcome
+
+Complete: TypeAlias = Callable[..., list[str]]
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
@@ -32,6 +37,130 @@ def test_the_script_is_given_what_may_follow(
     count = str(len(words.split()) - 1)
     done = shell("etconfig", _ETCONFIG_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count)
     assert done.stdout.splitlines() == completions
+
+
+NPU = ("core", "power_mode", "precision")
+CPU = ("num_threads", "scratch_bytes", "accumulate")
+
+
+def plain(*texts: str) -> list[str]:
+    return [f"plain,{text}" for text in texts]
+
+
+@pytest.fixture
+def complete(place: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> Complete:
+    """What a shell is told for the last of the words, which may be empty."""
+
+    def ask(*words: str) -> list[str]:
+        monkeypatch.setenv("_ETCONFIG_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", " ".join(("etconfig", *words)))
+        monkeypatch.setenv("COMP_CWORD", str(len(words)))
+        done = cli()
+        assert done.stderr == ""
+        return list(filter(None, done.stdout.splitlines()))
+
+    return ask
+
+
+class TestNames:
+    """Backends, profiles and methods are completed."""
+
+    @pytest.mark.parametrize("command", ["backends", "schema"])
+    def test_of_backends(self, complete: Complete, command: str) -> None:
+        assert complete(command, "Ref") == plain("ReferenceCpuBackend", "ReferenceNpuBackend")
+
+    def test_of_profiles(self, complete: Complete) -> None:
+        assert complete("run", "--profile", "raspberry-pi/") == plain(
+            "raspberry-pi/pi-4", "raspberry-pi/pi-5"
+        )
+        assert complete("run", "--profile", "au") == plain("auto")
+
+    def test_of_profiles_in_a_directory(self, complete: Complete, place: Path) -> None:
+        (place / "mine" / "acme").mkdir(parents=True)
+        (place / "mine" / "acme" / "board.toml").touch()
+        assert complete("run", "--profile-path", "mine", "--profile", "acme") == plain("acme/board")
+
+    def test_what_is_no_profile_may_be_a_file(self, complete: Complete) -> None:
+        assert complete("run", "--profile", "./b") == ["file,./b"]
+
+    def test_of_the_methods_of_the_program(self, complete: Complete) -> None:
+        assert complete("run", "model.pte", "--method", "") == plain("embed", "forward")
+        assert complete("bench", "model.pte", "--method", "f") == plain("forward")
+
+    @pytest.mark.parametrize("program", ["missing.pte", "x.npy"])
+    def test_of_what_is_no_program_there_are_none(self, complete: Complete, program: str) -> None:
+        assert complete("run", program, "--method", "") == []
+
+
+class TestOptionPaths:
+    """`--set` is completed part by part; a program on the line says which methods and backends there are."""
+
+    @pytest.mark.parametrize(
+        ("words", "completions"),
+        [
+            (("--set", ""), ["ReferenceCpuBackend.", "ReferenceNpuBackend."]),
+            (("--set", "ReferenceN"), [f"ReferenceNpuBackend.{name}=" for name in NPU]),
+            (("--set", "ReferenceCpuBackend.s"), ["ReferenceCpuBackend.scratch_bytes="]),
+            (("--set", "any:ReferenceCpuBackend.a"), ["any:ReferenceCpuBackend.accumulate="]),
+            (("--set", "NoBackend."), []),
+            (
+                ("model.pte", "--set", ""),
+                ["embed:", "forward:", "ReferenceNpuBackend.", "ReferenceCpuBackend."],
+            ),
+            (("model.pte", "--set", "f"), ["forward:"]),
+            (("model.pte", "--set", "embed:"), ["embed:ReferenceNpuBackend."]),
+            (("model.pte", "--set", "embed@a:R"), [f"embed@a:ReferenceNpuBackend.{name}=" for name in NPU]),
+            (
+                ("model.pte", "--set", "forward:ReferenceC"),
+                [f"forward:ReferenceCpuBackend.{n}=" for n in CPU],
+            ),
+        ],
+    )
+    def test_paths(self, complete: Complete, words: tuple[str, ...], completions: list[str]) -> None:
+        assert complete("run", *words) == plain(*completions)
+
+    @pytest.mark.parametrize(
+        ("text", "values"),
+        [
+            ("ReferenceNpuBackend.power_mode=", ["low", "balanced", "high"]),
+            ("ReferenceNpuBackend.power_mode=h", ["high"]),
+            ("ReferenceNpuBackend.core=", []),
+            ("ReferenceNpuBackend.no_such=", []),
+        ],
+    )
+    def test_values(self, complete: Complete, text: str, values: list[str]) -> None:
+        path = text.partition("=")[0]
+        assert complete("run", "--set", text) == plain(*(f"{path}={value}" for value in values))
+
+    def test_explain_takes_paths_without_values(self, complete: Complete) -> None:
+        assert complete("explain", "ReferenceNpuBackend.p") == plain(
+            "ReferenceNpuBackend.power_mode", "ReferenceNpuBackend.precision"
+        )
+
+
+class TestSpeed:
+    """Nothing is imported that the answer does not need."""
+
+    @pytest.mark.parametrize(
+        "words",
+        ["etconfig backends R", "etconfig run --profile ras", "etconfig run model.pte --method f"],
+    )
+    def test_names_need_neither_pydantic_nor_numpy(self, shell: Callable[..., Outcome], words: str) -> None:
+        count = str(len(words.split()) - 1)
+        done = shell(
+            f"{sys.executable} -X importtime -m etconfig",
+            _ETCONFIG_COMPLETE="bash_complete",
+            COMP_WORDS=words,
+            COMP_CWORD=count,
+        )
+        assert done.stdout
+        imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}
+        assert not imported & {"pydantic", "numpy", "rich", "etconfig_reference"}
+
+
+def test_a_broken_project_file_completes_to_nothing(complete: Complete, place: Path) -> None:
+    (place / "etconfig.toml").write_text("[")
+    assert complete("backends", "") == []
 
 
 def test_a_shell_that_is_not_supported_is_an_error(shell: Callable[..., Outcome]) -> None:
