@@ -207,7 +207,7 @@ def nested_program() -> Case:
             self.lowered = lowered
 
         def forward(self, x: Tensor) -> Tensor:
-            return self.lowered(x)[0] * 2
+            return self.lowered(x) * 2
 
     class Eager(nn.Module):
         def forward(self, x: Tensor) -> Tensor:

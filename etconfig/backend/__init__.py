@@ -9,9 +9,11 @@ from etconfig.backend.contract import (
     ExecuteContext,
     InitContext,
     Processed,
+    ResizeOutput,
     Tracer,
     UpdateContext,
     Value,
+    resize_nothing,
 )
 
 __all__ = [
@@ -23,7 +25,9 @@ __all__ = [
     "ExecuteContext",
     "InitContext",
     "Processed",
+    "ResizeOutput",
     "Tracer",
     "UpdateContext",
     "Value",
+    "resize_nothing",
 ]

@@ -25,6 +25,9 @@ Value: TypeAlias = "np.ndarray[Any, Any] | int | float | bool | str | Sequence[A
 """One argument of a delegate call: a tensor as a plain array in the program's dtype and
 dim order, a scalar, a string, a list of these, or None."""
 
+ResizeOutput: TypeAlias = "Callable[[int, Sequence[int]], np.ndarray[Any, Any]]"
+"""Gives `args[index]` other sizes and returns its new array; see `ExecuteContext.resize_output`."""
+
 
 @record(frozen=True, kw_only=True)
 class Availability:
@@ -54,7 +57,7 @@ class Capabilities:
 
     Attributes:
         dtypes: Element types by numpy name, such as `float32`, that its delegates accept.
-        supports_dynamic_shapes: Inputs may be smaller than the planned bounds.
+        supports_dynamic_shapes: Inputs may be smaller than the planned bounds; outputs are resized.
         frees_processed: `init` copies what it needs and frees the payload.
     """
 
@@ -143,6 +146,15 @@ class UpdateContext(Generic[OptionsT]):
     instance_name: str | None
 
 
+def resize_nothing(index: int, shape: Sequence[int]) -> np.ndarray[Any, Any]:
+    """For executors whose delegates' outputs have fixed sizes.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"the executor gives argument {index} a fixed size; it cannot become {tuple(shape)}")
+
+
 @dataclass(kw_only=True)
 class ExecuteContext(Generic[OptionsT]):
     """What `Backend.execute` may use. One object serves all calls of a delegate: do not keep it.
@@ -157,6 +169,10 @@ class ExecuteContext(Generic[OptionsT]):
             returns when all are done. The first exception is raised, after the rest ended.
         tracer: Event tracer.
         resource: What the caller gave for this execute, untouched by the core.
+        resize_output: `resize_output(index, shape)` gives the output `args[index]` other sizes, within the
+            bounds of the program, and returns the array to write into, which is `args[index]` from then on.
+            Only outputs of a dynamic shape need it; others have their sizes. It raises ValueError for
+            sizes that the program does not allow.
     """
 
     options: OptionsT
@@ -166,6 +182,7 @@ class ExecuteContext(Generic[OptionsT]):
     parallel_for: Callable[[int, Callable[[int], None], int], None]
     tracer: Tracer
     resource: object = field(default=None)
+    resize_output: ResizeOutput = field(default=resize_nothing)
 
 
 class Backend(abc.ABC, Generic[OptionsT, HandleT]):
@@ -192,7 +209,9 @@ class Backend(abc.ABC, Generic[OptionsT, HandleT]):
 
         Args:
             args: Inputs, then outputs, in the order of the program. Outputs are preallocated:
-                write into them. Inputs must not be written, and nothing may be kept.
+                write into them. One of a dynamic shape has the sizes of the run before; give it those
+                of this run with `context.resize_output`. Inputs must not be written, and nothing may
+                be kept.
         """
 
     def update(self, context: UpdateContext[OptionsT], handle: HandleT, changed: frozenset[str]) -> None:

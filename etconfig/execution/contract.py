@@ -10,7 +10,7 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from etconfig.backend import BoundBackend, Value
+from etconfig.backend import BoundBackend, ResizeOutput, Value, resize_nothing
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -19,8 +19,21 @@ if TYPE_CHECKING:
 OptionChanges: TypeAlias = Mapping[str, tuple[Any, frozenset[str]]]
 """By backend id: the new options, and the names of those that were changed."""
 
-DelegateRun: TypeAlias = Callable[[Sequence["Value"]], None]
-"""Runs a delegate on its inputs, then outputs; raises DelegateError."""
+
+class DelegateRun(Protocol):
+    """Runs a delegate on its inputs, then outputs."""
+
+    def __call__(self, args: list[Value], resize_output: ResizeOutput = resize_nothing) -> None:
+        """Run it.
+
+        Args:
+            args: Inputs, then outputs.
+            resize_output: Resizes an output, and puts its new array into `args`. An executor that
+                cannot resize outputs leaves it out.
+
+        Raises:
+            DelegateError: the backend failed.
+        """
 
 
 @record(frozen=True, kw_only=True)

@@ -12,12 +12,14 @@ from etconfig.backend import (
     BoundBackend,
     ExecuteContext,
     InitContext,
+    ResizeOutput,
     UpdateContext,
     Value,
+    resize_nothing,
 )
 from etconfig.errors import DelegateError
 from etconfig.execution import DelegateRun
-from etconfig.executor.memory import MethodAllocator, TemporaryAllocator
+from etconfig.executor.memory import Array, MethodAllocator, TemporaryAllocator
 from etconfig.executor.registry import Step
 from etconfig.executor.tensor import Tensor
 from etconfig.executor.tracing import NullTracer, Track
@@ -121,8 +123,9 @@ class Delegate:
         with self._blame("init"), surroundings.tracer.record(f"init {bound.backend_id}", "phase"):
             self._handle = self._backend.init(context, payload, compile_specs)
 
-    def run(self, args: Sequence[Value]) -> None:
+    def run(self, args: list[Value], resize_output: ResizeOutput = resize_nothing) -> None:
         """Call the backend's `execute` on inputs, then outputs."""
+        self._context.resize_output = resize_output
         with self._blame("execute"):
             try:
                 self._backend.execute(self._context, self._handle, args)
@@ -164,7 +167,17 @@ class Delegate:
 
 def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
     """The step that runs a delegate on `arguments`: inputs, then outputs."""
-    return partial(run, [_as_value(argument) for argument in arguments])
+    args = [_as_value(argument) for argument in arguments]
+    return partial(run, args, partial(_resize, arguments, args))
+
+
+def _resize(arguments: Sequence[object], args: list[Value], index: int, shape: Sequence[int]) -> Array:
+    tensor = arguments[index]
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"argument {index} is no tensor")
+    tensor.resize(tuple(shape))
+    args[index] = tensor.array
+    return tensor.array
 
 
 def _as_value(argument: object) -> Value:

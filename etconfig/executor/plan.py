@@ -111,12 +111,17 @@ class DynamicStep:
 
 
 def _key_of(value: object) -> object:
-    """A tensor's token, which is new whenever its memory or shape is another one; or the value."""
+    """What tells whether a step must be bound again: another tensor, or another number of any type.
+
+    A tensor's token is new whenever its memory or shape is another one.
+    """
     if type(value) is Tensor:
         return value.token
     if type(value) is tuple:
         return [_key_of(item) for item in value]
-    return value
+    if type(value) is float:
+        return value.hex()  # 0.0 equals -0.0, and NaN not even itself
+    return type(value), value  # True equals 1
 
 
 def _nothing() -> None:

@@ -66,7 +66,7 @@ def unbind_copy(self: Tensor, dim: int, out: Tensors) -> Step:
     """One part for each index of a dimension, without that dimension."""
     views = np.moveaxis(self.array, dimension(dim, self.array.ndim), 0)
     require(len(views) == len(out), f"{len(views)} parts do not fit {len(out)} outputs")
-    return _copy_each(self, list(views), out)
+    return _copy_each(self, [views[index, ...] for index in range(len(views))], out)
 
 
 def _split(self: Tensor, sizes: Sequence[int], dim: int, out: Tensors) -> Step:

@@ -128,7 +128,7 @@ def select(self: Tensor, dim: int, index: int, array: Array) -> Array:
     require(self.array.ndim > 0, "a scalar has nothing to select from")
     size = self.shape[axis]
     require(-size <= index < size, f"index {index} is out of range for size {size}")
-    view: Array = array[(slice(None),) * axis + (index,)]
+    view: Array = array[(slice(None),) * axis + (index, ...)]  # the dots keep a single element a view
     return view
 
 

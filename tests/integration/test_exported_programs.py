@@ -12,8 +12,9 @@ import pytest
 from command_line import DATA, Outcome, error
 from kernel_cases import assert_close
 
+from etconfig.backend import Backend, BoundBackend, ExecuteContext, InitContext, Processed, Value
 from etconfig.errors import MissingDataError
-from etconfig.executor import load_method
+from etconfig.executor import Method, load_method
 from etconfig.kernels import builtin_kernels
 from etconfig.program import open_program
 
@@ -96,6 +97,65 @@ def test_a_closed_program_leaves_its_external_constants_to_the_method(
         method = load_method(program, "forward", KERNELS, {})
     inputs, expected = next(runs_of("external_constants", answers))
     assert_close(method.execute(inputs)[0], expected[0])
+
+
+class NestedBackend(Backend[None, Method]):
+    """As ExecuTorch's demo `ExecutorBackend`: the payload is a program, and its method `forward` runs."""
+
+    def init(
+        self, context: InitContext[None], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Method:
+        return load_method(open_program(processed.data), "forward", KERNELS, {})
+
+    def execute(self, context: ExecuteContext[None], handle: Method, args: Sequence[Value]) -> None:
+        count = handle.metadata.num_inputs()
+        for result, out in zip(handle.execute(args[:count]), args[count:], strict=True):
+            assert isinstance(out, np.ndarray)
+            np.copyto(out, result)
+
+    def destroy(self, handle: Method) -> None:
+        handle.close()
+
+
+class LayersBackend(Backend[None, "list[np.ndarray]"]):
+    """Two layers whose weights are the method's named data, as XNNPACK stores them: by size, in order."""
+
+    def init(
+        self, context: InitContext[None], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> list[np.ndarray]:
+        return [np.frombuffer(data, np.float32) for data in context.named_data.values()]
+
+    def execute(self, context: ExecuteContext[None], handle: list[np.ndarray], args: Sequence[Value]) -> None:
+        (weight,) = (each.reshape(4, 4) for each in handle if each.size == 16)
+        first, second = (each for each in handle if each.size == 4)
+        x, out = args
+        assert isinstance(out, np.ndarray)
+        out[:] = np.maximum(x @ weight.T + first, 0) @ weight.T + second
+
+
+def bound(backend: Backend[None, Any], backend_id: str) -> Mapping[str, BoundBackend]:
+    def refuse(options: None, values: Mapping[str, object]) -> None:
+        raise AssertionError("nothing is updated")
+
+    return {
+        backend_id: BoundBackend(backend_id=backend_id, create=lambda: backend, options=None, changed=refuse)
+    }
+
+
+class TestDelegates:
+    """Delegates that ExecuTorch exported get their payloads, and their data from data files."""
+
+    def test_a_payload_may_be_a_program(self, answers: Mapping[str, np.ndarray]) -> None:
+        program = open_program(EXPORTS / "nested_program.pte")
+        with load_method(program, "forward", KERNELS, bound(NestedBackend(), "ExecutorBackend")) as method:
+            for inputs, expected in runs_of("nested_program", answers):
+                assert_close(method.execute(inputs)[0], expected[0])
+
+    def test_weights_may_be_named_data_of_a_data_file(self, answers: Mapping[str, np.ndarray]) -> None:
+        program = open_program(EXPORTS / "external_delegate.pte", data=data_files("external_delegate"))
+        method = load_method(program, "forward", KERNELS, bound(LayersBackend(), "XnnpackBackend"))
+        for inputs, expected in runs_of("external_delegate", answers):
+            assert_close(method.execute(inputs)[0], expected[0])
 
 
 class TestCommands:

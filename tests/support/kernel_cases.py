@@ -57,11 +57,17 @@ class KernelCase:
     changed: Mapping[int, Recorded]
 
     def run(self, kernel: Kernel, *, with_dynamic_outputs: bool = False) -> list[Tensor]:
-        """Run `kernel` on the arguments; the outputs, with lists of them flattened, and changed arguments."""
+        """Run `kernel` on the arguments; the outputs, with lists of them flattened, and changed arguments.
+
+        Tensors get their values after the kernel was bound, as in a Method: it must not read them before.
+        """
         outputs = [_to_argument(each, with_dynamic_outputs) for each in self.outputs]
-        arguments = [_filled(each) for each in self.arguments]
+        arguments = [_to_argument(each, is_dynamic=False) for each in self.arguments]
         with np.errstate(all="ignore"):
             step = kernel.bind(self.operator, Scratch(), [*arguments, *outputs])
+            for tensor, recorded in zip(flattened(arguments), flattened(self.arguments), strict=True):
+                if isinstance(recorded, Recorded):
+                    np.copyto(tensor.array, recorded.array)
             step()
         return [*flattened(outputs), *(arguments[index] for index in self.changed)]
 
@@ -108,20 +114,10 @@ def _parse(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     return Recorded(array, tuple(value.get("dim_order", range(len(shape)))))
 
 
-def _filled(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_filled(each) for each in value)
-    if not isinstance(value, Recorded):
-        return value
-    tensor = value.tensor()
-    np.copyto(tensor.array, value.array)
-    return tensor
-
-
 def _to_argument(value: Any, is_dynamic: bool) -> Any:
     if isinstance(value, tuple):
         return tuple(_to_argument(each, is_dynamic) for each in value)
-    return value.tensor(is_dynamic)
+    return value.tensor(is_dynamic) if isinstance(value, Recorded) else value
 
 
 TOLERANCES: dict[str, tuple[float, float]] = {

@@ -291,3 +291,18 @@ class TestInPlace:
         builder.instructions[0] = call._replace(args=(*call.args, call.args[-1]))
         with pytest.raises(KernelArgumentError, match="aten::copy_: takes 3 arguments, given 5"):
             builder.load()
+
+
+class TestVaryingNumbers:
+    """A step is bound again when a number changes, also to one that only looks equal."""
+
+    @pytest.mark.parametrize(("first", "second"), [(0.0, -0.0), (-0.0, 0.0)])
+    def test_the_sign_of_zero_counts(self, first: float, second: float) -> None:
+        builder = PlanBuilder()
+        x, number, out = builder.tensor(1), builder.scalar(None), builder.tensor(1)
+        builder.inputs, builder.outputs = [x, number], [out]
+        builder.call("aten::add.Scalar_out", x, number, builder.scalar(1), out, out)
+        method = builder.load()
+        for given in (first, second):
+            (result,) = method.execute([floats(-0.0), given])
+            assert np.signbit(result[0]) == np.signbit(given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,10 +20,12 @@ from etconfig.backend import (
     Processed,
     UpdateContext,
     Value,
+    resize_nothing,
 )
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import BackendUnavailableError, DelegateError, KernelArgumentError, OptionError
 from etconfig.executor import Method, load_method
+from etconfig.program.model import TensorShapeDynamism
 
 
 @dataclass(frozen=True)
@@ -347,6 +349,79 @@ class TestExecute:
         assert not any(
             thread.name in names - {threading.main_thread().name} for thread in threading.enumerate()
         )
+
+
+class Repeating(Backend[Options, None]):
+    """`out` is `x` twice, one below the other; it resizes `out` as it is told."""
+
+    def __init__(self, rows_of: Callable[[int], int] = lambda rows: 2 * rows, output: int = 1) -> None:
+        self.rows_of = rows_of
+        self.output = output
+
+    def init(
+        self, context: InitContext[Options], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> None:
+        """There is nothing to prepare."""
+
+    def execute(self, context: ExecuteContext[Options], handle: None, args: Sequence[Value]) -> None:
+        x = args[0]
+        assert isinstance(x, np.ndarray)
+        out = context.resize_output(self.output, [self.rows_of(len(x)), 2])
+        assert args[self.output] is out
+        out[:] = np.concatenate([x, x])
+
+
+class TestResizeOutput:
+    """A backend gives an output of a dynamic shape the sizes of each run."""
+
+    def build(self, dynamism: TensorShapeDynamism = TensorShapeDynamism.DYNAMIC_BOUND) -> PlanBuilder:
+        """`x` goes through the delegate and then through a kernel."""
+        builder = PlanBuilder()
+        x = builder.tensor(3, 2, dynamism=TensorShapeDynamism.DYNAMIC_BOUND)
+        repeated, doubled = (builder.tensor(6, 2, dynamism=dynamism) for _ in range(2))
+        builder.inputs, builder.outputs = [x], [repeated, doubled]
+        builder.delegate_call(builder.delegate("Repeating"), x, repeated)
+        builder.add_(repeated, repeated, doubled)
+        return builder
+
+    def load(self, backend: Repeating, builder: PlanBuilder | None = None) -> Method:
+        return (builder or self.build()).load({"Repeating": bound(backend, "Repeating")})
+
+    @pytest.mark.parametrize(
+        "dynamism", [TensorShapeDynamism.DYNAMIC_BOUND, TensorShapeDynamism.DYNAMIC_UNBOUND]
+    )
+    def test_what_follows_sees_the_sizes_of_this_run(self, dynamism: TensorShapeDynamism) -> None:
+        method = self.load(Repeating(), self.build(dynamism))
+        for rows in (2, 3, 0, 1, 3):
+            x = np.arange(rows * 2, dtype=np.float32).reshape(rows, 2)
+            repeated, doubled = method.execute([x])
+            np.testing.assert_array_equal(repeated, np.concatenate([x, x]))
+            np.testing.assert_array_equal(doubled, repeated * 2)
+
+    def test_more_than_the_bounds_is_refused(self) -> None:
+        method = self.load(Repeating(rows_of=lambda rows: 7))
+        cause = r"ValueError: shape \(7, 2\) exceeds the planned bounds \(6, 2\)"
+        with pytest.raises(DelegateError, match=cause):
+            method.execute([np.ones((3, 2), np.float32)])
+
+    def test_a_fixed_size_stays(self) -> None:
+        method = self.load(Repeating(), self.build(TensorShapeDynamism.STATIC))
+        method.execute([np.ones((3, 2), np.float32)])
+        cause = r"shape \(4, 2\) differs from the planned shape \(6, 2\)"
+        with pytest.raises(DelegateError, match=cause):
+            method.execute([np.ones((2, 2), np.float32)])
+
+    def test_a_number_has_no_size(self) -> None:
+        builder = PlanBuilder()
+        x, number = builder.tensor(3, 2), builder.scalar(3)
+        builder.inputs = [x]
+        builder.delegate_call(builder.delegate("Repeating"), x, number)
+        with pytest.raises(DelegateError, match="ValueError: argument 1 is no tensor"):
+            self.load(Repeating(), builder).execute([np.ones((3, 2), np.float32)])
+
+    def test_an_executor_may_know_fixed_sizes_only(self) -> None:
+        with pytest.raises(ValueError, match=r"argument 1 a fixed size; it cannot become \(2, 3\)"):
+            resize_nothing(1, [2, 3])
 
 
 class TestDestroy:

@@ -408,6 +408,30 @@ def test_a_kernel_says_why_it_refuses(message: str) -> None:
     assert str(caught.value) == f"{operator}: {message}".rstrip()
 
 
+class TestSingleElements:
+    """One element of a vector is a view of it, not the number that it was when the kernel was bound."""
+
+    @pytest.mark.parametrize(
+        ("operator", "others"), [("aten::select_copy.int_out", [0, 1]), ("aten::unbind_copy.int_out", [0])]
+    )
+    def test_what_is_written_after_binding_is_seen(self, operator: str, others: list[int]) -> None:
+        x, outs = tensor(2), (tensor(), tensor())
+        out: Any = outs if operator.startswith("aten::unbind") else outs[1]
+        step = KERNELS[operator].bind(operator, Scratch(), [x, *others, out])
+        x.array[:] = 3, 4
+        step()
+        assert outs[1].array == 4
+
+    def test_one_element_of_a_vector_can_be_replaced(self) -> None:
+        x, source, out = tensor(2, values=[1, 2]), tensor(), tensor(2)
+        step = KERNELS["aten::select_scatter.out"].bind(
+            "aten::select_scatter.out", Scratch(), [x, source, 0, 1, out]
+        )
+        source.array[...] = 5
+        step()
+        assert out.array.tolist() == [1, 5]
+
+
 class TestNumbers:
     """Numbers computed while a method runs have Python's meaning and 64 bits."""
 
