@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -22,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exits with its status unless that is 0: 1 findings, 2 usage or I/O."""
     arguments = sys.argv[1:] if arguments is None else arguments
     gc.set_threshold(_COLLECT_EVERY)
+    atexit.register(gc.freeze)  # what is left goes with the process, and need not be searched for cycles
     if sys.stdout is None:  # the caller closed it
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  (open until the end, and no pathlib)
     try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from etconfig.executor.registry import KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import computation_dtype, copy_step, in_sequence
 from etconfig.kernels.indexing import require_in_range
+from etconfig.records import record
 from etconfig.values import ScalarType
 
 
@@ -138,7 +138,7 @@ def custom_quantized_sdpa(
     )
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Rows:
     """A quantized tensor with its parameters."""
 
@@ -159,7 +159,7 @@ class _Rows:
         return (self.quantized.astype(np.float32) - self.zero_points) * self.scales
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Attention:
     """How queries attend to keys and values.
 

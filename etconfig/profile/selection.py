@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
+from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, ProfileError
@@ -20,17 +22,22 @@ class ProfileMatch:
     Attributes:
         profile: The profile.
         result: What its condition came to; None if it has no condition, and so is never selected.
-        clauses: The same for each clause of the condition.
+        facts: The known facts of the device, by name.
     """
 
     profile: Profile
-    result: Result | None = None
-    clauses: tuple[ClauseResult, ...] = ()
+    result: Result | None
+    facts: Mapping[str, object] = field(repr=False, compare=False)
 
     @property
     def is_match(self) -> bool:
         """Whether the condition holds. One that is unknown or cannot be computed does not."""
         return self.result is True
+
+    @cached_property
+    def clauses(self) -> tuple[ClauseResult, ...]:
+        """What each clause of the condition came to; told when asked, since of most profiles nobody asks."""
+        return () if self.profile.match is None else self.profile.match.explain(self.facts)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -99,6 +106,7 @@ def select_profile(library: ProfileLibrary, facts: Mapping[str, object]) -> Sele
 
 
 def _match_all(reader: ProfileReader, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
+    facts = dict(facts)  # which pickles, unlike a sheet's view of its values
     matches: list[ProfileMatch] = []
     problems: list[Diagnostic] = []
     for name in reader.library.names:
@@ -114,10 +122,8 @@ def _match_all(reader: ProfileReader, facts: Mapping[str, object]) -> tuple[Prof
 
 
 def _match(profile: Profile, facts: Mapping[str, object]) -> ProfileMatch:
-    if profile.match is None:
-        return ProfileMatch(profile=profile)
-    result, clauses = profile.match.evaluate(facts), profile.match.explain(facts)
-    return ProfileMatch(profile=profile, result=result, clauses=clauses)
+    result = None if profile.match is None else profile.match.evaluate(facts)
+    return ProfileMatch(profile=profile, result=result, facts=facts)
 
 
 def _no_match(matches: tuple[ProfileMatch, ...]) -> Diagnostic:

@@ -1,20 +1,54 @@
 """From schemas, layers and facts to typed, frozen arguments per method instance and backend."""
 
-from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments
-from etconfig.resolver.chain import OptionChain, Story
-from etconfig.resolver.difference import OptionChange, ToldValue, differences, told_values
-from etconfig.resolver.explain import explain_option, find_stories, shown
-from etconfig.resolver.overrides import (
-    ENVIRONMENT_VARIABLE,
-    Overrides,
-    layer_from_environment,
-    layer_from_overrides,
-)
-from etconfig.resolver.program_check import verify_against_program
-from etconfig.resolver.resolution import Resolution
-from etconfig.resolver.resolver import Resolver, Target
-from etconfig.resolver.saved import load_saved_resolution
-from etconfig.resolver.unconfigured import UnconfiguredValue, values_without_configuration
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from etconfig.lazy import lazy_names
+
+_HOME = {
+    "ANY_METHOD": "arguments",
+    "Arguments": "arguments",
+    "BackendArguments": "arguments",
+    "ENVIRONMENT_VARIABLE": "overrides",
+    "OptionChain": "chain",
+    "OptionChange": "difference",
+    "Overrides": "overrides",
+    "Resolution": "resolution",
+    "Resolver": "resolver",
+    "Story": "chain",
+    "Target": "resolver",
+    "ToldValue": "difference",
+    "UnconfiguredValue": "unconfigured",
+    "differences": "difference",
+    "explain_option": "explain",
+    "find_stories": "explain",
+    "layer_from_environment": "overrides",
+    "layer_from_overrides": "overrides",
+    "load_saved_resolution": "saved",
+    "shown": "explain",
+    "told_values": "difference",
+    "values_without_configuration": "unconfigured",
+    "verify_against_program": "program_check",
+}
+"""Which module each public name lives in."""
+
+if TYPE_CHECKING:
+    from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments
+    from etconfig.resolver.chain import OptionChain, Story
+    from etconfig.resolver.difference import OptionChange, ToldValue, differences, told_values
+    from etconfig.resolver.explain import explain_option, find_stories, shown
+    from etconfig.resolver.overrides import (
+        ENVIRONMENT_VARIABLE,
+        Overrides,
+        layer_from_environment,
+        layer_from_overrides,
+    )
+    from etconfig.resolver.program_check import verify_against_program
+    from etconfig.resolver.resolution import Resolution
+    from etconfig.resolver.resolver import Resolver, Target
+    from etconfig.resolver.saved import load_saved_resolution
+    from etconfig.resolver.unconfigured import UnconfiguredValue, values_without_configuration
 
 __all__ = [
     "ANY_METHOD",
@@ -41,3 +75,5 @@ __all__ = [
     "values_without_configuration",
     "verify_against_program",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)
