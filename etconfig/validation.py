@@ -30,7 +30,7 @@ from etconfig.profile import (
 )
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
-from etconfig.resolver import ANY_METHOD, Resolver, Target, verify_against_program
+from etconfig.resolver import ANY_METHOD, Resolver, Target, verify_against_program, verify_layers
 from etconfig.schema import BackendSpec
 
 if TYPE_CHECKING:
@@ -144,12 +144,14 @@ class Validator:
         self, layers: Sequence[Layer], specs: Mapping[str, BackendSpec], targets: Sequence[Target] = ()
     ) -> Iterator[Diagnostic]:
         """What is wrong with the layers against schemas, and where arguments of targets do not resolve."""
+        if not targets:
+            yield from verify_layers(layers, specs, self._backend_ids)
+            return
         by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=self.fact_overrides)
         try:
             resolver = Resolver.compile(specs, (*layers, by_hand), targets, self._backend_ids)
             yield from resolver.warnings
-            if targets:
-                resolver.resolve(self._facts)
+            resolver.resolve(self._facts)
         except ConfigError as error:
             yield from error.diagnostics
 

@@ -85,10 +85,15 @@ def load_document(path: Path) -> Document:
 
 
 def _read_bounded(path: Path) -> bytes:
-    if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe would wait for a writer
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for a writer
         raise OSError("not a regular file")
+    size_bytes = min(status.st_size, MAX_DOCUMENT_BYTES)
     with path.open("rb") as file:
-        return file.read(MAX_DOCUMENT_BYTES + 1)
+        content = file.read(size_bytes + 1)  # to ask for a whole MiB would cost more than to parse the rest
+        if len(content) > size_bytes:  # it is too large, has grown, or the system does not tell its size
+            content += file.read(MAX_DOCUMENT_BYTES - size_bytes)
+        return content
 
 
 def _parse_bytes(content: bytes, name: str, path: Path) -> Document:
@@ -132,6 +137,8 @@ def parse_document(text: str, name: str, *, path: Path | None = None) -> Documen
 
 
 _LONG_NUMBER = re.compile(rf"[0-9][0-9a-fA-Fxob_]{{{MAX_DIGITS},}}")
+_DIGITS = bytes(ord("0") if chr(byte) in "0123456789abcdefABCDEFxo_" else byte for byte in range(256))
+_MANY_DIGITS = b"0" * MAX_DIGITS
 _STRUCTURE = re.compile(rf"""[\n=,.\[\]{{}}"'#]|(?<!\w){_LONG_NUMBER.pattern}""")
 
 
@@ -144,7 +151,7 @@ def _check_bounds(source: SourceText) -> None:
     is_plain = (
         text.count(".") < MAX_KEY_PARTS
         and text.count("[") + text.count("{") <= MAX_NESTING
-        and not _LONG_NUMBER.search(text)
+        and _MANY_DIGITS not in text.encode(errors="replace").translate(_DIGITS)
     )
     if is_plain:
         return

@@ -48,7 +48,7 @@ class ProfileReader:
     def __init__(self, library: ProfileLibrary) -> None:
         self.library = library
         self.expressions = ExpressionParser(library.registry)
-        self._profiles: dict[Path, Profile] = {}
+        self._profiles: dict[str, Profile] = {}
 
     def profile(self, file: ProfileFile) -> Profile:
         """The profile in `file`.
@@ -85,8 +85,8 @@ class _Walk:
 
     def __init__(self, reader: ProfileReader) -> None:
         self.reader = reader
-        self.found: dict[Path, Profile] = {}
-        self.visited: set[Path] = set()
+        self.found: dict[str, Profile] = {}
+        self.visited: set[str] = set()
         self.problems: list[Diagnostic] = []
 
     def visit(self, file: ProfileFile, trail: tuple[ProfileFile, ...]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from etconfig.profile.profile import Reference
 
 _SUFFIX = ".toml"
+_MAX_DIRECTORIES = 256
 
 
 class Provider(enum.IntEnum):
@@ -54,12 +55,14 @@ class ProfileFile:
 
     Attributes:
         path: Where it is.
+        real_path: The same file by its one true path.
         root: The directory that files which it extends by path must not leave.
         name: The name that its place in a library gives it; None if it was given by path.
         provider: Who provides it.
     """
 
     path: Path
+    real_path: str
     root: Path
     name: str | None = None
     provider: Provider = Provider.USER
@@ -68,11 +71,6 @@ class ProfileFile:
     def label(self) -> str:
         """What to call it: its name, or its path."""
         return self.name or str(self.path)
-
-    @cached_property
-    def real_path(self) -> Path:
-        """The same file by its one true path."""
-        return Path(os.path.realpath(self.path))  # unlike `resolve` it bears loops of links
 
 
 @record(frozen=True)
@@ -102,12 +100,12 @@ class ProfileLibrary:
         for source in self.sources:
             for path in sorted(source.directory.rglob(f"*{_SUFFIX}")):
                 name = path.relative_to(source.directory).as_posix().removesuffix(_SUFFIX)
-                file = ProfileFile(path, source.directory, name, source.provider)
+                file = ProfileFile(path, self._real_path(path), source.directory, name, source.provider)
                 files[name] = (*files.get(name, ()), file)
         return files
 
     @cached_property
-    def _files_by_path(self) -> Mapping[Path, ProfileFile]:
+    def _files_by_path(self) -> Mapping[str, ProfileFile]:
         return {file.real_path: file for files in self._files.values() for file in files}
 
     def find(self, target: str | Path) -> ProfileFile:
@@ -121,9 +119,10 @@ class ProfileLibrary:
         """
         if isinstance(target, str) and (not target.endswith(_SUFFIX) or "\0" in target):
             return self._find_name(target, ())
-        file = ProfileFile(Path(target), Path(target).parent)
-        listed = self._files_by_path.get(file.real_path)
-        return replace(listed, path=file.path) if listed else file
+        path = target if isinstance(target, Path) else Path(target)
+        real_path = self._real_path(path)
+        listed = self._files_by_path.get(real_path)
+        return replace(listed, path=path) if listed else ProfileFile(path, real_path, path.parent)
 
     def find_base(self, reference: Reference, origin: ProfileFile) -> ProfileFile:
         """The file of a profile that the profile in `origin` extends.
@@ -136,8 +135,19 @@ class ProfileLibrary:
         """
         if not reference.target.endswith(_SUFFIX):
             return self._find_name(reference.target, (reference.span,))
-        file = ProfileFile(_path_inside(origin, reference), origin.root)
-        return self._files_by_path.get(file.real_path) or file
+        path = _path_inside(origin, reference)
+        real_path = self._real_path(path)
+        return self._files_by_path.get(real_path) or ProfileFile(path, real_path, origin.root)
+
+    @cached_property
+    def _real_directory(self) -> Callable[[str], str]:
+        """Follows the links in the path of a directory: once, though it may hold very many files."""
+        return lru_cache(_MAX_DIRECTORIES)(os.path.realpath)  # unlike `resolve` it bears loops of links
+
+    def _real_path(self, path: Path) -> str:
+        if path.is_symlink():
+            return os.path.realpath(path)
+        return os.path.join(self._real_directory(str(path.parent)), path.name)  # noqa: PTH118  (much faster)
 
     def _find_name(self, name: str, spans: tuple[Span, ...]) -> ProfileFile:
         files = self._files.get(name, ())

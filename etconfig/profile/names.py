@@ -35,7 +35,7 @@ def is_glob(name: str) -> bool:
 
 def is_name_of(role: str, name: str) -> bool:
     """Whether a method, instance, backend or option, as `role` says, may have this name."""
-    if name.isascii() and name.isidentifier():  # nearly all names, and allowed in every role
+    if name.isidentifier() and name.isascii():  # nearly all names, and allowed in every role
         return True
     if role == "instance" and is_glob(name):
         return False

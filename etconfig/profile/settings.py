@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
 from typing import cast
@@ -21,6 +21,7 @@ from etconfig.records import record
 SETTINGS_KEYS = ("facts", "options", "methods", "instances", "when")
 """The keys at the root of a document that `read_settings` reads."""
 
+_SCALARS = frozenset((bool, int, float, str))
 _WHEN_KEYS = ("if", "options", "methods", "instances")
 
 
@@ -44,10 +45,13 @@ class Settings:
 
     def to_layer(self, kind: OriginKind, name: str, methods: Mapping[str, str]) -> Layer:
         """The settings as a layer; `methods` gives the method of every instance in `mentions`."""
+        assignments = self.assignments
+        if self.mentions:
+            assignments = tuple(_with_method(a, methods) if a.path.instance else a for a in assignments)
         return Layer(
             kind=kind,
             name=name,
-            assignments=tuple(_with_method(a, methods) if a.path.instance else a for a in self.assignments),
+            assignments=assignments,
             instances=self.instances,
             facts=self.facts,
         )
@@ -63,11 +67,11 @@ def _with_method(assignment: Assignment, methods: Mapping[str, str]) -> Assignme
 def read_settings(root: Table, expressions: ExpressionParser, kind: OriginKind) -> Settings:
     """Read the tables `SETTINGS_KEYS` below `root`; problems go to `root.problems`."""
     reader = _Reader(root, expressions, kind)
-    assignments = list(reader.overlay(root, None))
+    reader.overlay(root, None)
     for when in root.array_of_tables("when"):
-        assignments += reader.when(when)
+        reader.when(when)
     return Settings(
-        assignments=tuple(assignments),
+        assignments=tuple(reader.assignments),
         instances=tuple(reader.declarations),
         facts=read_facts(root, expressions.registry, kind),
         mentions=reader.mentions,
@@ -94,11 +98,14 @@ class _PlaceInDocument:
     Finding any place costs a pass over the whole document, and most documents are never asked.
     """
 
-    def __init__(self, table: Table, option: str, kind: OriginKind, detail: str | None) -> None:
+    def __init__(
+        self, table: Table, option: str, kind: OriginKind, condition: Expression | None, value: object
+    ) -> None:
         self._table = table
         self._option = option
         self._kind = kind
-        self._detail = detail
+        self._condition = condition
+        self._value = value
 
     def find(self) -> Place:
         found: Place | None = self.__dict__.get("_found")
@@ -110,19 +117,22 @@ class _PlaceInDocument:
         key_span = self._table.key_span(self._option)
         has_scope = path[-4:-3] in (("methods",), ("instances",))  # then NAME, "options" and BACKEND follow
         return Place(
-            origin=_origin(self._kind, key_span, self._detail),
+            origin=Origin(self._kind, key_span.file, key_span.line, key_span.column, self._detail()),
             span=self._table.value_span(self._option),
             key_span=key_span,
             backend_span=self._table.own_span(),
             scope_span=document.key_span(path[:-2]) if has_scope else None,
         )
 
+    def _detail(self) -> str | None:
+        """Why the assignment holds, and how its value is computed."""
+        reasons = [] if self._condition is None else [f"when {self._condition}"]
+        if isinstance(self._value, Expression):
+            reasons.append(f"expr {self._value}")
+        return "; ".join(reasons) or None
+
     def __reduce__(self) -> tuple[object, ...]:
         return Place.find, (self.find(),)  # without the document
-
-
-def _origin(kind: OriginKind, span: Span, detail: str | None = None) -> Origin:
-    return Origin(kind, span.file, span.line, span.column, detail)
 
 
 class _Reader:
@@ -132,33 +142,34 @@ class _Reader:
         self.root = root
         self.expressions = expressions
         self.kind = kind
+        self.assignments: list[Assignment] = []
         self.declarations: list[InstanceDeclaration] = []
         self.mentions: dict[str, Callable[[], Span]] = {}
 
-    def when(self, table: Table) -> Iterator[Assignment]:
-        """The assignments of one `[[when]]`."""
+    def when(self, table: Table) -> None:
+        """Read one `[[when]]`."""
         table.check_keys(_WHEN_KEYS)
         table.require("if", """write the condition, as in if = 'power.source == "battery"'""")
         condition = read_expression(table, "if", self.expressions, ExpressionType.BOOL)
-        return self.overlay(table, condition)
+        self.overlay(table, condition)
 
-    def overlay(self, table: Table, condition: Expression | None) -> Iterator[Assignment]:
-        """The assignments in `options`, `methods` and `instances` of `table`, in merge order."""
-        yield from self.options(table, condition)
+    def overlay(self, table: Table, condition: Expression | None) -> None:
+        """Read `options`, `methods` and `instances` of `table`, in merge order."""
+        self.options(table, condition)
         if methods := table.table("methods"):
             entries = methods.tables("write [methods.METHOD.options.BACKEND]")
+            _check_names(methods, "method")
             for name, entry in sorted(entries, key=lambda item: not is_glob(item[0])):
-                _check_name(methods, name, "method")
                 _check_entry_keys(entry, ("options",))
-                yield from self.options(entry, condition, method=name)
+                self.options(entry, condition, method=name)
         if instances := table.table("instances"):
+            _check_names(instances, "instance")
             for name, entry in instances.tables("write [instances.NAME]"):
                 self.mentions.setdefault(name, partial(instances.key_span, name))
-                _check_name(instances, name, "instance")
                 if table is self.root:
                     self.declare(name, entry)
                 _check_entry_keys(entry, ("method", "options") if table is self.root else ("options",))
-                yield from self.options(entry, condition, instance=name)
+                self.options(entry, condition, instance=name)
 
     def declare(self, name: str, entry: Table) -> None:
         """Note an instance with its method; one without only refers to an inherited declaration."""
@@ -177,25 +188,23 @@ class _Reader:
         *,
         method: str | None = None,
         instance: str | None = None,
-    ) -> Iterator[Assignment]:
-        """What `entry` sets in its table `options`: for a method, an instance, or all of them."""
+    ) -> None:
+        """Read what `entry` sets in its table `options`: for a method, an instance, or all of them."""
         options = entry.table("options")
         if options is None:
             return
-        hint = f"write [{options.name}.BACKEND] above the options of a backend"
-        for backend, table in options.tables(hint):
-            _check_name(options, backend, "backend")
-            for option in table.data:
-                _check_name(table, option, "option")
-                value = self.value(table, option)
+        _check_names(options, "backend")
+        for backend, table in options.tables("write [{table}.BACKEND] above the options of a backend"):
+            _check_names(table, "option")
+            for option, raw in table.data.items():
+                value = raw if type(raw) in _SCALARS else self.value(table, option, raw)
                 if value is not None:
                     path = OptionPath(backend, option, method, instance)
-                    place = _PlaceInDocument(table, option, self.kind, _detail(condition, value))
-                    yield Assignment(path, value, place, condition)
+                    place = _PlaceInDocument(table, option, self.kind, condition, value)
+                    self.assignments.append(Assignment(path, value, place, condition))
 
-    def value(self, table: Table, option: str) -> RawValue | Expression | Unset | None:
+    def value(self, table: Table, option: str, raw: object) -> RawValue | Expression | Unset | None:
         """What the option is set to; None, with problems, if that is wrong."""
-        raw = table.data[option]
         if isinstance(raw, dict) and ("expr" in raw or "unset" in raw):
             return self.special_value(Table(table.document, (*table.path, option), raw, table.problems))
         if _is_raw_value(raw):
@@ -218,14 +227,6 @@ class _Reader:
         return UNSET
 
 
-def _detail(condition: Expression | None, value: object) -> str | None:
-    """Why an assignment holds and how its value is computed, for its origin."""
-    reasons = [] if condition is None else [f"when {condition}"]
-    if isinstance(value, Expression):
-        reasons.append(f"expr {value}")
-    return "; ".join(reasons) or None
-
-
 def _check_entry_keys(entry: Table, known: tuple[str, ...]) -> None:
     """Report unknown keys of a method or an instance, and what was probably meant."""
     if entry.data.keys() <= set(known):
@@ -239,11 +240,12 @@ def _check_entry_keys(entry: Table, known: tuple[str, ...]) -> None:
     entry.check_keys(known, hints)
 
 
-def _check_name(table: Table, key: str, role: str) -> None:
-    """Report a key that cannot be the name of a method, instance, backend or option, as `role` says."""
-    if not is_name_of(role, key):
-        message = f"{key!r} cannot be the name of {'an' if role[0] in 'io' else 'a'} {role}"
-        table.report("invalid-name", message, table.key_span(key), NAME_RULES[role])
+def _check_names(table: Table, role: str) -> None:
+    """Report keys that cannot be names of methods, instances, backends or options, as `role` says."""
+    for key in table.data:
+        if not is_name_of(role, key):
+            message = f"{key!r} cannot be the name of {'an' if role[0] in 'io' else 'a'} {role}"
+            table.report("invalid-name", message, table.key_span(key), NAME_RULES[role])
 
 
 def _is_raw_value(value: object) -> bool:
@@ -251,4 +253,4 @@ def _is_raw_value(value: object) -> bool:
         return all(map(_is_raw_value, value))
     if isinstance(value, dict):
         return all(map(_is_raw_value, value.values()))
-    return isinstance(value, (bool, int, float, str))
+    return type(value) in _SCALARS

@@ -119,11 +119,12 @@ class Table:
         return None
 
     def tables(self, hint: str) -> Iterator[tuple[str, Table]]:
-        """Every key with its table; other values are reported with `hint`."""
-        for key in self.data:
-            table = self.table(key, hint)
-            if table is not None:
-                yield key, table
+        """Every key with its table; other values are reported with `hint`, in which `{table}` is its name."""
+        for key, value in self.data.items():
+            if isinstance(value, dict):
+                yield key, Table(self.document, (*self.path, key), value, self.problems)
+            else:
+                self._wrong_type(key, value, "a table", hint.replace("{table}", self.name))
 
     def array_of_tables(self, key: str) -> Iterator[Table]:
         """The elements of the array of tables at `key`; none if it is missing or something else."""

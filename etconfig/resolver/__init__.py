@@ -30,6 +30,7 @@ _HOME = {
     "told_values": "difference",
     "values_without_configuration": "unconfigured",
     "verify_against_program": "program_check",
+    "verify_layers": "matching",
 }
 """Which module each public name lives in."""
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from etconfig.resolver.chain import OptionChain, Story
     from etconfig.resolver.difference import OptionChange, ToldValue, differences, told_values
     from etconfig.resolver.explain import explain_option, find_stories, shown
+    from etconfig.resolver.matching import verify_layers
     from etconfig.resolver.overrides import (
         ENVIRONMENT_VARIABLE,
         Overrides,
@@ -74,6 +76,7 @@ __all__ = [
     "told_values",
     "values_without_configuration",
     "verify_against_program",
+    "verify_layers",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -95,28 +95,44 @@ class Matcher:
         found: dict[str, list[MatchedAssignment]] = {}
         for layer in layers:
             for assignment in layer.assignments:
-                for matched in self._match_one(layer, assignment):
+                matched = self._match_one(layer, assignment)
+                if matched is not None:
                     found.setdefault(assignment.path.backend, []).append(matched)
         return found
 
-    def _match_one(self, layer: Layer, assignment: Assignment) -> Iterator[MatchedAssignment]:
+    def _match_one(self, layer: Layer, assignment: Assignment) -> MatchedAssignment | None:
         path = assignment.path
         if layer.kind in _GIVEN_BY_HAND:
             self._found += _unmatched_scope(assignment, self.names)
         spec = self.names.specs.get(path.backend)
         if spec is None:
             self._found += _unmatched_backend(layer, assignment, self.names)
-            return
+            return None
         info, problem = find_option(spec, path.option)
         if problem is not None:
             self._found.append(problem.to_diagnostic(assignment.key_span))
         if info is None:
-            return
+            return None
         value = _typed(spec, info, assignment)
         if isinstance(value, Diagnostic):
             self._found.append(value)
-            return
-        yield MatchedAssignment(assignment, info, value)
+            return None
+        return MatchedAssignment(assignment, info, value)
+
+
+def verify_layers(
+    layers: Iterable[Layer], specs: Mapping[str, BackendSpec], known_backends: Collection[str]
+) -> tuple[Diagnostic, ...]:
+    """What is wrong with the assignments of layers, whatever the methods that they are meant for.
+
+    Args:
+        layers: The layers to check.
+        specs: The schemas of backends, by id.
+        known_backends: The ids that are no mistake.
+    """
+    matcher = Matcher(names=Names(specs=specs, known_backends=known_backends, methods=None, instances={}))
+    matcher.match(layers)
+    return matcher.diagnostics
 
 
 def _typed(spec: BackendSpec, info: OptionInfo, assignment: Assignment) -> object | Diagnostic:

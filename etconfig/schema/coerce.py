@@ -101,9 +101,10 @@ def coerce(wanted: OptionType, raw: object) -> object | Mismatch:
     value = _COERCIONS[wanted.kind](wanted, raw)
     if isinstance(value, Mismatch):
         return value
-    if all(constraint.is_satisfied(value) for constraint in wanted.constraints):
-        return value
-    return Mismatch(expected=wanted.expected, given=show_value(raw))
+    for constraint in wanted.constraints:
+        if not constraint.is_satisfied(value):
+            return Mismatch(expected=wanted.expected, given=show_value(raw))
+    return value
 
 
 def show_value(raw: object) -> str:
@@ -177,9 +178,11 @@ def _choice(wanted: OptionType, raw: object) -> object | Mismatch:
         return raw if is_choice else _no_choice(wanted, raw)
     if isinstance(raw, enum_class):
         return raw
-    by_name = enum_class.__members__.get(raw) if isinstance(raw, str) else None
-    by_value = next((member for member in enum_class if member.value == raw), by_name)
-    return _no_choice(wanted, raw) if by_value is None else by_value
+    if isinstance(raw, str):
+        member = wanted.members_by_text.get(raw)
+    else:
+        member = next((member for member in enum_class if member.value == raw), None)
+    return _no_choice(wanted, raw) if member is None else member
 
 
 def _no_choice(wanted: OptionType, raw: object) -> Mismatch:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import enum
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
 from etconfig.records import record
@@ -28,6 +29,8 @@ class Kind(enum.Enum):
     CHOICE = "choice"
     ARRAY = "array"
     TABLE = "table"
+
+    __hash__ = object.__hash__  # written in C, unlike that of Enum: every value is looked up by its kind
 
 
 _COUNTED = {Kind.ARRAY: "item", Kind.TABLE: "key"}
@@ -56,6 +59,14 @@ class OptionType:
     unit: Unit | None = None
     item: OptionType | None = None
     is_tuple: bool = False
+
+    @cached_property
+    def members_by_text(self) -> Mapping[str, enum.Enum]:
+        """The members of the enum by what text may call them: their value, or else their name."""
+        if self.enum_class is None:
+            return {}
+        by_value = {member.value: member for member in self.enum_class if isinstance(member.value, str)}
+        return {**self.enum_class.__members__, **by_value}
 
     @property
     def constraint_texts(self) -> tuple[str, ...]:

@@ -39,21 +39,21 @@ def find_option(schema: OptionsSchema, name: str) -> tuple[OptionInfo | None, Op
 
     An unknown name gives (None, error); a former name or a deprecated option (info, warning).
     """
+    infos = (schema.options if isinstance(schema, BackendSpec) else schema).option_infos()
+    info = infos.get(name)
+    if info is not None and info.deprecated is None:  # it is no former name of another one either
+        return info, None
     owner, options_class = _owner_and_class(schema)
-    infos = options_class.option_infos()
     current = options_class.former_names().get(name)
     if current is not None:
         message = f"{owner}.{name} was renamed to {current}"
         help_text = f"write {current} in place of {name}"
         respelling = Respelling(name, current, is_safe=True)
         return infos[current], _problem(ProblemKind.DEPRECATED, name, message, help_text, respelling)
-    info = infos.get(name)
     if info is None:
         return None, _unknown(owner, name, infos)
-    if info.deprecated is not None:
-        message = f"{owner}.{name} is deprecated"
-        return info, _problem(ProblemKind.DEPRECATED, name, message, info.deprecated)
-    return info, None
+    message = f"{owner}.{name} is deprecated"
+    return info, _problem(ProblemKind.DEPRECATED, name, message, info.deprecated)
 
 
 def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object | OptionProblem:

@@ -22,6 +22,8 @@ class ExpressionType(enum.Enum):
     STRING_LIST = "list of string"
     EMPTY_LIST = "empty list"
 
+    __hash__ = object.__hash__  # written in C, unlike that of Enum: it is a key of what is looked up often
+
     def __str__(self) -> str:
         return self.value
 

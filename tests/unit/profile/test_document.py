@@ -22,6 +22,16 @@ class TestReading:
         assert document.name == str(path)
         assert document.path == path
 
+    @pytest.mark.parametrize("size_bytes", [0, 3, 1 << 30])
+    def test_a_file_is_read_whole_whatever_size_the_system_tells(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_bytes: int
+    ) -> None:
+        path = tmp_path / "a.toml"
+        path.write_text("a = 1\nb = 2\n")
+        told = os.stat_result((*path.stat()[:6], size_bytes, 0, 0, 0))
+        monkeypatch.setattr(Path, "stat", lambda path: told)
+        assert load_document(path).data == {"a": 1, "b": 2}
+
     def test_a_missing_file_is_unreadable(self, tmp_path: Path) -> None:
         path = tmp_path / "absent.toml"
         (problem,) = problems_of(lambda: load_document(path))
