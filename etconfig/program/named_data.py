@@ -13,7 +13,13 @@ class NamedData(Mapping[str, memoryview]):
         self._readers = dict(readers)
 
     def __getitem__(self, key: str) -> memoryview:
-        return self._readers[key]()
+        read = self._readers.get(key)
+        if read is None:
+            raise KeyError(f"{key!r} is neither in the program nor in a data file (.ptd) that was given")
+        return read()
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._readers
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._readers)

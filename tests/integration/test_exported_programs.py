@@ -187,8 +187,15 @@ class TestCommands:
             ),
         )
 
-    def test_commands_that_run_nothing_do_not_need_them(self, cli: Callable[..., Outcome]) -> None:
-        for command in (["resolve", LAYERS], ["inspect", LAYERS]):
+    def test_commands_that_run_nothing_do_not_need_them(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        (place / "mine.toml").write_text('[profile]\nname = "acme/mine"\n')
+        for command in (
+            ["resolve", LAYERS],
+            ["inspect", LAYERS],
+            ["validate", "mine.toml", "--program", LAYERS],
+        ):
             assert cli(*command).status == 0
 
     def test_inspect_shows_where_each_tensor_is(self, cli: Callable[..., Outcome]) -> None:

@@ -321,6 +321,14 @@ class TestExternalTensors:
         program = open_program(EXPORTS / "external_delegate.pte", data=EXPORTS / "external_delegate.ptd")
         assert sorted(map(len, program.named_data.values())) == [16, 16, 64]
 
+    def test_named_data_that_are_missing_say_where_they_were_looked_for(self, pte: Pte) -> None:
+        named_data = open_program(pte.write(pte.plan()), data=pte.write_data_file(pte.named("w"))).named_data
+        assert ("w" in named_data, "v" in named_data, named_data.get("v")) == (True, False, None)
+        with pytest.raises(KeyError) as caught:
+            named_data["v"]
+        (text,) = caught.value.args
+        assert text == "'v' is neither in the program nor in a data file (.ptd) that was given"
+
     @staticmethod
     def external(pte: Pte) -> bytes:
         extra = pte.table("ExtraTensorInfo", fully_qualified_name="w", location=1)
