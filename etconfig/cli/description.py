@@ -128,12 +128,12 @@ def _describe_external(loaded: LoadedProgram, plan: ExecutionPlan) -> Iterator[d
 
 
 def _describe_arena(memory: MemoryPlan, memory_id: int) -> dict[str, Any]:
-    live, size = memory.live_bytes(memory_id), memory.arena_bytes[memory_id]
+    most, mean = memory.use(memory_id)
     return {
         "memory_id": memory_id,
-        "size_bytes": size,
-        "peak_use": max(live) / size,
-        "mean_use": sum(live) / len(live) / size,
+        "size_bytes": memory.arena_bytes[memory_id],
+        "peak_use": most,
+        "mean_use": mean,
         "tensors": [
             {
                 "value": each.value,

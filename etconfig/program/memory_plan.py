@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from etconfig.program import model
@@ -67,9 +70,32 @@ class MemoryPlan:
     arena_bytes: Mapping[int, int]
     allocations: Sequence[Allocation]
 
-    def of_arena(self, memory_id: int) -> list[Allocation]:
+    @cached_property
+    def _by_arena(self) -> Mapping[int, list[Allocation]]:
+        found: dict[int, list[Allocation]] = {}
+        for each in self.allocations:
+            found.setdefault(each.memory_id, []).append(each)
+        return found
+
+    def of_arena(self, memory_id: int) -> Sequence[Allocation]:
         """The tensors in one arena."""
-        return [each for each in self.allocations if each.memory_id == memory_id]
+        return self._by_arena.get(memory_id, ())
+
+    def use(self, memory_id: int) -> tuple[float, float]:
+        """The parts of an arena that are in use at most, and on average over the instructions.
+
+        Counted as `live_bytes` does, in proportion to the tensors and not to the instructions.
+        """
+        tensors = self.of_arena(memory_id)
+        changes = [(each.first, each.size_bytes) for each in tensors]
+        changes += [(each.last + 1, -each.size_bytes) for each in tensors]
+        most = live = total = 0
+        for (index, change), (following, _) in pairwise([*sorted(changes), (self.instructions, 0)]):
+            live += change
+            most = max(most, live)
+            total += live * (following - index)
+        size = self.arena_bytes[memory_id]
+        return most / size, total / self.instructions / size
 
     def live_bytes(self, memory_id: int) -> list[int]:
         """For each instruction, how many bytes of an arena hold tensors in use.
@@ -91,7 +117,7 @@ def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
     """The memory plan of a method.
 
     A tensor is in use from the first instruction that has it as an argument to the last one. What
-    is in use before a loop and within it is so until the loop ends.
+    is in use before a loop and within it is so until the loop ends; loops in loops count as one.
     """
     instructions = [each for chain in plan.chains for each in chain.instructions]
     uses: dict[int, list[int]] = {}
@@ -99,7 +125,7 @@ def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
         for value in _values_of(plan, instruction):
             uses.setdefault(value, []).append(index)
     end = max(len(instructions) - 1, 0)
-    loops = list(_loops(plan))
+    loops = _loops(plan)
     inputs, outputs = set(_tensors_of(plan, plan.inputs)), set(_tensors_of(plan, plan.outputs))
     allocations: list[Allocation] = []
     for index, tensor in enumerate(plan.values):
@@ -111,9 +137,9 @@ def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
         used = uses.get(index, [0])
         first = 0 if role in ("input", "state") else used[0]
         last = end if role == "state" or index in outputs else used[-1]
-        for start, stop in loops:
-            if first < start <= last < stop:
-                last = stop
+        around = bisect_right(loops, (last, end))
+        if around and first < loops[around - 1][0]:
+            last = max(last, loops[around - 1][1])
         allocations.append(Allocation(value=index, tensor=tensor, role=role, first=first, last=last))
     sizes = enumerate(plan.non_const_buffer_sizes)
     return MemoryPlan(
@@ -152,11 +178,18 @@ def _tensors_of(plan: model.ExecutionPlan, values: Sequence[int]) -> Iterator[in
             yield from (item for item in value.items if item != -1)
 
 
-def _loops(plan: model.ExecutionPlan) -> Iterator[tuple[int, int]]:
-    """The first and the last instruction of each loop, counted over all chains."""
-    start = 0
+def _loops(plan: model.ExecutionPlan) -> list[tuple[int, int]]:
+    """The first and the last instruction of the outermost loops, counted over all chains, in order."""
+    found, start = [], 0
     for chain in plan.chains:
         for index, each in enumerate(chain.instructions):
             if isinstance(each, model.JumpFalseCall) and each.destination_instruction <= index:
-                yield start + each.destination_instruction, start + index
+                found.append((start + each.destination_instruction, start + index))
         start += len(chain.instructions)
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(found):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from plans import PlanBuilder
 
-from etconfig.program.memory_plan import Allocation, read_memory_plan
+from etconfig.program.memory_plan import Allocation, MemoryPlan, read_memory_plan
 
 
 def lifetimes(builder: PlanBuilder) -> dict[int, tuple[str, int, int]]:
@@ -59,6 +59,14 @@ class TestLifetimes:
         assert lifetimes(builder)[a] == ("intermediate", 0, 3)
         assert lifetimes(builder)[b] == ("intermediate", 1, 2)
 
+    def test_loops_in_loops_count_as_one(self) -> None:
+        builder, (_, a, b, _) = chain(3)
+        condition = builder.scalar(False)
+        for destination in (2, 1):
+            builder.jump_unless(condition, destination)
+        assert lifetimes(builder)[a] == ("intermediate", 0, 4)
+        assert lifetimes(builder)[b] == ("intermediate", 1, 2)
+
     def test_a_tensor_that_nothing_uses_is_left_out(self) -> None:
         builder, values = chain(1)
         builder.tensor(4)
@@ -73,11 +81,23 @@ class TestLifetimes:
 class TestUse:
     """How much of an arena is in use at each instruction."""
 
+    def test_the_use_is_that_of_the_live_bytes(self) -> None:
+        builder, (x, *_, y) = chain(5)
+        builder.add_(x, y, builder.tensor(100))
+        plan = read_memory_plan(builder.plan())
+        live, size = plan.live_bytes(1), plan.arena_bytes[1]
+        assert plan.use(1) == (max(live) / size, sum(live) / len(live) / size)
+
+    def test_an_arena_without_tensors_is_not_used(self) -> None:
+        plan = MemoryPlan(instructions=1, arena_bytes={1: 64}, allocations=())
+        assert plan.use(1) == (0, 0)
+
     def test_sizes_and_live_bytes(self) -> None:
         builder, _ = chain(3)
         plan = read_memory_plan(builder.plan())
         assert plan.arena_bytes == {1: 64}
         assert plan.live_bytes(1) == [32, 32, 32]
+        assert plan.use(1) == (0.5, 0.5)
         places = [(each.memory_id, each.offset, each.size_bytes) for each in plan.of_arena(1)]
         assert places == [(1, 0, 16), (1, 16, 16), (1, 32, 16), (1, 48, 16)]
         assert all(isinstance(each, Allocation) for each in plan.of_arena(1))
