@@ -32,7 +32,7 @@ verified. Map only files that nobody else writes: files that are replaced by ren
 them are safe.
 """
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 256 << 10
 """A file is read in parts of this size; one that is not larger is read at once."""
 
 
