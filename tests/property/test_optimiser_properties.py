@@ -115,7 +115,7 @@ def plans(draw: Draw) -> PlanBuilder:
 class TestRandomMemoryPlans:
     """The optimiser changes no output, however tensors share memory."""
 
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=250, deadline=None)
     @given(plans())
     def test_outputs_are_the_same_bits_in_every_run(self, plan: PlanBuilder) -> None:
         faithful, optimised = plan.load(optimize=False), plan.load()
