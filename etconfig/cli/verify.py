@@ -15,6 +15,7 @@ from etconfig.cli.options import (
     ConfigurationRequest,
     configuration_options,
     data_option,
+    executor_option,
     json_option,
     locked_option,
     program_argument,
@@ -39,6 +40,7 @@ _TOLERANCE.name = "number"  # or click would say: 'x' is not a valid float range
 @click.option("--rtol", type=_TOLERANCE, help="Allowed difference in relation to the expected value.")
 @click.option("--atol", type=_TOLERANCE, help="Allowed difference in addition.")
 @data_option
+@executor_option
 @configuration_options
 @locked_option
 @json_option
@@ -50,6 +52,7 @@ def command(
     rtol: float | None,
     atol: float | None,
     data: Sequence[Path],
+    executor: str,
     request: ConfigurationRequest,
     as_json: bool,
 ) -> None:
@@ -69,7 +72,8 @@ def command(
     tolerance = None
     if rtol is not None or atol is not None:
         tolerance = Tolerance(relative=rtol or 0, absolute=atol or 0)
-    with load_program(program, data=data, installation=request.installation) as loaded:
+    installation = request.installation
+    with load_program(program, data=data, executor=executor, installation=installation) as loaded:
         methods = _methods_with_cases(loaded.program.bundled_cases, method, program)
         resolution = request.resolve(loaded)
         results = {

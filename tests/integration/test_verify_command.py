@@ -52,6 +52,11 @@ class TestVerify:
         assert output["problem"] == "4 of 4 value(s) differ"
         assert done.status == 1
 
+    def test_an_executor_that_is_not_there(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("verify", BUNDLED, "--executor", "nmpy")
+        assert (done.status, done.stdout) == (2, "")
+        assert "help: did you mean 'numpy'?" in done.stderr
+
     def test_a_program_without_cases(self, cli: Callable[..., Outcome]) -> None:
         hint = "bundle them with executorch.devtools.BundledProgram"
         assert cli("verify", "model.pte") == Outcome(
