@@ -6,32 +6,34 @@ fetched from its module when it is first used.
 
 from __future__ import annotations
 
+from etconfig.lazy import lazy_names
+
 TYPE_CHECKING = False  # what typing calls so, without its import, which costs as much as Python itself
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Arguments": "etconfig.resolver",
-    "ConfigError": "etconfig.errors",
-    "Configuration": "etconfig.configuration",
-    "Diagnostic": "etconfig.diagnostics",
-    "EtconfigError": "etconfig.errors",
-    "ExecutionError": "etconfig.errors",
-    "FactSheet": "etconfig.facts",
-    "Installation": "etconfig.installation",
-    "InternalError": "etconfig.errors",
-    "LiveArguments": "etconfig.live",
-    "LoadedProgram": "etconfig.api",
-    "Method": "etconfig.executor",
-    "Origin": "etconfig.provenance",
-    "PluginError": "etconfig.errors",
-    "ProgramError": "etconfig.errors",
-    "Resolution": "etconfig.resolver",
-    "Verification": "etconfig.program",
-    "configure": "etconfig.configuration",
-    "detect_facts": "etconfig.api",
-    "load_program": "etconfig.api",
-    "resolve": "etconfig.api",
+    "Arguments": "resolver",
+    "ConfigError": "errors",
+    "Configuration": "configuration",
+    "Diagnostic": "diagnostics",
+    "EtconfigError": "errors",
+    "ExecutionError": "errors",
+    "FactSheet": "facts",
+    "Installation": "installation",
+    "InternalError": "errors",
+    "LiveArguments": "live",
+    "LoadedProgram": "api",
+    "Method": "executor",
+    "Origin": "provenance",
+    "PluginError": "errors",
+    "ProgramError": "errors",
+    "Resolution": "resolver",
+    "Verification": "program",
+    "configure": "configuration",
+    "detect_facts": "api",
+    "load_program": "api",
+    "resolve": "api",
 }
 """Where each public name lives; a test holds it against the imports below."""
 
@@ -80,18 +82,4 @@ __all__ = [
     "resolve",
 ]
 
-
-def __getattr__(name: str) -> object:
-    try:
-        home = _HOME[name]
-    except KeyError:
-        raise AttributeError(f"module 'etconfig' has no attribute {name!r}") from None
-    from importlib import import_module
-
-    value: object = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -88,7 +88,7 @@ def test_every_public_name_is_there_and_lives_where_it_says() -> None:
 
     assert sorted(etconfig._HOME) == sorted(set(etconfig.__all__) - {"__version__"})
     for name, home in etconfig._HOME.items():
-        assert getattr(etconfig, name) is getattr(import_module(home), name)
+        assert getattr(etconfig, name) is getattr(import_module(f"etconfig.{home}"), name)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
