@@ -29,6 +29,8 @@ SCALAR_TYPES = {
     torch.uint8: ScalarType.BYTE,
     torch.uint16: ScalarType.UINT16,
     torch.bool: ScalarType.BOOL,
+    torch.complex64: ScalarType.COMPLEX64,
+    torch.complex128: ScalarType.COMPLEX128,
 }
 
 
@@ -47,23 +49,35 @@ def call(each: Case, seed: int) -> Call:
     Raises:
         RuntimeError, IndexError, ValueError, AssertionError, NotImplementedError: PyTorch refuses it.
     """
-    torch.manual_seed(seed)
-    args = [_make(arg) for arg in each.args]
+    args = arguments(each, seed)
     outs = [_output(dtype, each.channels_last) for dtype in each.out]
     given = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
-    namespace, _, full_name = each.operator.partition("::")
-    name, _, overload = full_name.partition(".")
-    packet = getattr(getattr(torch.ops, namespace), name)
-    if namespace == "quantized_decomposed" and name not in NO_EAGER:
-        _run_functional(packet, overload, given, outs)
+    function = overload(each.operator)
+    if len(function._schema.arguments) < len(given) + len(outs):
+        _run_functional(function, given, outs)
     else:
-        _run_out_variant(getattr(packet, overload or "default"), given, outs)
+        _run_out_variant(function, given, outs)
     changed = {
         index: after
         for index, (before, after) in enumerate(zip(args, given, strict=True))
         if isinstance(before, torch.Tensor) and not torch.equal(before.nan_to_num(), after.nan_to_num())
     }
     return Call(args, outs, changed)
+
+
+def arguments(each: Case, seed: int) -> list[Any]:
+    """What is passed, apart from outputs."""
+    torch.manual_seed(seed)
+    return [_make(arg) for arg in each.args]
+
+
+def overload(operator: str) -> Any:
+    """What is run for an operator: itself, or its functional form where the other is not PyTorch's."""
+    namespace, _, full_name = operator.partition("::")
+    name, _, variant = full_name.partition(".")
+    if namespace == "quantized_decomposed" and name not in NO_EAGER:
+        variant = variant.lower().removesuffix("out").removesuffix("_")
+    return getattr(getattr(getattr(torch.ops, namespace), name), variant or "default")
 
 
 def _run_out_variant(function: Any, args: list[Any], outs: list[Any]) -> None:
@@ -75,11 +89,8 @@ def _run_out_variant(function: Any, args: list[Any], outs: list[Any]) -> None:
     function(*positional, **keywords)
 
 
-def _run_functional(packet: Any, overload: str, args: list[Any], outs: list[Any]) -> None:
-    """PyTorch implements quantized operators without outputs; the out-variants are ExecuTorch's."""
-    function = getattr(packet, overload.lower().removesuffix("out").removesuffix("_") or "default")
-    parameters = function._schema.arguments
-    given = list(zip(parameters, args, strict=True))
+def _run_functional(function: Any, args: list[Any], outs: list[Any]) -> None:
+    given = list(zip(function._schema.arguments, args, strict=True))
     positional = [value for parameter, value in given if not parameter.kwarg_only]
     results = function(*positional, **{p.name: value for p, value in given if p.kwarg_only})
     for out, result in zip(outs, results if isinstance(results, tuple) else [results], strict=True):

@@ -16,7 +16,10 @@ nan, inf = math.nan, math.inf
 
 @dataclass(frozen=True)
 class T:
-    """A tensor to make: normal, or uniform integers or numbers in [low, high), or given values."""
+    """A tensor to make: normal, or uniform integers or numbers in [low, high), or given values.
+
+    If it is special, infinities and NaN are strewn into it.
+    """
 
     dtype: torch.dtype
     shape: tuple[int, ...]
@@ -24,6 +27,7 @@ class T:
     high: float | None = None
     values: list[Any] | None = None
     channels_last: bool = False
+    is_special: bool = False
 
     def make(self) -> torch.Tensor:
         if self.values is not None:
@@ -41,6 +45,8 @@ class T:
             made = torch.randn(self.shape).to(self.dtype)
         else:
             made = (torch.rand(self.shape) * (self.high - self.low) + self.low).to(self.dtype)
+        if self.is_special:
+            made.view(-1)[1::4], made.view(-1)[2::5], made.view(-1)[4::7] = nan, inf, -inf
         return made.contiguous(memory_format=torch.channels_last) if self.channels_last else made
 
 
@@ -615,3 +621,19 @@ case("index_put_", t(f32, 3), [v(i64, 0, 0)], t(f32, 2), True, out=())
 case("index_put_", t(f32, 3, 2), [v(i64, 2, 0)], t(f32, 2, 2), False, out=())
 case("et_copy::_h2d_copy.out", t(f32, 2, 3), out=t(f32, 2, 3))
 case("et_copy::_d2h_copy.out", t(i32, 2, 3), out=t(i32, 2, 3))
+
+# --- what variants of the above have shown to matter -----------------------------------------------
+
+for name in ("_softmax", "_log_softmax"):
+    case(f"{name}.out", t(f32, 3, 0), 1, False)
+for name in ("sum.IntList_out", "mean.out"):
+    case(name, t(f32, 0, 3), [1], False, None)
+    case(name, t(f32, 3, 0), [1], False, None)
+case("topk.values", v(bf16, 3, nan, 1), 2, 0, True, True, out=(bf16, i64))
+case("logit.out", v(bf16, 0.0, 0.5, 1.0, 1.5), 1e-3, out=bf16)
+case("gather.out", t(f32, 0, 4), 1, t(i64, 2, 0), False)
+case("reflection_pad2d.out", t(f32, 0, 2, 4, 5), [1, 2, 3, 0])
+case("replication_pad2d.out", t(f32, 2, 0, 4, 5), [1, 2, 3, 0])
+case("arange.out", 2.5, out=i64)
+case("upsample_bilinear2d.vec_out", t(f64, 1, 2, 5, 4), [3, 7], False, None, out=f64)
+case("_pdist_forward.out", T(f32, (3, 2), values=[1, nan, 2, 3, 2, 3]), 0.0)

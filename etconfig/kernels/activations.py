@@ -154,7 +154,9 @@ def logit(self: Tensor, eps: float | None, out: Tensor) -> Step:
         limited, steps = x, []
         if eps is not None:
             limited = np.empty_like(x)
-            steps.append(clamp_step(x, constant(eps, dtype), constant(1 - eps, dtype), limited, dtype))
+            # As in PyTorch, the limits are rounded to self's dtype, also where it has 16 bits.
+            low, high = (constant(each, self.dtype) for each in (eps, 1 - eps))
+            steps.append(clamp_step(x, low, high, limited, dtype))
         return in_sequence(
             *steps,
             partial(np.subtract, one, limited, out),

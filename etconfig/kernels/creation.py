@@ -10,7 +10,7 @@ from etconfig.executor.checks import is_floating, require
 from etconfig.executor.memory import Array
 from etconfig.executor.registry import Ints, KernelTable, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import constant, copy_step
+from etconfig.kernels.binding import INT64, constant, copy_step
 
 
 def _fill(size: tuple[int, ...], value: Scalar, out: Tensor) -> Step:
@@ -87,6 +87,8 @@ def arange_start(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
 
 
 def _count(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
+    if out.dtype == INT64:  # as in PyTorch, for no other integer type
+        start, end, step = int(start), int(end), int(step)
     require(step != 0, "step must not be 0")
     count = math.ceil((end - start) / step)
     require(count >= 0, f"{end} cannot be reached from {start} in steps of {step}")

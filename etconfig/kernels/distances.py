@@ -69,10 +69,10 @@ def pdist(self: Tensor, p: float, out: Tensor) -> Step:
 
 
 def _norm(p: float) -> Callable[[Array], Array]:
-    """The p-norm over the last dimension; for p = 0, how many elements are not zero."""
+    """The p-norm over the last dimension; for p = 0, how many elements are not zero, or NaN."""
     require(p >= 0, f"p must not be negative, but is {p}")
     if p == 0:
-        return lambda x: np.count_nonzero(x, axis=-1)
+        return lambda x: np.minimum(np.ceil(np.abs(x)), 1).sum(-1)
     if p == 1:
         return lambda x: np.abs(x).sum(-1)
     if p == 2:

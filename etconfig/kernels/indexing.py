@@ -100,6 +100,8 @@ def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
     require_same_dtype(self=self, out=out)
     axis = _prepare_along(self, dim, index)
     out.resize(index.shape)
+    if index.array.size == 0:
+        return in_sequence()
     source, places, target = (
         _along(self.array, index, axis),
         np.atleast_1d(index.array),
@@ -174,7 +176,9 @@ def _along(array: Array, index: Tensor, axis: int) -> Array:
     array = np.atleast_1d(array)
     places = np.atleast_1d(index.array)
     for each, (size, limit) in enumerate(zip(places.shape, array.shape, strict=True)):
-        require(each == axis or size <= limit, f"index {index.shape} exceeds {array.shape}")
+        require(
+            each == axis or size <= limit or not places.size, f"index {index.shape} exceeds {array.shape}"
+        )
     view: Array = array[
         tuple(slice(None if each == axis else size) for each, size in enumerate(places.shape))
     ]

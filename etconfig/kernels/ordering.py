@@ -7,6 +7,7 @@ import numpy as np
 from etconfig.executor.checks import dimension, require, require_dtype, require_same_dtype
 from etconfig.executor.registry import KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import computation_dtype
 from etconfig.values import ScalarType
 
 
@@ -25,7 +26,8 @@ def topk(
     indices.resize(shape)
 
     def run() -> None:
-        order = np.argsort(x, axis=axis, kind="stable")
+        # The sort of bfloat16 takes NaN for a number.
+        order = np.argsort(x.astype(computation_dtype(x.dtype), copy=False), axis=axis, kind="stable")
         order = np.flip(order, axis) if largest else order
         chosen = np.take(order, range(k), axis)
         np.copyto(indices.array, chosen.reshape(shape))

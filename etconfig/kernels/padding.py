@@ -58,15 +58,17 @@ def _padding(name: str, spatial: int, place: Callable[[int, int, int], Array]) -
 
 
 def _reflected(size: int, before: int, after: int) -> Array:
-    require(max(before, after) < size, f"padding ({before}, {after}) must be less than the size {size}")
+    require(
+        max(before, after) < max(size, 1), f"padding ({before}, {after}) must be less than the size {size}"
+    )
     last = size - 1
     places: Array = last - np.abs(last - np.abs(np.arange(-before, size + after)))
     return places
 
 
 def _replicated(size: int, before: int, after: int) -> Array:
-    require(size > 0, "there is nothing to replicate")
-    return np.clip(np.arange(-before, size + after), 0, size - 1)
+    require(size > 0 or before == after == 0, "there is nothing to replicate")
+    return np.clip(np.arange(-before, size + after), 0, max(size - 1, 0))
 
 
 BORDERS = (

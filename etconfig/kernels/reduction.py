@@ -72,7 +72,9 @@ def sum_dims(self: Tensor, dim: Ints | None, keepdim: bool, dtype: int | None, o
 def sum_step(x: Array, axes: Ints, out: Array) -> Step:
     """A sum over trailing dimensions is a product with ones, which BLAS does in parallel lanes."""
     is_trailing = axes == tuple(range(x.ndim - len(axes), x.ndim)) and bool(axes)
-    if not (is_trailing and x.dtype.kind == "f" and x.flags.c_contiguous and out.flags.c_contiguous):
+    if not (
+        is_trailing and x.size and x.dtype.kind == "f" and x.flags.c_contiguous and out.flags.c_contiguous
+    ):
         return _reduce_step(np.add, x, axes, out)
     count = _count(x.shape, axes)
     return partial(np.matmul, x.reshape(-1, count), np.ones(count, x.dtype), out.reshape(-1))

@@ -23,7 +23,7 @@ def upsample_nearest2d(
     """Each element is that of the place its upper left corner falls on."""
     steps = _prepare(x, output_size, scale_factors, out)
     places = [
-        np.minimum(np.floor(np.arange(count) * step).astype(np.int64), size - 1)
+        np.minimum(np.floor(np.arange(count) * np.float32(step)).astype(np.int64), size - 1)
         for count, step, size in zip(out.shape[2:], steps, x.shape[2:], strict=True)
     ]
     source, target, rows, columns = x.array, out.array, places[0][:, np.newaxis], places[1]
@@ -45,7 +45,7 @@ def upsample_bilinear2d(
     steps = _prepare(x, output_size, scale_factors, out)
     dtype = computation_dtype(x.dtype)
     down, across = (
-        _interpolation(size, count, step, align_corners).astype(dtype)
+        _interpolation(size, count, dtype.type(step), align_corners).astype(dtype)
         for size, count, step in zip(x.shape[2:], out.shape[2:], steps, strict=True)
     )
     return _by_matrices(x, down, across, out, scratch)
@@ -87,7 +87,7 @@ def _by_matrices(x: Tensor, down: Array, across: Array, out: Tensor, scratch: Sc
     return in_dtype(down.dtype, (x.array,), out.array, passes)
 
 
-def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: Tensor) -> list[np.float32]:
+def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: Tensor) -> list[float]:
     """Size `out`; return how far apart its elements are, in elements of `x`."""
     require_rank("input", x, 4)
     require_same_dtype(input=x, out=out)
@@ -105,11 +105,11 @@ def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: T
     )
     out.resize((*x.shape[:2], *output_size))
     if factors is not None:
-        return [np.float32(1 / factor) for factor in factors]
-    return [np.float32(size / count) for size, count in zip(sizes, output_size, strict=True)]
+        return [1 / factor for factor in factors]
+    return [size / count for size, count in zip(sizes, output_size, strict=True)]
 
 
-def _interpolation(size: int, count: int, step: np.float32, align_corners: bool) -> Array:
+def _interpolation(size: int, count: int, step: float, align_corners: bool) -> Array:
     """The matrix (count, size) that interpolates `count` elements from `size`."""
     if align_corners:
         positions = np.arange(count) * ((size - 1) / max(count - 1, 1))

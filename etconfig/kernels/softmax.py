@@ -24,6 +24,8 @@ def softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch
 
     def passes(x: Array, out: Array) -> Step:
         x, out = np.atleast_1d(x, out)
+        if x.size == 0:
+            return in_sequence()
         row = scratch.array(_reduced(x, axis), x.dtype)
         return in_sequence(
             partial(np.maximum.reduce, x, axis, None, row, True),
@@ -43,6 +45,8 @@ def log_softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scr
 
     def passes(x: Array, out: Array) -> Step:
         x, out = np.atleast_1d(x, out)
+        if x.size == 0:
+            return in_sequence()
         row, exponentials = scratch.arrays((_reduced(x, axis), x.dtype), (x.shape, x.dtype))
         return in_sequence(
             partial(np.maximum.reduce, x, axis, None, row, True),

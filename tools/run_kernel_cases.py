@@ -1,0 +1,50 @@
+"""Runs programs on ExecuTorch's runtime, each in a process of its own, since some end theirs.
+
+    python tools/run_kernel_cases.py CASES RESULTS
+
+CASES is what torch.save wrote of a list of (program, inputs). RESULTS is to be a list of what became of
+each: its outputs, what the runtime said when it refused, or None where it ended the process.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import executorch.extension.llm.custom_ops.custom_ops
+import executorch.kernels.quantized  # noqa: F401  registers its kernels
+import torch
+from executorch.runtime import Runtime
+
+
+def run(runtime: Runtime, program: bytes, inputs: list[torch.Tensor]) -> Any:
+    try:
+        outputs = runtime.load_program(program).load_method("forward").execute(inputs)
+        return [each.clone() for each in outputs]
+    except (RuntimeError, ValueError) as error:
+        return str(error)
+
+
+def run_apart(runtime: Runtime, program: bytes, inputs: list[torch.Tensor], place: Path) -> Any:
+    """The parent runs no program, and so has no threads that a fork would lose."""
+    child = os.fork()
+    if child == 0:
+        torch.save(run(runtime, program, inputs), place)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return torch.load(place) if status == 0 else None
+
+
+def main(cases_path: Path, results_path: Path) -> None:
+    runtime = Runtime.get()
+    with tempfile.TemporaryDirectory() as directory:
+        place = Path(directory, "outputs.pt")
+        results = [run_apart(runtime, *case, place) for case in torch.load(cases_path)]
+    torch.save(results, results_path)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
