@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Column: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
     """One number for each table."""
 
-MIN_ROWS = 200
+MIN_ROWS = 120
 """Fewer tables than these are read faster one by one."""
 
 MIN_ROWS_TO_IMPORT_NUMPY = 30_000
