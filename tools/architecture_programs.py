@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import executorch.kernels.quantized  # noqa: F401  registers the operators of int8 programs
 import numpy as np
 import torch
 from architectures import Example, make
@@ -64,6 +65,7 @@ COMMITTED = (
     Variant("resnet", "float16"),
     Variant("gpt2", "bfloat16"),
     Variant("unet", "channels_last"),
+    Variant("mobilenet_v2", "int8"),
 )
 """What tests run without torch."""
 
