@@ -145,9 +145,9 @@ class ProfileLibrary:
         return lru_cache(_MAX_DIRECTORIES)(os.path.realpath)  # unlike `resolve` it bears loops of links
 
     def _real_path(self, path: Path) -> str:
-        if path.is_symlink():
+        if os.path.islink(path):  # noqa: PTH114  (pathlib is slower)
             return os.path.realpath(path)
-        return os.path.join(self._real_directory(str(path.parent)), path.name)  # noqa: PTH118  (much faster)
+        return os.path.join(self._real_directory(str(path.parent)), path.name)  # noqa: PTH118  (pathlib is slower)
 
     def _find_name(self, name: str, spans: tuple[Span, ...]) -> ProfileFile:
         files = self._files.get(name, ())

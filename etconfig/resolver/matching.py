@@ -90,15 +90,13 @@ class Matcher:
         """What is wrong, each once: a mistyped table is one mistake, not one for each of its options."""
         return tuple(dict.fromkeys(self._found))
 
-    def match(self, layers: Iterable[Layer]) -> dict[str, list[MatchedAssignment]]:
-        """What the layers say about each backend, in merge order."""
-        found: dict[str, list[MatchedAssignment]] = {}
+    def match(self, layers: Iterable[Layer]) -> Iterator[MatchedAssignment]:
+        """Every assignment of the layers that found its option, in merge order."""
         for layer in layers:
             for assignment in layer.assignments:
                 matched = self._match_one(layer, assignment)
                 if matched is not None:
-                    found.setdefault(assignment.path.backend, []).append(matched)
-        return found
+                    yield matched
 
     def _match_one(self, layer: Layer, assignment: Assignment) -> MatchedAssignment | None:
         path = assignment.path
@@ -131,7 +129,8 @@ def verify_layers(
         known_backends: The ids that are no mistake.
     """
     matcher = Matcher(names=Names(specs=specs, known_backends=known_backends, methods=None, instances={}))
-    matcher.match(layers)
+    for _ in matcher.match(layers):
+        pass  # only what is wrong with them counts
     return matcher.diagnostics
 
 

@@ -80,7 +80,9 @@ class Resolver:
             instances=instances,
         )
         matcher = Matcher(names=names)
-        matched = matcher.match(layers)
+        matched: dict[str, list[MatchedAssignment]] = {}
+        for found in matcher.match(layers):
+            matched.setdefault(found.assignment.path.backend, []).append(found)
         if any(diagnostic.is_error for diagnostic in matcher.diagnostics):
             raise OptionError(diagnostics=matcher.diagnostics)
         slots = {
