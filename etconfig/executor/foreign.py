@@ -52,9 +52,10 @@ def flatten(values: object) -> Iterator[object]:
 
 def is_nested(values: Sequence[object]) -> bool:
     """Whether there is something to flatten: a dict, or a value that holds several."""
-    if isinstance(values, dict):
-        return True
-    return any(isinstance(value, (tuple, list, dict)) for value in values)
+    for value in values:  # no generator: this is asked at every execute
+        if type(value) is not np.ndarray and isinstance(value, (tuple, list, dict)):
+            return True
+    return isinstance(values, dict)
 
 
 def _bytes_of_torch(value: Any) -> Array | None:
