@@ -214,3 +214,20 @@ def test_the_optimiser_changes_no_output(path: str, name: str) -> None:
                 assert_close(given, expected)
             else:
                 assert given == expected
+
+
+ARCHITECTURES = sorted((DATA / "architectures").glob("*.pte"))
+
+
+@pytest.mark.parametrize("path", ARCHITECTURES, ids=lambda path: path.stem)
+def test_the_optimiser_changes_whole_models_by_rounding_at_most(path: Path) -> None:
+    program, recorded = open_program(path), np.load(path.with_suffix(".npz"))
+    count = len(program.plan("forward").inputs)
+    inputs = [recorded[f"call0_input{index}"] for index in range(count)]
+    given, expected = (
+        load_method(program, "forward", KERNELS, {}, optimize=optimize).execute(inputs)
+        for optimize in (True, False)
+    )
+    for one, other in zip(given, expected, strict=True):
+        one, other = one.astype(np.float64), other.astype(np.float64)
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-6 * np.abs(other).max())
