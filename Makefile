@@ -9,7 +9,7 @@ VENV ?= .venv
 PEERS ?= .venv-peers
 BIN := $(VENV)/bin
 PIP := -m pip --disable-pip-version-check --quiet
-MANIFESTS := pyproject.toml plugins/etconfig-reference/pyproject.toml
+MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 
 .PHONY: demo test lint types check docs test-peers models clean
 
@@ -33,7 +33,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python tools/generate_docs.py
 
 # Torch comes as a CPU build where one is at hand; executorch pins what it needs beside it.
-test-peers: $(PEERS)/.installed
+test-peers: $(PEERS)/.native
 	$(PEERS)/bin/python -m pytest -m peers tests/peers plugins $(ARGS)
 
 # Export the committed test programs again, with real ExecuTorch.
@@ -60,5 +60,11 @@ $(PEERS)/bin/python:
 $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 	$(PEERS)/bin/python $(PIP) install torch==2.13.0
 	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn taplo
-	$(PEERS)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference
+	$(PEERS)/bin/python $(PIP) install 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.28' ninja
+	$(PEERS)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference -e plugins/etconfig-upstream
+	@touch $@
+
+# The extension is built against the executorch that is installed, and again when its source changes.
+$(PEERS)/.native: $(wildcard plugins/etconfig-executorch/native/* plugins/etconfig-executorch/*.*) $(PEERS)/.installed
+	$(PEERS)/bin/python $(PIP) install --no-build-isolation --no-deps plugins/etconfig-executorch
 	@touch $@

@@ -41,8 +41,8 @@ class ProgramRequest:
     """A program that shall be run.
 
     Attributes:
-        program: The program, verified. Its `data` and `external_data` are the very bytes that were
-            verified: an executor that reads them itself reads nothing else.
+        program: The program, verified. An executor that reads its bytes itself takes them from
+            `program.whole()` and `program.data_files`: these are what was verified.
     """
 
     program: Program

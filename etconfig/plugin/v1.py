@@ -59,9 +59,11 @@ from etconfig.schema import (
     option,
 )
 from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
+from etconfig.transport import EXECUTORCH, WireOption, wire_options
 from etconfig.values import ScalarType
 
 __all__ = [
+    "EXECUTORCH",
     "Allocator",
     "ApiRange",
     "Applies",
@@ -118,7 +120,9 @@ __all__ = [
     "Value",
     "Volatility",
     "Wire",
+    "WireOption",
     "hookimpl",
     "model_validator",
     "option",
+    "wire_options",
 ]

@@ -68,11 +68,10 @@ class DataFile:
         blobs: What it holds, by key, in the order of the file.
     """
 
-    def __init__(
-        self, path: str | None, size_bytes: int, version: int, blobs: Mapping[str, NamedBlob]
-    ) -> None:
+    def __init__(self, path: str | None, file: Cursor, version: int, blobs: Mapping[str, NamedBlob]) -> None:
         self.path: Final = path
-        self.size_bytes: Final = size_bytes
+        self.size_bytes: Final = file.size_bytes
+        self._file = file
         self.version: Final = version
         self.blobs: Final = MappingProxyType(blobs)
 
@@ -80,6 +79,15 @@ class DataFile:
     def name(self) -> str:
         """What to call the file in a message."""
         return self.path or "data in memory"
+
+    def whole(self) -> memoryview:
+        """All bytes of the file, read-only, for an executor that reads them itself.
+
+        Raises:
+            ProgramError: the file cannot be read, or became shorter.
+        """
+        with naming(self.path):
+            return self._file.view(Extent(0, self.size_bytes), "")
 
     def __repr__(self) -> str:
         return f"<DataFile {self.path or 'in memory'}: {self.size_bytes} bytes, {len(self.blobs)} keys>"
@@ -108,7 +116,7 @@ def open_data_file(
         version, blobs = tables.at(
             tables.root(), "root", lambda table: _read_root(file, tables, table, header)
         )
-    return DataFile(path, file.size_bytes, version, blobs)
+    return DataFile(path, file, version, blobs)
 
 
 def _read_header(file: Cursor) -> _Header:

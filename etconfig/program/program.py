@@ -16,7 +16,7 @@ from etconfig.errors import MethodNotFoundError, ProgramError
 from etconfig.program import layout
 from etconfig.program.bundled import Bundle, is_bundled, read_bundle
 from etconfig.program.collection import collection_paused
-from etconfig.program.cursor import Cursor
+from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.external_data import DataSources, ExternalData, open_data_files
 from etconfig.program.faults import locate, malformed, naming, unreadable
 from etconfig.program.flat_tensor import DataFile
@@ -172,6 +172,15 @@ class Program:
         """The data files that were given with the program."""
         with self._used() as contents:
             return contents.external.files
+
+    def whole(self) -> memoryview:
+        """All bytes of the program, read-only, for an executor that reads them itself.
+
+        Raises:
+            ProgramError: the file cannot be read or became shorter, or the program is closed.
+        """
+        with self._used() as contents:
+            return contents.file.view(Extent(0, self.size_bytes), "")
 
     def external_tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
         """The data of the tensors of `plan` that lie outside the program, by fully qualified name.

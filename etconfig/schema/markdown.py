@@ -13,13 +13,16 @@ _HEADERS = ("Option", "Type", "Default", "Applies", "Scope", "Description")
 
 
 def markdown_reference(spec: BackendSpec) -> str:
-    """A section with the backend's doc, a table of its options and one of its compile specs."""
+    """A section with the backend's doc, tables of its options, compile specs and variables."""
     infos = spec.options.option_infos().values()
     parts = [f"## {spec.id}", spec.doc.strip()]
     parts.append(_table(_HEADERS, map(_option_row, infos)) if infos else "It has no options.")
     if spec.compile_specs:
         rows = [(f"`{key}`", info.encoding.value, info.doc) for key, info in spec.compile_specs.items()]
         parts.append(_table(("Compile spec", "Encoding", "Description"), rows))
+    if spec.environment:
+        variables = [(f"`{name}`", doc) for name, doc in spec.environment.items()]
+        parts.append(_table(("Environment variable", "Description"), variables))
     return "\n\n".join(parts) + "\n"
 
 

@@ -101,6 +101,8 @@ class BackendSpec:
         options: The class of its options.
         api: The plugin API versions it can work with.
         compile_specs: The compile specs that its delegates read, by key.
+        environment: Environment variables that the backend's runtime reads, with what each does; for
+            users to know. etconfig does not set them.
         factory: Makes the `etconfig.backend.Backend`. None makes a schema-only backend: its
             options can be validated, resolved and packed for another device, but not run here.
         capabilities: An `etconfig.backend.Capabilities`, or None when nothing is claimed.
@@ -115,6 +117,7 @@ class BackendSpec:
     options: type[BackendOptions]
     api: ApiRange
     compile_specs: Mapping[str, CompileSpecInfo] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
     factory: Callable[[], object] | None = None
     capabilities: object | None = None
     recommend: Callable[[Mapping[str, object]], Mapping[str, object]] | None = None

@@ -8,12 +8,12 @@ from etconfig.plugin import v1
 V1_NAMES = """
     Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
     BackendUnavailableError BoundBackend Capabilities CompileSpecEncoding CompileSpecInfo DelegateError
-    DelegateHost DelegateRun Detector Diagnostic EtconfigError ExecuteContext Executor
+    DelegateHost DelegateRun Detector Diagnostic EXECUTORCH EtconfigError ExecuteContext Executor
     ExecutorContribution ExecutorProgram ExecutorRequest FactInfo FactType FactsContribution FactsRequest
     FunctionDetector Ge Gt InitContext KernelsContribution KernelsRequest Le Len Lt MethodRequest
     MissingOperatorError MultipleOf OptionChanges OptionError Processed ProgramRequest Reading
     RunnableMethod RuntimeFailedError ScalarType Scope System Tracer Unit UpdateContext Value Volatility
-    Wire hookimpl model_validator option
+    Wire WireOption hookimpl model_validator option wire_options
 """
 
 PLUGIN_NAMES = """

@@ -1,0 +1,51 @@
+"""`Carrier`: what one way to a runtime can carry."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from etconfig.records import record
+
+WireValue: TypeAlias = "bool | int | str"
+"""A value as ExecuTorch's option map holds it."""
+
+
+@record(frozen=True, kw_only=True)
+class Carrier:
+    """What one way to a runtime can carry. What it cannot is refused by name, never cut off.
+
+    Attributes:
+        name: What users call it.
+        kinds: The types of values it knows.
+        max_text_bytes: The longest text, in bytes of UTF-8; texts hold no NUL.
+        max_backends: For how many backends of one method it has room.
+    """
+
+    name: str
+    kinds: frozenset[type] = frozenset({bool, int, str})
+    max_text_bytes: int = 255
+    max_backends: int = 8
+
+    def problem(self, value: object) -> str | None:
+        """Why it cannot carry a value, or None if it can."""
+        if type(value) not in self.kinds:
+            known = ", ".join(sorted(kind.__name__ for kind in self.kinds))
+            return f"it carries {known}, not {type(value).__name__}"
+        if type(value) is int and not -(2**31) <= value < 2**31:
+            return f"its integers have 32 bits, and {value} needs more"
+        if type(value) is str:
+            return self._text_problem(value)
+        return None
+
+    def _text_problem(self, text: str) -> str | None:
+        size_bytes = len(text.encode())
+        if size_bytes > self.max_text_bytes:
+            return f"its texts have at most {self.max_text_bytes} bytes, and this one {size_bytes}"
+        return "its texts end at a NUL, and this one contains one" if "\0" in text else None
+
+
+EXECUTORCH = Carrier(name="ExecuTorch's option map")
+"""`LoadBackendOptionsMap`. Source: runtime/backend/options.h, backend_options_map.h."""
+
+ANDROID = Carrier(name="ExecuTorch's Android binding", kinds=frozenset({int}))
+"""`BackendOptionsMap`, which has `setInt` only. Source: extension/android."""

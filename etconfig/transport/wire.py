@@ -1,0 +1,76 @@
+"""From typed options to the keys and plain values that a runtime reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from etconfig.diagnostics import Diagnostic
+from etconfig.records import record
+from etconfig.schema import BackendOptions, Scope
+from etconfig.schema.declaration import OptionInfo
+from etconfig.schema.plain_data import jsonable
+from etconfig.transport.carrier import Carrier, WireValue
+
+
+@record(frozen=True)
+class WireOption:
+    """One option as a runtime reads it.
+
+    Attributes:
+        name: The option's name.
+        key: The key under which the runtime looks for it.
+        value: The value.
+        scope: How far it reaches.
+    """
+
+    name: str
+    key: str
+    value: WireValue
+    scope: Scope
+
+
+def wire_options(
+    backend_id: str, options: BackendOptions, carrier: Carrier, handled: Collection[str] = ()
+) -> tuple[list[WireOption], list[Diagnostic]]:
+    """The options of one backend, ready for a carrier, and a problem for each that it cannot carry.
+
+    Options whose value is None are left out: the runtime's own default holds.
+
+    Args:
+        backend_id: The backend.
+        options: Its options.
+        carrier: What shall carry them.
+        handled: Options that the caller brings into effect by other means.
+    """
+    wired: list[WireOption] = []
+    problems: list[Diagnostic] = []
+    for name, info in options.option_infos().items():
+        value = getattr(options, name)
+        if value is None or name in handled:
+            continue
+        plain = _plain(info, jsonable(value))
+        reason = "the runtime has no key for it" if info.wire.key is None else carrier.problem(plain)
+        if reason is None:
+            assert info.wire.key is not None
+            assert isinstance(plain, (bool, int, str))
+            wired.append(WireOption(name, info.wire.key, plain, info.scope))
+        elif info.wire.key is not None or value != info.default:
+            problems.append(_problem(backend_id, name, carrier, reason))
+    return wired, problems
+
+
+def _plain(info: OptionInfo, value: object) -> object:
+    """The value as it is sent: a choice by its wire value, an array as one text."""
+    if info.wire.values is not None and isinstance(value, str):
+        return info.wire.values[value]
+    if info.wire.separator is not None and isinstance(value, list):
+        return info.wire.separator.join(map(str, value))
+    return value
+
+
+def _problem(backend_id: str, name: str, carrier: Carrier, reason: str) -> Diagnostic:
+    return Diagnostic(
+        code="cannot-carry",
+        message=f"{carrier.name} cannot carry {backend_id}.{name}: {reason}",
+        help=f"leave {name} at its default for this target, or choose a value that fits",
+    )

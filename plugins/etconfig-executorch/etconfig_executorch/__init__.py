@@ -1,0 +1,1 @@
+"""The real ExecuTorch runtime as an executor of etconfig."""

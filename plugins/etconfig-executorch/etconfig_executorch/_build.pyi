@@ -1,0 +1,4 @@
+"""Written when the extension is built."""
+
+EXECUTORCH_VERSION: str
+"""The release that the extension was built against."""

@@ -1,0 +1,147 @@
+"""`ExecutorchExecutor`: methods loaded and run by the real ExecuTorch runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from etconfig.plugin.v1 import (
+    BackendUnavailableError,
+    Executor,
+    ExecutorProgram,
+    MethodRequest,
+    OptionChanges,
+    ProgramRequest,
+    RunnableMethod,
+    WireOption,
+)
+from etconfig_executorch.failures import blame
+from etconfig_executorch.hosting import LOADING_KEY
+from etconfig_executorch.native import native
+from etconfig_executorch.options import SINGLE_THREADED, XNNPACK, check_room, method_options, wire
+from etconfig_executorch.runtime import Runtime, the_runtime
+
+
+class ExecutorchExecutor(Executor):
+    """Runs programs on the real runtime, of which a process has one, however many executors there are."""
+
+    def open_program(self, request: ProgramRequest) -> ExecutorProgram:
+        """Open a program from the bytes that etconfig verified, without a copy."""
+        return _Program(the_runtime(), request)
+
+
+class _Program(ExecutorProgram):
+    def __init__(self, runtime: Runtime, request: ProgramRequest) -> None:
+        self._runtime = runtime
+        self._program = request.program
+        with blame("open", None):
+            data_files = [file.whole() for file in request.program.data_files]
+            self._native = native.Program(request.program.whole(), data_files)
+
+    def load_method(self, request: MethodRequest) -> RunnableMethod:
+        """Load a method with the options of each of its backends."""
+        check_room(request.name, request.backends)
+        brought = self._runtime.native_backends()
+        wired = wire(
+            {backend: request.backends[backend] for backend in request.backends if backend in brought}
+        )
+        for backend in wired:
+            _check_available(backend, is_available=brought[backend])
+        try:
+            method = self._load(request, wired)
+        except BaseException as error:
+            request.host.abandon(error)
+            raise
+        return _Method(self._runtime, request, self._dim_orders(request.name), method, list(wired))
+
+    def _load(self, request: MethodRequest, wired: Mapping[str, Sequence[WireOption]]) -> Any:
+        hosted = [backend for backend in request.backends if backend not in wired]
+        delegates = [each.id for each in self._program.plan(request.name).delegates]
+        with blame("load", request.name), self._runtime.hosted.loading(delegates, request.host) as loading:
+            self._runtime.hosted.register(hosted)
+            for backend, options in wired.items():
+                self._runtime.settle(backend, request.backends[backend].options, options)
+            return native.Method(
+                self._native,
+                request.name,
+                [
+                    *((backend, method_options(options)) for backend, options in wired.items()),
+                    *((backend, [(LOADING_KEY, loading.number)]) for backend in hosted),
+                ],
+                request.tracer is not None,
+                _is_single_threaded(request),
+            )
+
+    def close(self) -> None:
+        """Let go of the bytes; loaded methods keep them."""
+        del self._native
+
+    def _dim_orders(self, method: str) -> list[tuple[int, ...] | None]:
+        """The dim order of each input that is a tensor."""
+        plan = self._program.plan(method)
+        values = [plan.values[index] for index in plan.inputs]
+        return [getattr(value, "dim_order", None) for value in values]
+
+
+class _Method(RunnableMethod):
+    def __init__(
+        self,
+        runtime: Runtime,
+        request: MethodRequest,
+        dim_orders: Sequence[tuple[int, ...] | None],
+        method: Any,
+        brought: Sequence[str],
+    ) -> None:
+        self._runtime = runtime
+        self._request = request
+        self._dim_orders = dim_orders
+        self._native = method
+        self._brought = brought
+
+    def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
+        self._request.host.set_resource(resource)
+        with blame("execute", self._request.name):
+            try:
+                outputs: list[Any] = self._native.execute(inputs)
+            except native.InputMismatchError:
+                checked = self._request.check_inputs(inputs)
+                pairs = zip(checked, self._dim_orders, strict=True)
+                outputs = self._native.execute([_as_stored(value, order) for value, order in pairs])
+        return outputs
+
+    def update(self, changes: OptionChanges) -> None:
+        self._request.host.update(changes)
+
+    def effective_options(self) -> Mapping[str, Mapping[str, object]]:
+        settled = {backend: self._runtime.in_force(backend) for backend in self._brought}
+        return {**self._request.host.effective_options(), **settled}
+
+    def release(self) -> None:
+        self._native = None  # the runtime destroys the delegates
+        self._request.host.close()
+
+
+def _as_stored(value: Any, dim_order: tuple[int, ...] | None) -> Any:
+    """An input as the runtime stores it: in dim order, and of a type that has a buffer."""
+    if dim_order is None:
+        return value
+    in_order = np.ascontiguousarray(np.transpose(value, dim_order))
+    if in_order.dtype.kind == "V":  # bfloat16 and the float8 types, which the buffer protocol cannot name
+        in_order = in_order.view(f"u{in_order.dtype.itemsize}")
+    return np.transpose(in_order, np.argsort(dim_order))
+
+
+def _is_single_threaded(request: MethodRequest) -> bool:
+    bound = request.backends.get(XNNPACK)
+    return bound is not None and bool(getattr(bound.options, SINGLE_THREADED, False))
+
+
+def _check_available(backend: str, *, is_available: bool) -> None:
+    if not is_available:
+        raise BackendUnavailableError(
+            backend=backend,
+            reason="the installed ExecuTorch has it, but it says that it cannot run here",
+            help="see what the backend needs: a driver, a library, or another device",
+        )

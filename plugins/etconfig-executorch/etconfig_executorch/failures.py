@@ -1,0 +1,46 @@
+"""What the runtime reports, as the exceptions that etconfig's users know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from etconfig.plugin.v1 import DelegateError, EtconfigError, MissingOperatorError, RuntimeFailedError
+from etconfig_executorch.native import native
+
+EXECUTOR = "executorch"
+"""The name under which this executor is installed."""
+
+# Source of the texts: runtime/executor/method.cpp.
+_INIT_FAILED = re.compile(r"Init failed for backend (\S+):")
+_MISSING_OPERATOR = re.compile(r"Missing operator: \[\d+\] (\S+)")
+
+
+@contextmanager
+def blame(phase: str, method: str | None) -> Iterator[None]:
+    """Turn a RuntimeCallError into the etconfig error that says the same.
+
+    Args:
+        phase: What was done: `open`, `load`, `execute`.
+        method: The method that it was done with.
+    """
+    try:
+        yield
+    except native.RuntimeCallError as failure:
+        raise _explained(failure, phase, method) from failure
+
+
+def _explained(failure: Any, phase: str, method: str | None) -> EtconfigError:
+    log = tuple(failure.log)
+    missing = [match[1] for line in log if (match := _MISSING_OPERATOR.search(line))]
+    if missing and method is not None:
+        return MissingOperatorError(method=method, operators=tuple(dict.fromkeys(missing)))
+    backends = [match[1] for line in log if (match := _INIT_FAILED.search(line))]
+    if backends and method is not None:
+        cause = "; ".join([f"{failure.code_name} ({failure.code:#04x})", *log])
+        return DelegateError(backend=backends[-1], method=method, phase="init", cause=cause)
+    return RuntimeFailedError(
+        executor=EXECUTOR, phase=phase, method=method, code=failure.code, code_name=failure.code_name, log=log
+    )

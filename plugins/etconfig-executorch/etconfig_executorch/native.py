@@ -1,0 +1,39 @@
+"""The extension, loaded after a look at whether it fits the runtime that is installed.
+
+The runtime's C++ interface is not stable, so an extension that was built against another
+release would crash instead of failing.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+from etconfig_executorch._build import EXECUTORCH_VERSION
+
+
+def _check_runtime() -> None:
+    try:
+        installed = version("executorch")
+    except PackageNotFoundError:
+        raise ImportError(
+            f"etconfig-executorch needs executorch {_public(EXECUTORCH_VERSION)}, which is not installed; "
+            f"pip install executorch=={_public(EXECUTORCH_VERSION)}"
+        ) from None
+    if _public(installed) != _public(EXECUTORCH_VERSION):
+        raise ImportError(
+            f"etconfig-executorch was built against executorch {_public(EXECUTORCH_VERSION)}, but "
+            f"{_public(installed)} is installed; install the one it was built against, or build it again: "
+            "pip install --force-reinstall --no-cache-dir --no-binary etconfig-executorch etconfig-executorch"
+        )
+
+
+def _public(full_version: str) -> str:
+    """The version without its local part, such as `+cpu`."""
+    return full_version.partition("+")[0]
+
+
+_check_runtime()
+
+from etconfig_executorch import _native as native  # noqa: E402  # after the check
+
+__all__ = ["native"]

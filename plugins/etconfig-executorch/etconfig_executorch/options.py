@@ -1,0 +1,60 @@
+"""Typed options in the form of ExecuTorch's option map, and those that it has no key for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from etconfig.plugin.v1 import (
+    EXECUTORCH,
+    BoundBackend,
+    Diagnostic,
+    OptionError,
+    Scope,
+    WireOption,
+    wire_options,
+)
+
+XNNPACK = "XnnpackBackend"
+NUM_THREADS = "num_threads"
+"""How many threads the process's pool has. An option of XNNPACK's; no key of the map carries it."""
+SINGLE_THREADED = "single_threaded"
+"""Whether an instance gets no thread pool. An option of XNNPACK's; no key of the map carries it."""
+
+HANDLED: Mapping[str, frozenset[str]] = {XNNPACK: frozenset({NUM_THREADS, SINGLE_THREADED})}
+"""Options that are brought into effect here, not by the map."""
+
+
+def wire(backends: Mapping[str, BoundBackend]) -> dict[str, list[WireOption]]:
+    """The options of each backend, ready for the map.
+
+    Raises:
+        OptionError: the map cannot carry some of them; it holds every problem.
+    """
+    wired: dict[str, list[WireOption]] = {}
+    problems: list[Diagnostic] = []
+    for backend, bound in backends.items():
+        wired[backend], found = wire_options(backend, bound.options, EXECUTORCH, HANDLED.get(backend, ()))
+        problems += found
+    if problems:
+        raise OptionError(diagnostics=tuple(problems))
+    return wired
+
+
+def method_options(options: Sequence[WireOption]) -> list[tuple[str, bool | int | str]]:
+    """The options that are given to one method when it is loaded."""
+    return [(each.key, each.value) for each in options if each.scope is Scope.METHOD]
+
+
+def check_room(method: str, backends: Collection[str]) -> None:
+    """Check that the map has room for the backends of one method.
+
+    Raises:
+        OptionError: it has not.
+    """
+    if len(backends) > EXECUTORCH.max_backends:
+        message = (
+            f"{EXECUTORCH.name} has room for {EXECUTORCH.max_backends} backends of one method, and "
+            f"{method!r} delegates to {len(backends)}"
+        )
+        help_text = "export the method for fewer backends, or run it with the numpy executor"
+        raise OptionError(diagnostics=(Diagnostic(code="cannot-carry", message=message, help=help_text),))

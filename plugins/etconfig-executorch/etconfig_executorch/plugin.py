@@ -1,0 +1,13 @@
+"""What etconfig loads: the executor. The runtime itself is loaded with the first program."""
+
+from __future__ import annotations
+
+from etconfig.plugin.v1 import ApiRange, ExecutorContribution, ExecutorRequest, hookimpl
+
+
+@hookimpl
+def etconfig_executor(request: ExecutorRequest) -> ExecutorContribution:
+    """The executor."""
+    from etconfig_executorch.executor import ExecutorchExecutor
+
+    return ExecutorContribution(api=ApiRange(min=1, built=1), executor=ExecutorchExecutor())

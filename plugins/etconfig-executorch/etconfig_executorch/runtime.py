@@ -1,0 +1,129 @@
+"""`Runtime`: what belongs to the whole process, because ExecuTorch keeps one of it.
+
+There is one registry of backends, one thread pool, and one value of each process-scope option.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from etconfig.plugin.v1 import Diagnostic, OptionError, ScalarType, Scope, WireOption
+from etconfig_executorch.hosting import HostedBackends
+from etconfig_executorch.native import native
+from etconfig_executorch.options import NUM_THREADS, XNNPACK
+
+_PROBES: Mapping[type, tuple[Any, Any]] = {bool: (False, True), int: (-1, -2), str: ("", "?")}
+"""Two values of each type to ask with: a backend that answers neither has said nothing."""
+
+
+class Runtime:
+    """The process's ExecuTorch runtime. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._settled: dict[tuple[str, str], object] = {}
+        self.hosted = HostedBackends()
+        native.set_numpy(np.empty, np.ndarray, [_dtype(number) for number in range(max(ScalarType) + 1)])
+
+    def native_backends(self) -> Mapping[str, bool]:
+        """The backends that the runtime brings itself: whether each can run here, by id."""
+        return {
+            backend: is_available
+            for backend, is_available in native.registered_backends()
+            if backend not in self.hosted.registered
+        }
+
+    def settle(self, backend: str, options: Any, wired: Sequence[WireOption]) -> None:
+        """Bring a backend's process-scope options into effect; later calls may not want others.
+
+        Raises:
+            OptionError: other values are in force already, since a method was loaded with them;
+                or the backend took another value than it was given. It holds every problem.
+            RuntimeCallError: the backend refuses the options.
+        """
+        wanted = {each.name: each for each in wired if each.scope is Scope.PROCESS}
+        values: dict[str, object] = {name: each.value for name, each in wanted.items()}
+        num_threads = getattr(options, NUM_THREADS, None) if backend == XNNPACK else None
+        if num_threads is not None:
+            values[NUM_THREADS] = num_threads
+        with self._lock:
+            problems = [
+                _conflict(backend, name, self._settled[backend, name], value)
+                for name, value in values.items()
+                if self._settled.get((backend, name), value) != value
+            ]
+            if problems:
+                raise OptionError(diagnostics=tuple(problems))
+            new = {name for name in values if (backend, name) not in self._settled}
+            if num_threads is not None and NUM_THREADS in new and num_threads != native.thread_count():
+                native.set_thread_count(num_threads)
+            self._set(backend, [wanted[name] for name in values if name in new and name in wanted])
+            self._settled.update({(backend, name): values[name] for name in new})
+
+    def in_force(self, backend: str) -> dict[str, object]:
+        """The process-scope options that are in force for a backend, by option name."""
+        with self._lock:
+            settled = {name: value for (owner, name), value in self._settled.items() if owner == backend}
+        if NUM_THREADS in settled:
+            settled[NUM_THREADS] = native.thread_count()
+        return settled
+
+    def _set(self, backend: str, options: Sequence[WireOption]) -> None:
+        if not options:
+            return
+        native.set_process_options(backend, [(each.key, each.value) for each in options])
+        problems = [
+            _not_taken(backend, each, answer)
+            for each in options
+            if (answer := _read_back(backend, each)) not in (None, each.value)
+        ]
+        if problems:
+            raise OptionError(diagnostics=tuple(problems))
+
+
+@functools.cache
+def the_runtime() -> Runtime:
+    """The process's runtime: the registry that it speaks for is the process's too, and is never emptied."""
+    return Runtime()
+
+
+def _read_back(backend: str, option: WireOption) -> object:
+    """The value that the backend reports, or None if it reports none: it then leaves what it was given."""
+    answers = [
+        dict(native.get_process_options(backend, [(option.key, probe)]))[option.key]
+        for probe in _PROBES[type(option.value)]
+    ]
+    return answers[0] if answers[0] == answers[1] else None
+
+
+def _conflict(backend: str, name: str, settled: object, value: object) -> Diagnostic:
+    return Diagnostic(
+        code="process-scope-conflict",
+        message=f"{backend}.{name} is {settled!r} for the whole process since a method was loaded with it; "
+        f"it cannot become {value!r}",
+        help=f"give {name} one value for all methods, or run them in processes of their own",
+    )
+
+
+def _not_taken(backend: str, option: WireOption, answer: object) -> Diagnostic:
+    return Diagnostic(
+        code="process-scope-conflict",
+        message=f"{backend} was given {option.name} = {option.value!r}, but has {answer!r} in force",
+        help="something else in this process may have set it: set it there, or not at all",
+    )
+
+
+def _dtype(number: int) -> np.dtype[Any] | None:
+    """The numpy type of a ScalarType's number, or None if there is none."""
+    try:
+        name = ScalarType(number).dtype_name
+    except ValueError:
+        return None
+    scalar = getattr(np, name, None) or getattr(ml_dtypes, name, None)
+    return None if scalar is None else np.dtype(scalar)

@@ -1,0 +1,193 @@
+#include "method.h"
+
+#include <executorch/extension/threadpool/threadpool_guard.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "log_capture.h"
+
+namespace etconfig {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+// One thread at a time is inside a method.
+class Turn {
+ public:
+  explicit Turn(std::atomic<bool>& is_busy) : is_busy_(is_busy) {
+    if (is_busy_.exchange(true)) {
+      throw MethodBusyError("the method is executing in another thread");
+    }
+  }
+  ~Turn() { is_busy_ = false; }
+
+ private:
+  std::atomic<bool>& is_busy_;
+};
+
+template <typename T>
+T scalar(nb::handle given) {
+  T value{};
+  if (!nb::try_cast(given, value, false)) {
+    throw InputMismatchError("kind of value");
+  }
+  return value;
+}
+
+}  // namespace
+
+Method::Buffer::Buffer(size_t size) : memory(nullptr, &std::free), size(size) {
+  const size_t rounded = (size + kAlignment - 1) / kAlignment * kAlignment;
+  memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, rounded)));
+  if (memory == nullptr && rounded > 0) {
+    throw std::bad_alloc();
+  }
+  // State that has no initial value starts at zero, not at what was in memory.
+  std::memset(memory.get(), 0, rounded);
+}
+
+Method::Method(std::shared_ptr<Program> program, const std::string& name,
+               const std::vector<std::pair<std::string, WireOptions>>& options, bool is_traced,
+               bool single_threaded)
+    : program_(std::move(program)), options_(options) {
+  LogCapture capture;
+  if (is_traced) {
+    tracer_ = std::make_unique<executorch::etdump::ETDumpGen>();
+  }
+  nb::gil_scoped_release no_gil;
+  std::optional<executorch::extension::threadpool::NoThreadPoolGuard> no_pool;
+  if (single_threaded) {
+    no_pool.emplace();
+  }
+  load(name);
+}
+
+Method::~Method() {
+  // Delegates go first: they may use everything else. Python backends take the GIL themselves.
+  nb::gil_scoped_release no_gil;
+  method_.reset();
+}
+
+void Method::load(const std::string& name) {
+  const auto meta = take("method_meta", program_->program().method_meta(name.c_str()));
+  plan_memory(meta);
+  memory_.emplace(&method_memory_, &*planned_memory_, &temporary_memory_);
+  method_.emplace(take("load_method",
+                       program_->program().load_method(name.c_str(), &*memory_, tracer_.get(),
+                                                       program_->external_data(), options_.get())));
+  place_outputs(meta);
+}
+
+void Method::plan_memory(const rt::MethodMeta& meta) {
+  for (size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
+    const auto size = static_cast<size_t>(take("memory_planned_buffer_size", meta.memory_planned_buffer_size(i)));
+    buffers_.emplace_back(size);
+    spans_.emplace_back(buffers_.back().memory.get(), size);
+  }
+  planned_memory_.emplace(rt::Span<rt::Span<uint8_t>>(spans_.data(), spans_.size()));
+}
+
+// Outputs for which the program plans no memory are written into ours.
+void Method::place_outputs(const rt::MethodMeta& meta) {
+  for (size_t i = 0; i < meta.num_outputs(); ++i) {
+    if (take("output_tag", meta.output_tag(i)) != rt::Tag::Tensor) {
+      continue;
+    }
+    const auto info = take("output_tensor_meta", meta.output_tensor_meta(i));
+    if (!info.is_memory_planned()) {
+      buffers_.emplace_back(info.nbytes());
+      check("set_output_data_ptr", method_->set_output_data_ptr(buffers_.back().memory.get(), info.nbytes(), i));
+    }
+  }
+}
+
+nb::list Method::execute(nb::sequence inputs) {
+  Turn turn(is_busy_);
+  LogCapture capture;
+  // Where the program plans no memory for an input, the runtime reads the caller's: keep it until the end.
+  std::vector<std::unique_ptr<InputTensor>> keep;
+  set_inputs(inputs, keep);
+  if (tracer_ != nullptr) {
+    tracer_->create_event_block("Execute");
+  }
+  rt::Error error;
+  {
+    nb::gil_scoped_release no_gil;
+    error = method_->execute();
+  }
+  check("execute", error);
+  nb::list outputs;
+  for (size_t i = 0; i < method_->outputs_size(); ++i) {
+    outputs.append(to_python(method_->get_output(i)));
+  }
+  return outputs;
+}
+
+void Method::set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep) {
+  if (nb::len(inputs) != method_->inputs_size()) {
+    throw InputMismatchError("number of inputs");
+  }
+  for (size_t i = 0; i < method_->inputs_size(); ++i) {
+    if (method_->set_input(input_value(i, inputs[i], keep), i) != rt::Error::Ok) {
+      LogCapture::take_lines();  // the caller says it in its own words
+      throw InputMismatchError("shape or value");
+    }
+  }
+}
+
+rt::EValue Method::input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep) {
+  const auto meta = method_->method_meta();
+  switch (take("input_tag", meta.input_tag(index))) {
+    case rt::Tag::Tensor: {
+      const auto info = take("input_tensor_meta", meta.input_tensor_meta(index));
+      keep.push_back(std::make_unique<InputTensor>(given, info.scalar_type(), info.dim_order()));
+      return keep.back()->value();
+    }
+    case rt::Tag::Int:
+      return rt::EValue(scalar<int64_t>(given));
+    case rt::Tag::Double:
+      return rt::EValue(scalar<double>(given));
+    case rt::Tag::Bool:
+      return rt::EValue(scalar<bool>(given));
+    default:
+      if (given.is_none()) {
+        return rt::EValue();
+      }
+      throw InputMismatchError("kind of value");
+  }
+}
+
+nb::bytes Method::etdump() {
+  if (tracer_ == nullptr) {
+    throw std::invalid_argument("the method was loaded without a tracer");
+  }
+  Turn turn(is_busy_);
+  const auto result = tracer_->get_etdump_data();
+  if (result.buf == nullptr) {
+    throw std::invalid_argument("nothing was traced yet: execute the method first");
+  }
+  nb::bytes data(result.buf, result.size);
+  std::free(result.buf);
+  tracer_->reset();
+  return data;
+}
+
+void bind_method(nb::module_& module) {
+  nb::class_<Method>(module, "Method")
+      .def(nb::init<std::shared_ptr<Program>, const std::string&,
+                    const std::vector<std::pair<std::string, WireOptions>>&, bool, bool>(),
+           nb::arg("program"), nb::arg("name"), nb::arg("options"), nb::arg("is_traced"),
+           nb::arg("single_threaded"))
+      .def("execute", &Method::execute, nb::arg("inputs"))
+      .def("etdump", &Method::etdump);
+}
+
+}  // namespace etconfig

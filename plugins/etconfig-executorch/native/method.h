@@ -1,0 +1,66 @@
+// One loaded method with all its memory.
+#pragma once
+
+#include <executorch/devtools/etdump/etdump_flatcc.h>
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
+#include <executorch/runtime/core/hierarchical_allocator.h>
+#include <executorch/runtime/executor/memory_manager.h>
+#include <executorch/runtime/executor/method.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "options.h"
+#include "program.h"
+#include "tensors.h"
+
+namespace etconfig {
+
+class Method {
+ public:
+  // Throws RuntimeCallError, or what a Python backend raised. `single_threaded`: delegates get no thread pool.
+  Method(std::shared_ptr<Program> program, const std::string& name,
+         const std::vector<std::pair<std::string, WireOptions>>& options, bool is_traced, bool single_threaded);
+  ~Method();
+  Method(const Method&) = delete;
+  Method& operator=(const Method&) = delete;
+
+  // Throws InputMismatchError when an input does not fit as it is, MethodBusyError, RuntimeCallError.
+  nb::list execute(nb::sequence inputs);
+
+  // The trace of all executes so far, in ETDump's form.
+  nb::bytes etdump();
+
+ private:
+  struct Buffer {
+    explicit Buffer(size_t size);
+
+    std::unique_ptr<uint8_t, decltype(&std::free)> memory;
+    size_t size;
+  };
+
+  void load(const std::string& name);
+  void plan_memory(const rt::MethodMeta& meta);
+  void place_outputs(const rt::MethodMeta& meta);
+  void set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep);
+  rt::EValue input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep);
+
+  std::shared_ptr<Program> program_;
+  OptionMap options_;
+  std::unique_ptr<executorch::etdump::ETDumpGen> tracer_;
+  executorch::extension::MallocMemoryAllocator method_memory_;
+  executorch::extension::MallocMemoryAllocator temporary_memory_;
+  std::vector<Buffer> buffers_;
+  std::vector<rt::Span<uint8_t>> spans_;
+  std::optional<rt::HierarchicalAllocator> planned_memory_;
+  std::optional<rt::MemoryManager> memory_;
+  std::optional<rt::Method> method_;
+  std::atomic<bool> is_busy_{false};
+};
+
+void bind_method(nb::module_& module);
+
+}  // namespace etconfig

@@ -1,0 +1,182 @@
+#include "python_backend.h"
+
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/platform/log.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "log_capture.h"
+#include "options.h"
+#include "tensors.h"
+
+namespace etconfig {
+
+namespace {
+
+// Between a backend that raised and the call of ours that the runtime then lets fail, in one thread.
+thread_local PyObject* pending = nullptr;
+
+void keep_pending(nb::python_error& error) {
+  ET_LOG(Error, "%s", error.what());
+  Py_XDECREF(pending);
+  pending = nb::borrow(error.value()).release().ptr();
+}
+
+// An argument of a delegate call, remembered from call to call: planned tensors keep place and shape.
+class Argument {
+ public:
+  nb::object to_python(const rt::EValue& value) {
+    if (!value.isTensor()) {
+      return etconfig::to_python(value);
+    }
+    const auto& tensor = value.toTensor();
+    if (!is_same(tensor)) {
+      array_ = numpy().view_of(tensor);
+      data_ = tensor.const_data_ptr();
+      sizes_.assign(tensor.sizes().begin(), tensor.sizes().end());
+    }
+    return array_;
+  }
+
+ private:
+  bool is_same(const aten::Tensor& tensor) const {
+    const auto sizes = tensor.sizes();
+    return array_.is_valid() && data_ == tensor.const_data_ptr() && sizes.size() == sizes_.size() &&
+           std::equal(sizes.begin(), sizes.end(), sizes_.begin());
+  }
+
+  nb::object array_;
+  const void* data_ = nullptr;
+  std::vector<aten::SizesType> sizes_;
+};
+
+// A delegate's own state: what runs it, and the arrays of its arguments.
+class Delegate {
+ public:
+  explicit Delegate(nb::object run)
+      : run_(std::move(run)),
+        resize_(nb::cpp_function([this](size_t index, const std::vector<aten::SizesType>& sizes) {
+          return resize(index, sizes);
+        })) {}
+
+  void run(rt::Span<rt::EValue*> values) {
+    values_ = values;
+    arguments_.resize(values.size());
+    args_ = nb::list();
+    for (size_t i = 0; i < values.size(); ++i) {
+      args_.append(arguments_[i].to_python(*values[i]));
+    }
+    run_(args_, resize_);
+  }
+
+ private:
+  nb::object resize(size_t index, const std::vector<aten::SizesType>& sizes) {
+    if (index >= values_.size() || !values_[index]->isTensor()) {
+      throw nb::value_error(("argument " + std::to_string(index) + " is no tensor").c_str());
+    }
+    LogCapture capture;
+    if (rt::resize_tensor(values_[index]->toTensor(), {sizes.data(), sizes.size()}) != rt::Error::Ok) {
+      std::string reason = "the program does not allow these sizes";
+      for (const auto& line : LogCapture::take_lines()) {
+        reason += "; " + line;
+      }
+      throw nb::value_error(reason.c_str());
+    }
+    nb::object array = arguments_[index].to_python(*values_[index]);
+    args_[index] = array;
+    return array;
+  }
+
+  nb::object run_;
+  nb::object resize_;
+  std::vector<Argument> arguments_;
+  rt::Span<rt::EValue*> values_{nullptr, static_cast<size_t>(0)};
+  nb::list args_;
+};
+
+// Registered for ever, as the registry wants it: the object behind `callbacks` is never let go.
+class PythonBackend final : public rt::BackendInterface {
+ public:
+  explicit PythonBackend(nb::object callbacks) : callbacks_(std::move(callbacks)) {}
+
+  bool is_available() const override {
+    nb::gil_scoped_acquire gil;
+    try {
+      return nb::cast<bool>(callbacks_.attr("is_available")());
+    } catch (nb::python_error& error) {
+      keep_pending(error);
+      return false;
+    }
+  }
+
+  // The payload is not handed on: the Python side has it, and verified it.
+  rt::Result<rt::DelegateHandle*> init(rt::BackendInitContext& context, rt::FreeableBuffer*,
+                                       rt::ArrayRef<rt::CompileSpec>) const override {
+    nb::gil_scoped_acquire gil;
+    try {
+      return new Delegate(callbacks_.attr("init")(from_backend_options(context.runtime_specs())));
+    } catch (nb::python_error& error) {
+      keep_pending(error);
+      return rt::Error::Internal;
+    }
+  }
+
+  rt::Error execute(rt::BackendExecutionContext&, rt::DelegateHandle* opaque,
+                    rt::Span<rt::EValue*> arguments) const override {
+    nb::gil_scoped_acquire gil;
+    try {
+      static_cast<Delegate*>(opaque)->run(arguments);
+      return rt::Error::Ok;
+    } catch (nb::python_error& error) {
+      keep_pending(error);
+      return rt::Error::Internal;
+    }
+  }
+
+  // The Python side destroys its delegates when the method is gone, in its own order and with its own errors.
+  void destroy(rt::DelegateHandle* opaque) const override {
+    nb::gil_scoped_acquire gil;
+    delete static_cast<Delegate*>(opaque);
+  }
+
+ private:
+  nb::object callbacks_;
+};
+
+void register_python_backend(const std::string& id, nb::object callbacks) {
+  LogCapture capture;
+  auto* name = new std::string(id);  // the registry keeps the pointer
+  auto* backend = new PythonBackend(std::move(callbacks));
+  check("register_backend", rt::register_backend({name->c_str(), backend}));
+}
+
+std::vector<std::pair<std::string, bool>> registered_backends() {
+  std::vector<std::pair<std::string, bool>> result;
+  for (size_t i = 0; i < rt::get_num_registered_backends(); ++i) {
+    const std::string name = take("get_backend_name", rt::get_backend_name(i));
+    result.emplace_back(name, rt::get_backend_class(name.c_str())->is_available());
+  }
+  return result;
+}
+
+}  // namespace
+
+void raise_pending_exception() {
+  if (pending != nullptr) {
+    nb::object exception = nb::steal(std::exchange(pending, nullptr));
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+    throw nb::python_error();
+  }
+}
+
+void bind_python_backend(nb::module_& module) {
+  module.def("register_python_backend", &register_python_backend, nb::arg("backend"), nb::arg("callbacks"));
+  module.def("registered_backends", &registered_backends);
+}
+
+}  // namespace etconfig

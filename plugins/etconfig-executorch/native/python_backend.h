@@ -1,0 +1,13 @@
+// Backends written in Python, inside the runtime's registry.
+#pragma once
+
+#include "errors.h"
+
+namespace etconfig {
+
+// Raise the Python exception that ended a Python backend's work in this thread, if there is one.
+void raise_pending_exception();
+
+void bind_python_backend(nb::module_& module);
+
+}  // namespace etconfig

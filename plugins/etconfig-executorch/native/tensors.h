@@ -1,0 +1,67 @@
+// Between the runtime's tensors and numpy arrays.
+#pragma once
+
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <executorch/runtime/core/span.h>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "errors.h"
+
+namespace etconfig {
+
+namespace aten = executorch::aten;
+
+constexpr size_t kMaxRank = 16;
+
+// numpy, as far as it is needed. One object for the life of the module, so calls need no look-up.
+class Numpy {
+ public:
+  // `dtypes`: the numpy dtype of each ScalarType, by its number; None where there is none.
+  Numpy(nb::object empty, nb::object ndarray, const std::vector<nb::object>& dtypes);
+
+  // A new array with the tensor's values, in its dim order.
+  nb::object copy_of(const aten::Tensor& tensor) const;
+
+  // An array over the tensor's own memory. It must not outlive that memory.
+  nb::object view_of(const aten::Tensor& tensor) const;
+
+ private:
+  nb::handle dtype(aten::ScalarType type) const;
+
+  nb::object empty_;
+  nb::object ndarray_;
+  std::vector<nb::object> dtypes_;
+};
+
+void set_numpy(Numpy numpy);
+const Numpy& numpy();
+
+// A tensor over the memory of a Python buffer, in the form that an input is described in.
+class InputTensor {
+ public:
+  // Throws InputMismatchError unless the buffer has the element size, rank and memory layout that are expected.
+  InputTensor(nb::handle object, aten::ScalarType type, rt::Span<const uint8_t> dim_order);
+  ~InputTensor();
+  InputTensor(const InputTensor&) = delete;
+  InputTensor& operator=(const InputTensor&) = delete;
+
+  rt::EValue value() { return rt::EValue(aten::Tensor(&*impl_)); }
+
+ private:
+  void read_shape(rt::Span<const uint8_t> dim_order);
+
+  Py_buffer view_;
+  std::array<aten::SizesType, kMaxRank> sizes_;
+  std::array<aten::StridesType, kMaxRank> strides_;
+  std::array<aten::DimOrderType, kMaxRank> dim_order_;
+  std::optional<aten::TensorImpl> impl_;
+};
+
+// What Python gets for a value of the runtime; tensors are copied.
+nb::object to_python(const rt::EValue& value);
+
+}  // namespace etconfig

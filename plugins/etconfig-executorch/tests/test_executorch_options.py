@@ -1,0 +1,181 @@
+"""Options reach the runtime, have their effect, and are refused where they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import etconfig
+from etconfig.errors import DelegateError, OptionError
+
+pytestmark = pytest.mark.peers
+
+PROGRAMS = Path(__file__).parents[3] / "tests" / "data" / "programs"
+
+SET_UP = """
+import os, sys, time
+import numpy as np
+import etconfig
+
+path, answers = sys.argv[1:3]
+x = np.load(answers)["x"]
+program = etconfig.load_program(path, executor="executorch")
+
+def load(*overrides, instance=None):
+    config = etconfig.resolve(program, overrides=list(overrides), instances={"forward": ["a", "b"]})
+    return program.load_method("forward", config.arguments("forward", instance=instance))
+
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+def resident_kb():
+    lines = open("/proc/self/status").read().splitlines()
+    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1])
+"""
+
+
+class TestEffect:
+    """What is asked for is what happens, not only what is accepted."""
+
+    def test_the_pool_has_as_many_threads_as_asked(
+        self, in_process: Callable[..., str], large_program: tuple[Path, Path]
+    ) -> None:
+        code = (
+            SET_UP
+            + """
+before = threads()
+method = load("XnnpackBackend.num_threads=5")
+method.execute([x])
+print(threads() - before, method.effective_options()["XnnpackBackend"]["num_threads"])
+"""
+        )
+        # the caller of an execute is one of the five
+        assert in_process(code, *large_program, OPENBLAS_NUM_THREADS="1") == "4 5"
+
+    def test_a_single_threaded_instance_leaves_the_pool_alone(
+        self, in_process: Callable[..., str], large_program: tuple[Path, Path]
+    ) -> None:
+        code = (
+            SET_UP
+            + """
+def busy_threads(method):
+    def ticks():
+        return {
+            task: sum(map(int, open(f"/proc/self/task/{task}/stat").read().rsplit(")", 1)[1].split()[11:13]))
+            for task in os.listdir("/proc/self/task")
+        }
+    before = ticks()
+    for _ in range(60):
+        method.execute([x])
+    return sum(after - before.get(task, 0) >= 2 for task, after in ticks().items())
+
+pooled = load("XnnpackBackend.num_threads=2")
+single = load("XnnpackBackend.num_threads=2", "XnnpackBackend.single_threaded=true")
+print(busy_threads(pooled), busy_threads(single))
+"""
+        )
+        assert in_process(code, *large_program, OPENBLAS_NUM_THREADS="1") == "2 1"
+
+    def test_packed_weights_are_kept_in_the_file_that_is_named(
+        self, in_process: Callable[..., str], large_program: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        cache = tmp_path / "weights.bin"
+        code = (
+            SET_UP
+            + """
+method = load("XnnpackBackend.weight_cache_enabled=true", f"XnnpackBackend.packed_cache_path={sys.argv[3]}")
+method.execute([x])
+print(os.path.getsize(sys.argv[3]) > 30_000_000)
+"""
+        )
+        assert in_process(code, *large_program, cache) == "True"
+
+    def test_a_weight_cache_keeps_the_weights_of_two_instances_once(
+        self, in_process: Callable[..., str], large_program: tuple[Path, Path]
+    ) -> None:
+        code = (
+            SET_UP
+            + """
+def grown_kb(switch):
+    first = load(f"XnnpackBackend.weight_cache_enabled={switch}", instance="a")
+    first.execute([x])
+    before = resident_kb()
+    second = load(f"XnnpackBackend.weight_cache_enabled={switch}", instance="b")
+    second.execute([x])
+    return resident_kb() - before, first, second
+
+shared, *kept = grown_kb("true")
+own, *kept_too = grown_kb("false")
+print(shared < 16_000 < own)
+"""
+        )
+        assert in_process(code, *large_program) == "True"
+
+    def test_instances_have_options_of_their_own(self) -> None:
+        program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
+        config = etconfig.resolve(
+            program,
+            instances={"forward": ["a", "b"]},
+            overrides=[
+                "forward@a:XnnpackBackend.workspace_sharing_mode=per_model",
+                "forward@b:XnnpackBackend.single_threaded=true",
+            ],
+        )
+        methods = [
+            program.load_method("forward", config.arguments("forward", instance=n)) for n in ("a", "b")
+        ]
+        modes = [method.options("XnnpackBackend").workspace_sharing_mode for method in methods]
+        assert [mode and mode.value for mode in modes] == ["per_model", None]
+
+
+class TestProcessScope:
+    """Options of the whole process are set before the first load, and refused afterwards."""
+
+    def test_another_value_later_is_refused_with_an_explanation(
+        self, in_process: Callable[..., str], large_program: tuple[Path, Path]
+    ) -> None:
+        code = (
+            SET_UP
+            + """
+kept = load("XnnpackBackend.num_threads=2")
+again = load("XnnpackBackend.num_threads=2")
+try:
+    load("XnnpackBackend.num_threads=3")
+except etconfig.EtconfigError as error:
+    print(error)
+"""
+        )
+        assert in_process(code, *large_program) == (
+            "XnnpackBackend.num_threads is 2 for the whole process since a method was loaded with it; "
+            "it cannot become 3 (give num_threads one value for all methods, or run them in processes "
+            "of their own)"
+        )
+
+
+class TestRefused:
+    """A value that the transport or the backend cannot take is an error, and says why."""
+
+    def test_a_path_that_is_too_long_is_not_cut_off(self) -> None:
+        program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
+        overrides = [
+            "XnnpackBackend.weight_cache_enabled=true",
+            f"XnnpackBackend.packed_cache_path={'p' * 256}",
+        ]
+        config = etconfig.resolve(program, overrides=overrides)
+        with pytest.raises(OptionError, match="texts have at most 255 bytes, and this one 256"):
+            program.load_method("forward", config.arguments("forward"))
+
+    def test_what_the_runtime_logs_is_part_of_the_error(self) -> None:
+        from etconfig_executorch.failures import blame
+        from etconfig_executorch.native import native
+
+        program = native.Program((PROGRAMS / "xnnpack.pte").read_bytes(), [])
+        wrong = [("XnnpackBackend", [("workspace_sharing_mode", 7)])]
+        with pytest.raises(DelegateError) as caught, blame("load", "forward"):
+            native.Method(program, "forward", wrong, False, False)
+        assert "backend 'XnnpackBackend' failed in init of method 'forward': InvalidArgument (0x12)" in str(
+            caught.value
+        )
+        assert "workspace sharing mode must be between 0 and 2" in str(caught.value)

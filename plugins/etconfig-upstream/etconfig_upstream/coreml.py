@@ -1,0 +1,46 @@
+"""`CoreMLBackend`: Core ML on Apple devices. Source: backends/apple/coreml/runtime."""
+
+from __future__ import annotations
+
+import enum
+
+from etconfig.plugin.v1 import BackendOptions, BackendSpec, option
+from etconfig_upstream.api import API
+
+
+class ComputeUnit(enum.Enum):
+    """Where Core ML may run a model."""
+
+    CPU_ONLY = "cpu_only"
+    CPU_AND_GPU = "cpu_and_gpu"
+    CPU_AND_NE = "cpu_and_ne"
+    ALL = "all"
+
+
+class CoreMLOptions(BackendOptions):
+    """Options of `CoreMLBackend`."""
+
+    compute_unit: ComputeUnit | None = option(
+        None,
+        applies="load",
+        doc="Where the model may run: on the CPU, with the GPU, with the neural engine, or on all of them. "
+        "Replaces the compile spec compute_units.",
+    )
+    cache_dir: str | None = option(
+        None, applies="load", doc="The directory of compiled models, instead of the app's own cache."
+    )
+    use_new_cache: bool | None = option(
+        None,
+        applies="load",
+        wire="_use_new_cache",
+        doc="Use the new cache of compiled models. ExecuTorch has this key for a trial, and will drop it.",
+    )
+
+
+SPEC = BackendSpec(
+    id="CoreMLBackend",
+    doc="Core ML: CPU, GPU and neural engine of Apple devices. The size of its cache and prewarming are set "
+    "in the app's bundle (com.apple.executorchcoreml_config), not at run time.",
+    options=CoreMLOptions,
+    api=API,
+)

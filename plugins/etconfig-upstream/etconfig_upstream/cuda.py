@@ -1,0 +1,47 @@
+"""`CudaBackend`: NVIDIA GPUs through AOTInductor. Source: backends/cuda/runtime."""
+
+from __future__ import annotations
+
+from etconfig.plugin.v1 import BackendOptions, BackendSpec, Wire, option
+from etconfig_upstream.api import API, specs
+
+
+class CudaOptions(BackendOptions):
+    """Options of `CudaBackend`. All are of the whole process."""
+
+    use_shared_cuda_stream: bool | None = option(
+        None,
+        applies="load",
+        scope="process",
+        doc="Let all methods use one CUDA stream. Once on, it stays on in this process.",
+    )
+    weight_sharing_across_methods: bool | None = option(
+        None, applies="load", scope="process", doc="Keep weights that several methods use once."
+    )
+    enable_cuda_graph_for_method: tuple[str, ...] | None = option(
+        None,
+        applies="load",
+        scope="process",
+        wire=Wire(key="enable_cuda_graph_for_method", separator=","),
+        doc="The methods whose work is recorded as a CUDA graph and replayed. Not on AMD GPUs.",
+    )
+    skip_copy_output_to_cpu_for_method: tuple[str, ...] | None = option(
+        None,
+        applies="load",
+        scope="process",
+        wire=Wire(key="skip_copy_output_to_cpu_for_method", separator=","),
+        deprecated="it does nothing any more; choose the device of outputs when the program is exported",
+        doc="The methods whose outputs stay on the GPU.",
+    )
+
+
+SPEC = BackendSpec(
+    id="CudaBackend",
+    doc="CUDA: NVIDIA GPUs through AOTInductor.",
+    options=CudaOptions,
+    api=API,
+    compile_specs=specs(
+        method_name=("utf-8", "The method that was compiled."),
+        platform=("utf-8", "The platform that it was compiled for."),
+    ),
+)

@@ -1,0 +1,122 @@
+"""Whether an installed ExecuTorch still reads the option keys that these schemas were written for.
+
+A backend's library holds each key that it reads as a string. Keys of ours that are gone have been
+removed or renamed. Strings that look like keys, and that the library did not hold in the release
+that the schemas were written for, are what a person should look at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from etconfig_upstream.plugin import schema_of
+
+BASELINE = Path(__file__).with_name("baseline.json")
+"""The strings of each library in the release that the schemas were written for."""
+
+LIBRARIES: Mapping[str, str] = {
+    "libexecutorch_backend_xnnpack.so": "XnnpackBackend",
+    "libexecutorch_backend_qnn.so": "QnnBackend",
+    "libexecutorch_backend_coreml.dylib": "CoreMLBackend",
+    "libexecutorch_backend_mlx.dylib": "MLXBackend",
+    "libexecutorch_backend_cuda.so": "CudaBackend",
+    "libexecutorch_backend_openvino.so": "OpenvinoBackend",
+}
+"""The libraries that ExecuTorch's wheels ship, and the backend in each."""
+
+_KEY = re.compile(rb"(?<=\0)_?[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?=\0)")
+"""A whole C string of at least two words in lower case: so all keys look."""
+
+
+class Drift(NamedTuple):
+    """What is different in one library.
+
+    Attributes:
+        library: Its file name.
+        backend: The backend in it.
+        removed: Keys of our schema that it no longer holds.
+        added: Strings that look like keys and were not there, or None if there is no record of it.
+    """
+
+    library: str
+    backend: str
+    removed: Sequence[str]
+    added: Sequence[str] | None
+
+
+def strings_of(library: Path) -> frozenset[str]:
+    """The strings of a library that look like option keys."""
+    return frozenset(match.decode() for match in _KEY.findall(library.read_bytes()))
+
+
+def keys_of(backend: str) -> frozenset[str]:
+    """The keys that our schema sends to a backend."""
+    infos = schema_of(backend).options.option_infos().values()
+    return frozenset(info.wire.key for info in infos if info.wire.key is not None)
+
+
+def installed_libraries(package: Path) -> Iterator[tuple[Path, str]]:
+    """The libraries of an installed `executorch`, each with its backend."""
+    for name, backend in LIBRARIES.items():
+        if (package / "lib" / name).is_file():
+            yield package / "lib" / name, backend
+
+
+def find_drift(package: Path, baseline: Mapping[str, Sequence[str]]) -> list[Drift]:
+    """Compare every library of an installed `executorch` with our schemas and with `baseline`."""
+    found = []
+    for library, backend in installed_libraries(package):
+        strings = strings_of(library)
+        known = baseline.get(library.name)
+        added = None if known is None else sorted(strings.difference(known))
+        found.append(Drift(library.name, backend, sorted(keys_of(backend) - strings), added))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print what differs from the schemas; exit with 1 if anything does, with 2 if nothing is there."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument(
+        "package", nargs="?", type=Path, help="the folder of executorch; else the installed one"
+    )
+    parser.add_argument("--write", action="store_true", help="take the strings as the new baseline")
+    options = parser.parse_args(arguments)
+    package = options.package or _installed_package()
+    if package is None or not any(installed_libraries(package)):
+        parser.error("no executorch with backend libraries is here; install it, or name its folder")
+    if options.write:
+        strings = {library.name: sorted(strings_of(library)) for library, _ in installed_libraries(package)}
+        BASELINE.write_text(json.dumps(strings, indent=0) + "\n", encoding="utf-8")
+        return
+    drifts = find_drift(package, json.loads(BASELINE.read_text(encoding="utf-8")))
+    for drift in drifts:
+        sys.stdout.write(_described(drift))
+    sys.exit(any(drift.removed or drift.added != [] for drift in drifts))
+
+
+def _installed_package() -> Path | None:
+    spec = importlib.util.find_spec("executorch")
+    locations = spec.submodule_search_locations if spec is not None else None
+    return Path(locations[0]) if locations else None
+
+
+def _described(drift: Drift) -> str:
+    lines = [f"{drift.backend} ({drift.library})"]
+    lines += [f"  removed  {key}: no longer in the library; correct the schema" for key in drift.removed]
+    if drift.added is None:
+        lines.append("  new      there is no record of this library yet; write one with --write")
+    lines += [f"  new      {text}: an option key? then add it to the schema" for text in drift.added or ()]
+    if not drift.removed and drift.added == []:
+        lines.append("  as recorded")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""`QnnBackend`: Qualcomm AI Engine Direct. Source: backends/qualcomm/runtime, qc_compiler_spec.fbs."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from etconfig.plugin.v1 import BackendOptions, BackendSpec, Ge, Wire, option
+from etconfig_upstream.api import API, specs
+
+LOW_BATTERY = 0.2
+"""The battery level below which saving power comes first."""
+
+
+class LogLevel(enum.Enum):
+    """How much the runtime logs; each level includes those before it."""
+
+    OFF = "off"
+    ERROR = "error"
+    WARN = "warn"
+    INFO = "info"
+    VERBOSE = "verbose"
+    DEBUG = "debug"
+
+
+class HtpPerformanceMode(enum.Enum):
+    """How the HTP is clocked."""
+
+    DEFAULT = "default"
+    SUSTAINED_HIGH = "sustained_high_performance"
+    BURST = "burst"
+    HIGH = "high_performance"
+    POWER_SAVER = "power_saver"
+    LOW_POWER_SAVER = "low_power_saver"
+    HIGH_POWER_SAVER = "high_power_saver"
+    LOW_BALANCED = "low_balanced"
+    BALANCED = "balanced"
+
+
+class ProfileLevel(enum.Enum):
+    """What is profiled."""
+
+    OFF = "off"
+    BASIC = "basic"
+    DETAILED = "detailed"
+    OPTRACE = "optrace"
+
+
+class LpaiClient(enum.Enum):
+    """What the low-power AI engine is used for."""
+
+    UNDEFINED = "undefined"
+    REAL_TIME = "real_time"
+    NON_REAL_TIME = "non_real_time"
+
+
+class LpaiAffinity(enum.Enum):
+    """How strictly the chosen cores are kept to."""
+
+    UNDEFINED = "undefined"
+    SOFT = "soft"
+    HARD = "hard"
+
+
+def _numbered(key: str, choices: type[enum.Enum]) -> Wire:
+    """A choice that is sent as its position."""
+    members: Sequence[enum.Enum] = list(choices)
+    return Wire(key=key, values={member.value: number for number, member in enumerate(members)})
+
+
+def _qnn_option(doc: str, wire: str | Wire, **extra: Any) -> Any:
+    """An option of the whole process; without it, what was chosen ahead of time holds."""
+    return option(None, applies="load", scope="process", doc=doc, wire=wire, **extra)
+
+
+class QnnOptions(BackendOptions):
+    """Options of `QnnBackend`. Where nothing is set, what was chosen ahead of time holds."""
+
+    log_level: LogLevel | None = _qnn_option(
+        "How much the runtime logs.", _numbered("qnn_runtime_log_level", LogLevel)
+    )
+    htp_performance_mode: HtpPerformanceMode | None = _qnn_option(
+        "How the HTP is clocked: speed against power.",
+        _numbered("qnn_runtime_htp_performance_mode", HtpPerformanceMode),
+    )
+    profile_level: ProfileLevel | None = _qnn_option(
+        "What is profiled when a method is loaded and when it executes.",
+        _numbered("qnn_runtime_profile_level", ProfileLevel),
+    )
+    lpai_fps: Annotated[int, Ge(1)] | None = _qnn_option(
+        "How often the low-power AI engine is asked in a second.", "qnn_runtime_lpai_fps", unit="fps"
+    )
+    lpai_ftrt_ratio: Annotated[int, Ge(1)] | None = _qnn_option(
+        "How much faster than real time the low-power AI engine shall work, as its SDK counts it.",
+        "qnn_runtime_lpai_ftrt_ratio",
+    )
+    lpai_client_perf_type: LpaiClient | None = _qnn_option(
+        "Whether the low-power AI engine serves work in real time.",
+        _numbered("qnn_runtime_lpai_client_perf_type", LpaiClient),
+    )
+    lpai_affinity: LpaiAffinity | None = _qnn_option(
+        "How strictly lpai_core_selection is kept to.", _numbered("qnn_runtime_lpai_affinity", LpaiAffinity)
+    )
+    lpai_core_selection: Annotated[int, Ge(0)] | None = _qnn_option(
+        "The cores of the low-power AI engine, as its SDK numbers them.", "qnn_runtime_lpai_core_selection"
+    )
+    heap_profiling_path: str | None = _qnn_option(
+        "A file for a profile of the heap.", "qnn_runtime_heap_profiling_path"
+    )
+
+
+def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
+    """Full speed on mains, balance on a battery, and thrift when it runs out."""
+    source, level = facts.get("power.source"), facts.get("power.battery_level")
+    if source == "mains":
+        return {"htp_performance_mode": HtpPerformanceMode.SUSTAINED_HIGH.value}
+    if source != "battery":
+        return {}
+    is_low = isinstance(level, float) and level < LOW_BATTERY
+    mode = HtpPerformanceMode.POWER_SAVER if is_low else HtpPerformanceMode.BALANCED
+    return {"htp_performance_mode": mode.value}
+
+
+SPEC = BackendSpec(
+    id="QnnBackend",
+    doc="Qualcomm AI Engine Direct: HTP, GPU and low-power AI engine of Snapdragon chips. Methods that share "
+    "one context binary share their options too.",
+    options=QnnOptions,
+    api=API,
+    compile_specs=specs(
+        qnn_compile_spec=("bytes", "A FlatBuffer with the chip, the kind of accelerator and its settings.")
+    ),
+    recommend=recommend,
+)

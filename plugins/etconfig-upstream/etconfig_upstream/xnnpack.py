@@ -1,0 +1,83 @@
+"""`XnnpackBackend`: XNNPACK on CPUs. Source: backends/xnnpack/runtime, extension/threadpool."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Annotated
+
+from etconfig.plugin.v1 import BackendOptions, BackendSpec, Ge, Wire, model_validator, option
+from etconfig_upstream.api import API
+
+
+class WorkspaceSharing(enum.Enum):
+    """Who shares scratch memory."""
+
+    DISABLED = "disabled"
+    PER_MODEL = "per_model"
+    GLOBAL = "global"
+
+
+class XnnpackOptions(BackendOptions):
+    """Options of `XnnpackBackend`. Where nothing is set, what ExecuTorch was built with holds."""
+
+    workspace_sharing_mode: WorkspaceSharing | None = option(
+        None,
+        applies="load",
+        wire=Wire(key="workspace_sharing_mode", values={"disabled": 0, "per_model": 1, "global": 2}),
+        doc="Which instances share scratch memory: none, those of one program, or all. Sharing saves "
+        "memory, and instances that share execute one after the other.",
+    )
+    weight_cache_enabled: bool | None = option(
+        None,
+        applies="load",
+        doc="Pack weights once for all instances that use them. Instances that share a cache execute one "
+        "after the other.",
+    )
+    packed_cache_path: str | None = option(
+        None,
+        applies="load",
+        doc="A file for packed weights, which are then mapped instead of kept in memory. Needs "
+        "weight_cache_enabled.",
+    )
+    num_threads: Annotated[int, Ge(1)] | None = option(
+        None,
+        applies="load",
+        scope="process",
+        unit="threads",
+        wire=Wire(key=None),
+        doc="The size of the process's thread pool, which all instances use. ExecuTorch takes the "
+        "performance cores by itself, and knows neither quotas nor affinity.",
+    )
+    single_threaded: bool = option(
+        False,
+        applies="load",
+        wire=Wire(key=None),
+        doc="Run this instance on the thread that calls it, without the pool.",
+    )
+
+    @model_validator(mode="after")
+    def _check_cache(self) -> XnnpackOptions:
+        if self.packed_cache_path is not None and self.weight_cache_enabled is not True:
+            raise ValueError("packed_cache_path needs weight_cache_enabled = true, or it has no effect")
+        return self
+
+
+def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
+    """As many threads as there are performance cores, but no more than this process may use.
+
+    Efficiency cores and second threads of a core slow down the others: all wait for the last.
+    """
+    known = [facts.get("cpu.available_cores")]
+    known.append(facts.get("cpu.performance_cores", facts.get("cpu.physical_cores")))
+    counts = [each for each in known if isinstance(each, int)]
+    return {"num_threads": max(1, min(counts))} if counts else {}
+
+
+SPEC = BackendSpec(
+    id="XnnpackBackend",
+    doc="XNNPACK: optimised kernels on CPUs.",
+    options=XnnpackOptions,
+    api=API,
+    recommend=recommend,
+)

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli
+from etconfig_upstream.plugin import schema_of
+from etconfig_upstream.qnn import HtpPerformanceMode
+from etconfig_upstream.vulkan import VULKAN, WEBGPU
+from etconfig_upstream.xnnpack import WorkspaceSharing, XnnpackOptions
+
+from etconfig.plugin.v1 import EXECUTORCH, BackendOptions, wire_options
+from etconfig.schema import Scope, validate_options
+
+MANIFEST = tomli.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+BACKENDS = sorted(MANIFEST["project"]["entry-points"]["etconfig.backends"])
+
+SENT: dict[str, dict[str, tuple[Any, Any]]] = {
+    "XnnpackBackend": {
+        "workspace_sharing_mode": ("per_model", 1),
+        "weight_cache_enabled": (True, True),
+        "packed_cache_path": ("/cache", "/cache"),
+    },
+    "CoreMLBackend": {
+        "compute_unit": ("cpu_and_ne", "cpu_and_ne"),
+        "cache_dir": ("/cache", "/cache"),
+        "_use_new_cache": (True, True),
+    },
+    "QnnBackend": {
+        "qnn_runtime_log_level": ("debug", 5),
+        "qnn_runtime_htp_performance_mode": ("burst", 2),
+        "qnn_runtime_profile_level": ("optrace", 3),
+        "qnn_runtime_lpai_fps": (30, 30),
+        "qnn_runtime_lpai_ftrt_ratio": (10, 10),
+        "qnn_runtime_lpai_client_perf_type": ("non_real_time", 2),
+        "qnn_runtime_lpai_affinity": ("hard", 2),
+        "qnn_runtime_lpai_core_selection": (0, 0),
+        "qnn_runtime_heap_profiling_path": ("/heap", "/heap"),
+    },
+    "CudaBackend": {
+        "use_shared_cuda_stream": (True, True),
+        "weight_sharing_across_methods": (False, False),
+        "enable_cuda_graph_for_method": (["a", "b"], "a,b"),
+        "skip_copy_output_to_cpu_for_method": (["a"], "a"),
+    },
+    "MLXBackend": {
+        "clear_cache_interval": (0, 0),
+        "skip_mutable_buffer_init": (True, True),
+        "cache_key": ("kv", "kv"),
+    },
+}
+"""By backend and key: a value as a profile gives it, and as ExecuTorch gets it."""
+
+
+def options_of(backend: str, values: dict[str, Any]) -> BackendOptions:
+    validated = validate_options(schema_of(backend), values)
+    assert validated.options is not None, validated.problems
+    return validated.options
+
+
+class TestSchemas:
+    """Every backend of ExecuTorch has a schema, with the keys that its runtime reads."""
+
+    def test_thirteen_ids_are_declared(self) -> None:
+        assert len(BACKENDS) == 13
+
+    @pytest.mark.parametrize("backend", BACKENDS)
+    def test_a_backend_is_declared_under_its_own_id_and_runs_nothing(self, backend: str) -> None:
+        spec = schema_of(backend)
+        assert spec.id == backend
+        assert spec.factory is None
+
+    @pytest.mark.parametrize("backend", BACKENDS)
+    def test_nothing_is_sent_that_nobody_asked_for(self, backend: str) -> None:
+        wired, problems = wire_options(backend, schema_of(backend).options(), EXECUTORCH)
+        assert (wired, problems) == ([], [])
+
+    @pytest.mark.parametrize("backend", SENT)
+    def test_values_are_sent_under_the_runtimes_keys(self, backend: str) -> None:
+        spec = schema_of(backend)
+        names = {info.wire.key: name for name, info in spec.options.option_infos().items()}
+        values = {names[key]: given for key, (given, _) in SENT[backend].items()}
+        wired, problems = wire_options(backend, options_of(backend, values), EXECUTORCH)
+        assert not problems
+        assert {each.key: each.value for each in wired} == {
+            key: sent for key, (_, sent) in SENT[backend].items()
+        }
+
+    @pytest.mark.parametrize("backend", sorted({"QnnBackend", "CudaBackend"}))
+    def test_what_the_runtime_keeps_once_is_of_the_whole_process(self, backend: str) -> None:
+        infos = schema_of(backend).options.option_infos().values()
+        assert {info.scope for info in infos} == {Scope.PROCESS}
+
+    def test_the_two_runtimes_of_vulkans_id_have_options_of_their_own(self) -> None:
+        assert VULKAN.id == WEBGPU.id == "VulkanBackend"
+        assert not VULKAN.options.option_infos()
+        assert set(WEBGPU.options.option_infos()) == {
+            "enable_f16_kv_cache",
+            "enable_f16_accumulate_gemm",
+            "sdpa_query_tile",
+        }
+
+    def test_a_cache_file_without_a_cache_is_a_conflict(self) -> None:
+        with pytest.raises(ValueError, match="packed_cache_path needs weight_cache_enabled = true"):
+            XnnpackOptions(packed_cache_path="/cache")
+        assert XnnpackOptions(packed_cache_path="/cache", weight_cache_enabled=True)
+
+    def test_choices_are_words(self) -> None:
+        assert XnnpackOptions(workspace_sharing_mode=WorkspaceSharing.GLOBAL).to_jsonable()[
+            "workspace_sharing_mode"
+        ] == ("global")
+
+
+class TestRecommendations:
+    """What the device says about good values."""
+
+    @pytest.mark.parametrize(
+        ("facts", "threads"),
+        [
+            ({"cpu.available_cores": 8, "cpu.performance_cores": 4}, 4),
+            ({"cpu.available_cores": 1, "cpu.performance_cores": 4}, 1),
+            ({"cpu.available_cores": 8, "cpu.physical_cores": 4}, 4),
+            ({"cpu.physical_cores": 6}, 6),
+            ({"cpu.available_cores": 3}, 3),
+            ({}, None),
+        ],
+    )
+    def test_threads_follow_performance_cores_and_quota(
+        self, facts: dict[str, object], threads: int | None
+    ) -> None:
+        recommend = schema_of("XnnpackBackend").recommend
+        assert recommend is not None
+        assert recommend(facts).get("num_threads") == threads
+
+    @pytest.mark.parametrize(
+        ("facts", "mode"),
+        [
+            ({"power.source": "mains"}, HtpPerformanceMode.SUSTAINED_HIGH),
+            ({"power.source": "battery", "power.battery_level": 0.8}, HtpPerformanceMode.BALANCED),
+            ({"power.source": "battery"}, HtpPerformanceMode.BALANCED),
+            ({"power.source": "battery", "power.battery_level": 0.1}, HtpPerformanceMode.POWER_SAVER),
+            ({}, None),
+        ],
+    )
+    def test_the_clock_follows_the_power_source(
+        self, facts: dict[str, object], mode: HtpPerformanceMode | None
+    ) -> None:
+        recommend = schema_of("QnnBackend").recommend
+        assert recommend is not None
+        assert recommend(facts).get("htp_performance_mode") == (mode and mode.value)
+
+
+class TestManifests:
+    """What is installed is what is declared."""
+
+    def test_every_schema_stands_in_the_manifest(self) -> None:
+        from etconfig_upstream.fixed import SPECS
+        from etconfig_upstream.plugin import _MODULES
+
+        assert sorted(BACKENDS) == sorted({*SPECS, *_MODULES})
+
+    def test_webgpu_comes_with_a_package_of_its_own(self) -> None:
+        manifest = Path(__file__).parents[2] / "etconfig-webgpu" / "pyproject.toml"
+        assert 'VulkanBackend = "etconfig_webgpu"' in manifest.read_text("utf-8")
