@@ -1,6 +1,64 @@
-"""Arguments on their way to other worlds: what each way can carry, and what it refuses."""
+"""Arguments on their way to other worlds: what each way can carry, and what it refuses.
 
-from etconfig.transport.carrier import ANDROID, EXECUTORCH, Carrier, WireValue
-from etconfig.transport.wire import WireOption, wire_options
+Importing this package loads none of its modules: plugins need the words of the option map only.
+"""
 
-__all__ = ["ANDROID", "EXECUTORCH", "Carrier", "WireOption", "WireValue", "wire_options"]
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from etconfig.lazy import lazy_names
+
+_HOME = {
+    "ANDROID": "carrier",
+    "APPLE": "carrier",
+    "EXECUTORCH": "carrier",
+    "LANGUAGES": "builders",
+    "Carrier": "carrier",
+    "Package": "package",
+    "PackedBackend": "package",
+    "PackedConfiguration": "package",
+    "PackedMethod": "package",
+    "PackedOption": "package",
+    "PlainValue": "package",
+    "WireOption": "wire",
+    "WireValue": "carrier",
+    "emit": "builders",
+    "sent_value": "wire",
+    "wire_options": "wire",
+}
+"""Which module each public name lives in."""
+
+if TYPE_CHECKING:
+    from etconfig.transport.builders import LANGUAGES, emit
+    from etconfig.transport.carrier import ANDROID, APPLE, EXECUTORCH, Carrier, WireValue
+    from etconfig.transport.package import (
+        Package,
+        PackedBackend,
+        PackedConfiguration,
+        PackedMethod,
+        PackedOption,
+        PlainValue,
+    )
+    from etconfig.transport.wire import WireOption, sent_value, wire_options
+
+__all__ = [
+    "ANDROID",
+    "APPLE",
+    "EXECUTORCH",
+    "LANGUAGES",
+    "Carrier",
+    "Package",
+    "PackedBackend",
+    "PackedConfiguration",
+    "PackedMethod",
+    "PackedOption",
+    "PlainValue",
+    "WireOption",
+    "WireValue",
+    "emit",
+    "sent_value",
+    "wire_options",
+]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

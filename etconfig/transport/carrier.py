@@ -19,12 +19,14 @@ class Carrier:
         kinds: The types of values it knows.
         max_text_bytes: The longest text, in bytes of UTF-8; texts hold no NUL.
         max_backends: For how many backends of one method it has room.
+        has_process_scope: Whether it can set options of the whole process.
     """
 
     name: str
     kinds: frozenset[type] = frozenset({bool, int, str})
     max_text_bytes: int = 255
     max_backends: int = 8
+    has_process_scope: bool = True
 
     def problem(self, value: object) -> str | None:
         """Why it cannot carry a value, or None if it can."""
@@ -47,5 +49,8 @@ class Carrier:
 EXECUTORCH = Carrier(name="ExecuTorch's option map")
 """`LoadBackendOptionsMap`. Source: runtime/backend/options.h, backend_options_map.h."""
 
-ANDROID = Carrier(name="ExecuTorch's Android binding", kinds=frozenset({int}))
-"""`BackendOptionsMap`, which has `setInt` only. Source: extension/android."""
+APPLE = Carrier(name="ExecuTorch's Apple binding", has_process_scope=False)
+"""`BackendOptionsMap` of Swift, which makes a `LoadBackendOptionsMap`. Source: extension/apple."""
+
+ANDROID = Carrier(name="ExecuTorch's Android binding", kinds=frozenset({int}), has_process_scope=False)
+"""`BackendOptionsMap` of Kotlin, which has `setInt` only. Source: extension/android."""

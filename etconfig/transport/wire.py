@@ -48,19 +48,19 @@ def wire_options(
         value = getattr(options, name)
         if value is None or name in handled:
             continue
-        plain = _plain(info, jsonable(value))
+        plain = sent_value(info, jsonable(value))
         reason = "the runtime has no key for it" if info.wire.key is None else carrier.problem(plain)
         if reason is None:
             assert info.wire.key is not None
             assert isinstance(plain, (bool, int, str))
             wired.append(WireOption(name, info.wire.key, plain, info.scope))
         elif info.wire.key is not None or value != info.default:
-            problems.append(_problem(backend_id, name, carrier, reason))
+            problems.append(refusal(carrier, backend_id, name, reason))
     return wired, problems
 
 
-def _plain(info: OptionInfo, value: object) -> object:
-    """The value as it is sent: a choice by its wire value, an array as one text."""
+def sent_value(info: OptionInfo, value: object) -> object:
+    """An option's plain value as it is sent: a choice by its wire value, an array as one text."""
     if info.wire.values is not None and isinstance(value, str):
         return info.wire.values[value]
     if info.wire.separator is not None and isinstance(value, list):
@@ -68,7 +68,8 @@ def _plain(info: OptionInfo, value: object) -> object:
     return value
 
 
-def _problem(backend_id: str, name: str, carrier: Carrier, reason: str) -> Diagnostic:
+def refusal(carrier: Carrier, backend_id: str, name: str, reason: str) -> Diagnostic:
+    """What a user is told when a carrier cannot carry the value of an option."""
     return Diagnostic(
         code="cannot-carry",
         message=f"{carrier.name} cannot carry {backend_id}.{name}: {reason}",

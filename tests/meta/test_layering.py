@@ -33,6 +33,7 @@ ROOMS: dict[str, set[str]] = {
     "kernels": BOTTOM | {"executor"},
     "installation": BOTTOM | {"plugin", "facts", "profile", "schema", "executor", "kernels"},
     "configuration": BOTTOM | {"installation", "resolver", "schema", "facts", "profile"},
+    "packing": BOTTOM | {"resolver", "schema", "transport"},
     "api": BOTTOM
     | {"configuration", "installation", "resolver", "schema", "facts", "profile"}
     | {"backend", "program", "execution", "executor"},
@@ -43,7 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "validation": BOTTOM | {"api", "configuration", "installation", "resolver", "schema", "facts", "profile"},
     "cli": BOTTOM
     | {"api", "configuration", "installation", "lock", "validation", "fixing", "document_schema"}
-    | {"resolver", "schema", "facts", "profile", "plugin"}
+    | {"resolver", "schema", "facts", "profile", "plugin", "packing", "transport"}
     # `run` and `inspect` show what these hold
     | {"executor", "program"},
     "__main__": {"cli"},

@@ -1,0 +1,45 @@
+"""Kotlin for ExecuTorch's Android binding. Source: extension/android, BackendOptionsMap.kt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from etconfig.transport.builders.language import CarriedMethod, Language, camel_case, comment, identifiers
+from etconfig.transport.carrier import ANDROID
+
+
+def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
+    names = identifiers(
+        (each.method.label for each in methods), lambda words: camel_case([*words, "options"])
+    )
+    lines = [
+        *map(comment, head),
+        "",
+        "import org.pytorch.executorch.BackendOptionsMap",
+        "",
+        "/** Options for `Module.load(path, options)`: a function for each method instance. */",
+        "object EtconfigOptions {",
+    ]
+    for name, carried in zip(names, methods, strict=True):
+        lines += [f"    {line}".rstrip() for line in _function(name, carried)]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
+    yield ""
+    yield comment(carried.method.label)
+    for line in carried.left_out:
+        yield comment(f"left out: {line}")
+    yield f"fun {name}(): BackendOptionsMap = BackendOptionsMap()"
+    for backend, entries in carried.of_method.items():
+        for entry in entries:
+            yield f"    .setInt({_literal(backend)}, {_literal(entry.key)}, {entry.value})"
+
+
+def _literal(text: str) -> str:
+    return json.dumps(text).replace("$", r"\$")
+
+
+KOTLIN = Language(ANDROID, _write)
+"""Kotlin."""

@@ -1,0 +1,106 @@
+"""What the writers of all languages share: what is carried and what is left out, and names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from etconfig.diagnostics import Diagnostic
+from etconfig.records import record
+from etconfig.schema import Scope
+from etconfig.transport.carrier import Carrier, WireValue
+from etconfig.transport.package import PackedMethod
+from etconfig.transport.wire import refusal
+
+
+@record(frozen=True)
+class Entry:
+    """One option that is carried: the key and the value that the runtime reads."""
+
+    key: str
+    value: WireValue
+
+
+@record(frozen=True)
+class CarriedMethod:
+    """What a carrier makes of one method instance.
+
+    Attributes:
+        method: The method instance.
+        of_method: The options of the method instance, by backend.
+        of_process: The options of the whole process, by backend.
+        left_out: The options that nobody set and that it cannot carry: a line for each.
+        problems: Those that somebody set and that it cannot carry.
+    """
+
+    method: PackedMethod
+    of_method: dict[str, list[Entry]]
+    of_process: dict[str, list[Entry]]
+    left_out: list[str]
+    problems: list[Diagnostic]
+
+    @classmethod
+    def split(cls, method: PackedMethod, carrier: Carrier) -> CarriedMethod:
+        """See which options of a method instance a carrier can carry."""
+        carried = cls(method, {}, {}, [], [])
+        for backend, option in method.options():
+            if option.value is None:
+                continue
+            obstacle = option.obstacle(carrier)
+            if obstacle is None:
+                assert option.key is not None
+                assert isinstance(option.sent, (bool, int, str))
+                scope = carried.of_process if option.scope is Scope.PROCESS else carried.of_method
+                scope.setdefault(backend, []).append(Entry(option.key, option.sent))
+            elif option.is_set:
+                carried.problems.append(refusal(carrier, backend, option.name, obstacle))
+            else:
+                carried.left_out.append(f"{backend}.{option.name}: {obstacle}")
+        if len(carried.of_method) > carrier.max_backends:
+            carried.problems.append(_crowded(method, carrier, len(carried.of_method)))
+        return carried
+
+
+def _crowded(method: PackedMethod, carrier: Carrier, count: int) -> Diagnostic:
+    return Diagnostic(
+        code="cannot-carry",
+        message=f"{carrier.name} has room for {carrier.max_backends} backends of one method, and "
+        f"{method.label!r} has options for {count}",
+        help="export the method for fewer backends",
+    )
+
+
+@record(frozen=True)
+class Language:
+    """How code of one language is written.
+
+    Attributes:
+        carrier: What its options travel in.
+        write: The code, from the lines of its head and the methods.
+    """
+
+    carrier: Carrier
+    write: Callable[[Sequence[str], Sequence[CarriedMethod]], str]
+
+
+def identifiers(texts: Iterable[str], style: Callable[[list[str]], str]) -> Iterator[str]:
+    """A different name for each text, of its words as `style` joins them."""
+    taken: set[str] = set()
+    for text in texts:
+        words = re.findall(r"[A-Za-z0-9]+", text) or ["any", "method"]
+        name = plain = style(["method", *words] if words[0][0].isdigit() else words)
+        number = 2
+        while name in taken:
+            name, number = f"{plain}{number}", number + 1
+        taken.add(name)
+        yield name
+
+
+def camel_case(words: Sequence[str]) -> str:
+    """`forwardLeft`."""
+    return words[0] + "".join(word[0].upper() + word[1:] for word in words[1:])
+
+
+def comment(text: str) -> str:
+    """A text as a `//` comment of one line, which nothing in it can end or go past."""
+    return "// " + "".join(c if c.isprintable() and c != "\\" else "?" for c in text)

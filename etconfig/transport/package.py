@@ -1,0 +1,106 @@
+"""`Package`: resolved arguments as plain data, ready for another world; of one device or of many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from etconfig.records import record
+from etconfig.schema import Applies, Scope
+from etconfig.transport.carrier import Carrier
+
+PlainValue: TypeAlias = "bool | int | float | str | tuple[PlainValue, ...] | Mapping[str, PlainValue] | None"
+"""An option's value: a choice by its name, an array as a tuple, a table as a mapping."""
+
+
+@record(frozen=True, kw_only=True)
+class PackedOption:
+    """One option of one backend in one method instance.
+
+    Attributes:
+        name: Its name.
+        value: Its value; None leaves it to the runtime.
+        key: Its key in ExecuTorch's option map, or None when the map has none for it.
+        sent: The value as it is sent under that key, which differs for choices and arrays.
+        scope: How far it reaches.
+        applies: When it takes effect.
+        is_set: Whether somebody set it: its value is no default and no recommendation.
+    """
+
+    name: str
+    value: PlainValue
+    key: str | None
+    sent: PlainValue
+    scope: Scope
+    applies: Applies
+    is_set: bool
+
+    def obstacle(self, carrier: Carrier) -> str | None:
+        """Why a carrier cannot carry it, or None if it can."""
+        if self.key is None:
+            return "the runtime has no key for it"
+        if self.scope is Scope.PROCESS and not carrier.has_process_scope:
+            return "it holds for the whole process, and there is no call for that"
+        return carrier.problem(self.sent)
+
+
+@record(frozen=True)
+class PackedBackend:
+    """The options of one backend, by its id."""
+
+    id: str
+    options: tuple[PackedOption, ...]
+
+
+@record(frozen=True)
+class PackedMethod:
+    """The arguments of one method instance.
+
+    Attributes:
+        method: The method, or `*` for any.
+        instance: The named instance, or None for the default one.
+        backends: The backends.
+    """
+
+    method: str
+    instance: str | None
+    backends: tuple[PackedBackend, ...]
+
+    @property
+    def label(self) -> str:
+        """`forward` or `forward@left`."""
+        return self.method if self.instance is None else f"{self.method}@{self.instance}"
+
+    def options(self) -> Iterator[tuple[str, PackedOption]]:
+        """Every option and the id of its backend."""
+        for backend in self.backends:
+            for option in backend.options:
+                yield backend.id, option
+
+
+@record(frozen=True)
+class PackedConfiguration:
+    """What was resolved for one device or profile.
+
+    Attributes:
+        name: How the device finds it.
+        fingerprint: The fingerprint of the resolution that it was.
+        methods: The arguments of each method instance.
+    """
+
+    name: str
+    fingerprint: str
+    methods: tuple[PackedMethod, ...]
+
+
+@record(frozen=True)
+class Package:
+    """Configurations in one file; names differ.
+
+    Attributes:
+        producer: What wrote it, such as `etconfig 0.1.0`.
+        configurations: The configurations.
+    """
+
+    producer: str
+    configurations: tuple[PackedConfiguration, ...]
