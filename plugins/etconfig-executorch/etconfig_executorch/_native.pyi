@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from typing_extensions import Buffer
 
 WireOptions = Sequence[tuple[str, bool | int | str]]
+Resize = Callable[[int, Sequence[int]], Any]
 
 EXECUTORCH_VERSION: str
 

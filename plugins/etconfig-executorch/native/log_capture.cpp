@@ -2,6 +2,8 @@
 
 #include <executorch/runtime/platform/platform.h>
 
+#include <mutex>
+
 namespace etconfig {
 
 namespace {
@@ -24,7 +26,7 @@ struct LogSink {
   }
 };
 
-LogCapture::LogCapture() : outer_(std::exchange(current, this)) {}
+LogCapture::LogCapture() : outer_(std::exchange(current, this)) { stand_in_front(); }
 
 LogCapture::~LogCapture() {
   current = outer_;
@@ -47,9 +49,18 @@ std::vector<std::string> LogCapture::take_lines() {
   return texts;
 }
 
-void LogCapture::install() {
-  emit_before = executorch::runtime::get_pal_impl()->emit_log_message;
-  executorch::runtime::register_pal(executorch::runtime::PalImpl::create(&LogSink::emit, __FILE__));
+// ExecuTorch's own bindings install theirs when they are imported, which may be after us. The table is changed
+// in place, since register_pal logs an error when it is called twice in a process.
+void LogCapture::stand_in_front() {
+  auto* table = const_cast<executorch::runtime::PalImpl*>(executorch::runtime::get_pal_impl());
+  if (table->emit_log_message != &LogSink::emit) {
+    static std::mutex mutex;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (table->emit_log_message != &LogSink::emit) {
+      emit_before = table->emit_log_message;
+      table->emit_log_message = &LogSink::emit;
+    }
+  }
 }
 
 }  // namespace etconfig

@@ -19,10 +19,10 @@ class LogCapture {
   // The lines that this thread's innermost capture kept so far; it forgets them.
   static std::vector<std::string> take_lines();
 
-  // Put our log function before the one that is installed.
-  static void install();
-
  private:
+  // Let our log function be the first, and the one that is installed come after it.
+  static void stand_in_front();
+
   struct Line {
     bool is_error;
     std::string file;

@@ -32,7 +32,6 @@ NB_MODULE(_native, module) {
   // Methods that a program still holds when the interpreter ends are no mistake of ours.
   nb::set_leak_warnings(false);
   executorch::runtime::runtime_init();
-  LogCapture::install();
   module.attr("EXECUTORCH_VERSION") = ETCONFIG_EXECUTORCH_VERSION;
   bind_errors(module);
   bind_options(module);

@@ -130,6 +130,31 @@ print(np.abs(a - theirs(sizes)).max() < 1e-6)
         assert in_process(code, PROGRAMS / "xnnpack.pte", first).splitlines()[-1] == "True"
 
 
+class TestLog:
+    """What the runtime logs about a failure belongs to the error, whoever else is in the process."""
+
+    @pytest.mark.parametrize("first", ["etconfig", "executorch"])
+    def test_lines_are_attached_and_not_printed(self, in_process: Callable[..., str], first: str) -> None:
+        code = """
+import os, sys
+errors = os.open("stderr", os.O_CREAT | os.O_RDWR)
+os.dup2(errors, 2)
+if sys.argv[2] == "executorch":
+    import executorch.runtime
+from etconfig_executorch.native import native
+import executorch.runtime
+data = open(sys.argv[1], "rb").read()
+try:
+    native.Method(native.Program(data, []), "backward", [], False, False)
+except native.RuntimeCallError as error:
+    print(error.code_name, error.log)
+print("backward" in open("stderr").read())
+"""
+        line, is_printed = in_process(code, PROGRAMS / "add.pte", first).splitlines()[-2:]
+        assert line == """InvalidArgument ["program.cpp:67: No method named 'backward' in program"]"""
+        assert is_printed == "False"
+
+
 class TestImport:
     """An extension that does not fit the installed runtime says so, and is not loaded."""
 
