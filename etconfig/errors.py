@@ -27,6 +27,7 @@ Who must act decides the branch:
     │   ├── BackendUnavailableError  the backend cannot run here
     │   ├── InvalidInputError      an input has the wrong count, dtype, rank or size
     │   ├── KernelArgumentError    a kernel refuses its arguments
+    │   ├── OutOfMemoryError       the method asks for more memory than there is
     │   ├── DelegateError          a backend's init, execute, update or destroy failed
     │   ├── MethodInUseError       a second thread entered the same Method
     │   ├── MethodClosedError      the Method was closed
@@ -358,6 +359,18 @@ class KernelArgumentError(ExecutionError):
     @property
     def message(self) -> str:
         return f"{self.operator}: {self.detail}"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OutOfMemoryError(ExecutionError):
+    """A method asks for more memory than there is. ExecuTorch: MemoryAllocationFailed (0x21)."""
+
+    method: str
+    detail: str
+
+    @property
+    def message(self) -> str:
+        return f"method {self.method!r} asks for more memory than there is: {self.detail}"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

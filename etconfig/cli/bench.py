@@ -226,7 +226,7 @@ def _describe_inputs(paths: Sequence[Path], seed: int, arrays: Sequence[Any]) ->
 def _planned_memory(loaded: LoadedProgram, method: str) -> dict[str, int]:
     program = loaded.program
     return {
-        "planned_bytes": sum(program.plan(method).non_const_buffer_sizes),
+        "planned_bytes": sum(program.plan(method).non_const_buffer_sizes[1:]),
         "constant_bytes": program.constant_bytes,
     }
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from etconfig.errors import BackendUnavailableError, MethodClosedError, MethodInUseError
+from etconfig.errors import BackendUnavailableError, MethodClosedError, MethodInUseError, OutOfMemoryError
 from etconfig.execution.contract import MethodRequest, RunnableMethod
 from etconfig.execution.options_update import validated_changes
 from etconfig.program import MethodMeta
@@ -69,6 +69,7 @@ class Method:
             KernelArgumentError: a kernel refuses what it was given.
             DelegateError: a backend failed.
             InstructionLimitError: the method does not come to an end.
+            OutOfMemoryError: the memory that it asks for cannot be had.
             MethodInUseError: another call is under way.
             MethodClosedError: the Method was closed.
         """
@@ -79,6 +80,8 @@ class Method:
             if self._runnable is None:
                 raise MethodClosedError(method=self.name)
             return self._runnable.execute(inputs, resource)
+        except MemoryError as error:
+            raise out_of_memory(self.name, error) from error
         finally:
             self._lock.release()
 
@@ -160,3 +163,8 @@ class Method:
             yield self._runnable
         finally:
             self._lock.release()
+
+
+def out_of_memory(method: str, error: MemoryError) -> OutOfMemoryError:
+    """The typed error for one of Python or numpy; Python's own may have no text."""
+    return OutOfMemoryError(method=method, detail=str(error) or "the system has no more")

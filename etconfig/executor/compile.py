@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import compress, count, pairwise, repeat
 
 from etconfig.errors import KernelArgumentError, MissingOperatorError
@@ -122,7 +122,7 @@ class _Compiler:
             return self._bound(partial(bind_delegate, run), instruction.args)
         if isinstance(instruction, model.MoveCall):
             source, target = self._registers[instruction.move_from], self._registers[instruction.move_to]
-            return partial(_move, source, target)
+            return partial(_move_item if instruction.move_to in self._listed else _move, source, target)
         assert isinstance(instruction, model.FreeCall)
         return partial(_free, self._registers[instruction.value_index])
 
@@ -169,6 +169,12 @@ class _Compiler:
             return True
         given = {*taken, *(item for arg in taken for item in self._items(arg))}
         return len(extra) == 1 and given.issuperset(self._items(extra[0]) or extra)
+
+    @cached_property
+    def _listed(self) -> frozenset[int]:
+        """The values that are items of lists."""
+        lists = (value.items for value in self._plan.values if isinstance(value, _LISTS_OF_VALUES))
+        return frozenset().union(*lists)
 
     def _items(self, value: int) -> Sequence[int]:
         found = self._plan.values[value]
@@ -253,6 +259,13 @@ _LISTS_OF_VALUES = (model.IntList, model.TensorList, model.OptionalTensorList)
 
 
 def _move(source: Register, target: Register) -> None:
+    target.value = source.value
+
+
+def _move_item(source: Register, target: Register) -> None:
+    """Move to an item of a list, which can be no list itself: it might be the one that holds the item."""
+    if type(source.value) is tuple:
+        raise ValueError("a list cannot be an item of a list")
     target.value = source.value
 
 

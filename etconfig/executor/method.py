@@ -16,7 +16,7 @@ from etconfig.execution import (
     OptionChanges,
     RunnableMethod,
 )
-from etconfig.execution.method import Method
+from etconfig.execution.method import Method, out_of_memory
 from etconfig.executor.compile import check_operators, compile_plan
 from etconfig.executor.delegate import Surroundings
 from etconfig.executor.delegate_set import DelegateSet
@@ -59,9 +59,9 @@ class NumpyMethod(RunnableMethod):
         try:
             with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
                 self._run()
+            return [_output(register.value) for register in self._outputs]
         finally:
             self._host.set_resource(None)
-        return [_output(register.value) for register in self._outputs]
 
     def update(self, changes: OptionChanges) -> None:
         """Give the delegates their new options."""
@@ -109,7 +109,7 @@ class NumpyProgram(ExecutorProgram):
             MissingOperatorError: there is no kernel for some operators; all are named.
             KernelArgumentError: a kernel refuses its arguments.
             ProgramError: the program's data are not where it says.
-            MemoryError: the memory that the program asks for cannot be had.
+            OutOfMemoryError: the memory that the program asks for cannot be had.
             DelegateError, BackendUnavailableError: as the host's `init`.
         """
         track: Track | None = request.tracer
@@ -134,6 +134,8 @@ class NumpyProgram(ExecutorProgram):
                     )
             except BaseException as error:
                 request.host.abandon(error)
+                if isinstance(error, MemoryError):
+                    raise out_of_memory(request.name, error) from error
                 raise
         return NumpyMethod(
             inputs, [registers[index] for index in plan.outputs], compiled, request.host, track
@@ -174,7 +176,7 @@ def load_method(
         DelegateError: a backend failed; handles that it had made were destroyed.
         KernelArgumentError: a kernel refuses its arguments.
         ProgramError: the program's data are not where it says.
-        MemoryError: the memory that the program asks for cannot be had.
+        OutOfMemoryError: the memory that the program asks for cannot be had.
     """
     request = method_request(program, name, backends, instance=instance, tracer=tracer, optimize=optimize)
     runnable = NumpyProgram(program, kernels, instruction_limit).load_method(request)

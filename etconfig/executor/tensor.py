@@ -10,6 +10,7 @@ import numpy as np
 
 from etconfig.executor.memory import Array, Shape, allocate_zeroed
 from etconfig.program.model import TensorShapeDynamism
+from etconfig.program.tensor_layout import MAX_TENSOR_BYTES
 from etconfig.values import MAX_RANK, ScalarType, strides_of
 
 DTYPES: dict[ScalarType, np.dtype[Any]] = {
@@ -218,7 +219,10 @@ class Tensor:
 
     def _reserve(self, shape: Shape) -> None:
         is_bounded = self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
-        size_bytes = math.prod(self.bounds if is_bounded else shape) * self.dtype.itemsize
+        sizes = self.bounds if is_bounded else shape
+        if math.prod(size or 1 for size in sizes) * self.dtype.itemsize > MAX_TENSOR_BYTES:
+            raise MemoryError(f"sizes {sizes} take 2**63 bytes or more")
+        size_bytes = math.prod(sizes) * self.dtype.itemsize
         old = self._memory
         if old is None or old.nbytes < size_bytes:
             self._memory = allocate_zeroed(size_bytes)

@@ -43,7 +43,8 @@ class Registers(Sequence[Register]):
         self._program = program
         self._external = program.external_tensors(plan)
         self._values = plan.values
-        self._arenas = [allocate_zeroed(size_bytes) for size_bytes in plan.non_const_buffer_sizes]
+        # Memory 0 is reserved: nothing lies there, and its size means nothing.
+        self._arenas = [allocate_zeroed(0), *map(allocate_zeroed, plan.non_const_buffer_sizes[1:])]
         self._registers: list[Register | None] = [None] * len(plan.values)
         self._forms: dict[object, TensorForm] = {}
         self.arrays: list[Array | None] = [None] * len(plan.values)
@@ -98,7 +99,9 @@ class Registers(Sequence[Register]):
             return Tensor.of_form(form, self._stored_data(value).toreadonly() if value.is_constant else None)
         memory_id, offset = place
         if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
-            return Tensor.of_form(form, None)
+            has_state = value.data_buffer_idx > 0 or value.external
+            state = self._arenas[memory_id][offset : offset + value.size_bytes]
+            return Tensor.of_form(form, state if has_state else None)
         return Tensor.of_form(form, self._arenas[memory_id], offset, self.arrays[index])
 
     def _form(

@@ -34,6 +34,7 @@ _SCALARS: dict[int, tuple[Layout, type]] = {
 }
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
 _DYNAMISMS = {member.value: member for member in TensorShapeDynamism}
+_WIDEST_BYTES = max(each.itemsize_bytes for each in ScalarType)
 _MOST_BYTES = 2.0**52
 """Up to here, the product of a tensor's sizes is exact in float64."""
 
@@ -145,10 +146,11 @@ class BulkValues:
         for lengths, elements in sizes.by_length():
             make_sure((elements >= 0).all())
             element_counts[lengths] = elements.prod(axis=1, dtype=numpy.float64)
+            spans = element_counts if elements.all() else elements.clip(1).prod(axis=1, dtype=numpy.float64)
+            make_sure((spans * _WIDEST_BYTES < _MOST_BYTES).all())
         itemsizes = numpy.zeros(max(ScalarType) + 1)
         itemsizes[[*ScalarType]] = [each.itemsize_bytes for each in ScalarType]
         size_bytes: Column = element_counts * itemsizes[rows.scalar_type]
-        make_sure((size_bytes < _MOST_BYTES).all())
         size_bytes[rows.shape_dynamism == TensorShapeDynamism.DYNAMIC_UNBOUND] = 0
         return size_bytes
 

@@ -62,7 +62,8 @@ class MemoryPlan:
 
     Attributes:
         instructions: How many instructions there are in all chains.
-        arena_bytes: The sizes of the arenas by memory id, those without any bytes left out.
+        arena_bytes: The sizes of the arenas by memory id, without those of no bytes and the reserved
+            memory 0.
         allocations: The planned tensors that something uses.
     """
 
@@ -120,10 +121,7 @@ def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
     is in use before a loop and within it is so until the loop ends; loops in loops count as one.
     """
     instructions = [each for chain in plan.chains for each in chain.instructions]
-    uses: dict[int, list[int]] = {}
-    for index, instruction in enumerate(instructions):
-        for value in _values_of(plan, instruction):
-            uses.setdefault(value, []).append(index)
+    uses = _uses(plan, instructions)
     end = max(len(instructions) - 1, 0)
     loops = _loops(plan)
     inputs, outputs = set(_tensors_of(plan, plan.inputs)), set(_tensors_of(plan, plan.outputs))
@@ -134,9 +132,9 @@ def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
         role = _role(index, tensor, inputs, outputs)
         if index not in uses and role == "intermediate":
             continue
-        used = uses.get(index, [0])
-        first = 0 if role in ("input", "state") else used[0]
-        last = end if role == "state" or index in outputs else used[-1]
+        first, last = uses.get(index, (0, 0))
+        first = 0 if role in ("input", "state") else first
+        last = end if role == "state" or index in outputs else last
         around = bisect_right(loops, (last, end))
         if around and first < loops[around - 1][0]:
             last = max(last, loops[around - 1][1])
@@ -144,7 +142,7 @@ def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
     sizes = enumerate(plan.non_const_buffer_sizes)
     return MemoryPlan(
         instructions=max(len(instructions), 1),
-        arena_bytes={memory_id: size for memory_id, size in sizes if size},
+        arena_bytes={memory_id: size for memory_id, size in sizes if memory_id and size},
         allocations=allocations,
     )
 
@@ -157,10 +155,28 @@ def _role(index: int, tensor: model.Tensor, inputs: set[int], outputs: set[int])
     return "output" if index in outputs else "intermediate"
 
 
-def _values_of(plan: model.ExecutionPlan, instruction: model.Instruction) -> Iterator[int]:
-    """The tensors that an instruction uses."""
+def _uses(
+    plan: model.ExecutionPlan, instructions: Sequence[model.Instruction]
+) -> Mapping[int, tuple[int, int]]:
+    """The first and the last instruction that uses each value.
+
+    The items of a list are looked at once, not for each instruction that has it as an argument.
+    """
+    uses: dict[int, tuple[int, int]] = {}
+    for index, instruction in enumerate(instructions):
+        for value in _values_of(instruction):
+            uses[value] = (uses[value][0] if value in uses else index, index)
+    for value, (first, last) in [*uses.items()]:
+        for item in _tensors_of(plan, [value]):
+            known_first, known_last = uses.get(item, (first, last))
+            uses[item] = (min(first, known_first), max(last, known_last))
+    return uses
+
+
+def _values_of(instruction: model.Instruction) -> Iterator[int]:
+    """The values that an instruction uses."""
     if isinstance(instruction, (model.KernelCall, model.DelegateCall)):
-        yield from _tensors_of(plan, instruction.args)
+        yield from instruction.args
     elif isinstance(instruction, model.MoveCall):
         yield from (instruction.move_from, instruction.move_to)
     elif isinstance(instruction, model.JumpFalseCall):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor
 from etconfig.program.faults import bad_index, known, malformed, missing_field
@@ -13,9 +15,11 @@ from etconfig.program.model import (
     CompileSpec,
     DataLocation,
     DeviceType,
+    EValue,
     ExecutionPlan,
     NonConstBufferDevice,
     Operator,
+    Tensor,
 )
 from etconfig.program.payloads import Payloads
 from etconfig.program.tensor_reader import TensorReader
@@ -57,7 +61,7 @@ class PlanReader:
         return ExecutionPlan(
             name=cursor.string(name, "name"),
             values=plan_values,
-            inputs=cursor.indices(inputs, I32, valid, "inputs", "values"),
+            inputs=self._read_inputs(inputs, plan_values),
             outputs=cursor.indices(outputs, I32, valid, "outputs", "values"),
             chains=instructions.read_chains(chains),
             operators=plan_operators,
@@ -65,6 +69,16 @@ class PlanReader:
             non_const_buffer_sizes=buffer_sizes,
             non_const_buffer_device=self._read_devices(devices, len(buffer_sizes)),
         )
+
+    def _read_inputs(self, position: int, values: Sequence[EValue]) -> tuple[int, ...]:
+        indices = self._cursor.indices(position, I32, range(len(values)), "inputs", "values")
+        for at, index in enumerate(indices):
+            value = values[index]
+            if isinstance(value, Tensor) and value.is_constant:
+                detail = f"values[{index}] is a constant, which no input can be written to"
+                offset = position + 4 + at * I32.size_bytes
+                raise malformed("wrong-value-type", f"inputs[{at}]", detail, offset=offset)
+        return indices
 
     def _read_buffer_sizes(self, position: int) -> tuple[int, ...]:
         sizes = self._cursor.numbers(position, I64, "non_const_buffer_sizes")

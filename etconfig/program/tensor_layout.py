@@ -12,6 +12,9 @@ from etconfig.program.layout import I32, U8
 from etconfig.values import MAX_RANK, ScalarType, is_permutation
 
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
+MAX_TENSOR_BYTES = 2**63 - 1
+"""What numpy, and every 64-bit runtime, can count."""
+
 _ROW_MAJOR = tuple(tuple(range(rank)) for rank in range(MAX_RANK + 1))
 
 
@@ -53,7 +56,22 @@ def read_tensor_layout(
         cursor.numbers(dim_order, U8, "dim_order"),
     )
     check_shape(layout.sizes, layout.dim_order, table)
+    check_span(layout.sizes, layout.scalar_type, table)
     return layout
+
+
+def check_span(sizes: Sequence[int], scalar_type: ScalarType, offset: int) -> None:
+    """Raise unless every element, of the tensor in the table at `offset`, has an address of 63 bits.
+
+    A size of 0 counts as 1, for strides are made of the others: numpy has no such array either.
+
+    Raises:
+        MalformedProgramError: it takes too many bytes.
+    """
+    count = math.prod(sizes) or math.prod(size or 1 for size in sizes)
+    if count * scalar_type.itemsize_bytes > MAX_TENSOR_BYTES:
+        detail = f"{list(sizes)} takes 2**63 bytes or more"
+        raise malformed("tensor-too-large", "sizes", detail, offset=offset)
 
 
 def check_shape(sizes: Sequence[int], dim_order: Sequence[int], offset: int) -> None:

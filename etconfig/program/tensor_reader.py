@@ -10,7 +10,7 @@ from etconfig.program.faults import known, malformed, missing_field, unsupported
 from etconfig.program.layout import I32, U8
 from etconfig.program.model import AllocationDetails, DeviceType, Tensor, TensorShapeDynamism
 from etconfig.program.payloads import Payloads
-from etconfig.program.tensor_layout import check_shape
+from etconfig.program.tensor_layout import check_shape, check_span
 from etconfig.values import ScalarType
 
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
@@ -18,8 +18,6 @@ _DYNAMISMS = {member.value: member for member in TensorShapeDynamism}
 _DEVICE_TYPES = {member.value: member for member in DeviceType}
 _IS_EXTERNAL = {0: False, 1: True}
 """By TensorDataLocation: SEGMENT, EXTERNAL."""
-
-_MAX_TENSOR_BYTES = 2**63 - 1
 
 
 class TensorReader:
@@ -92,11 +90,10 @@ class TensorReader:
         has_data = index > 0 and not tensor.external
         if allocation is None and not has_data and tensor.shape_dynamism is not TensorShapeDynamism.STATIC:
             return  # the memory comes with the call, at that call's size: the bounds may be astronomic
-        size_bytes = 0 if tensor.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND else tensor.size_bytes
-        if size_bytes > _MAX_TENSOR_BYTES:
-            raise malformed(
-                "tensor-too-large", "sizes", f"{list(tensor.sizes)} takes 2**63 bytes or more", offset=table
-            )
+        is_stored = index > 0 or tensor.external
+        check_span(tensor.sizes, tensor.scalar_type, table)
+        is_unbounded = tensor.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND
+        size_bytes = 0 if is_unbounded and not is_stored else tensor.size_bytes
         if allocation is not None:
             self._check_planned(allocation, size_bytes, table)
             if has_data:

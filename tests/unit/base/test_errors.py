@@ -92,6 +92,7 @@ class TestMessages:
                 errors.MethodClosedError,
                 "method 'x' is closed; load it again with program.load_method('x'); x",
             ),
+            (errors.OutOfMemoryError, "method 'x' asks for more memory than there is: x; x"),
             (errors.InstructionLimitError, "method 'x' ran 3 instructions without coming to an end; x"),
             (errors.InternalError, "internal error: x; please report it; x"),
         ],

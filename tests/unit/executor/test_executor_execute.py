@@ -17,6 +17,7 @@ from etconfig.errors import (
     MethodClosedError,
     MethodInUseError,
     MissingOperatorError,
+    OutOfMemoryError,
 )
 from etconfig.executor import KernelRegistry, KernelTable, kernel
 from etconfig.executor.inputs import Inputs
@@ -99,11 +100,12 @@ class TestMemory:
         assert [as_lists(method.execute()) for _ in range(2)] == [[[6, 8]], [[12, 16]]]
         assert builder.named_data["state"] == floats(3, 4).tobytes()
 
-    def test_memory_that_cannot_be_had_is_a_memory_error(self) -> None:
+    def test_memory_that_cannot_be_had_is_a_typed_error(self) -> None:
         builder = PlanBuilder()
         builder.planned_bytes = 2**62
-        with pytest.raises(MemoryError):
+        with pytest.raises(OutOfMemoryError) as caught:
             builder.load()
+        assert str(caught.value).startswith("method 'forward' asks for more memory than there is: Unable to")
 
     def test_inputs_without_a_place_in_the_plan_are_given_memory(self) -> None:
         builder = PlanBuilder()

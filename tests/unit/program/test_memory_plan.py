@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -52,6 +53,20 @@ class TestLifetimes:
         builder.call("aten::cat.out", builder.tensors(x, a), builder.scalar(0), y, y)
         assert lifetimes(builder)[a] == ("intermediate", 0, 2)
 
+    def test_a_list_that_many_calls_share_is_looked_at_once(self) -> None:
+        builder = PlanBuilder()
+        items = [builder.tensor(1) for _ in range(1000)]
+        shared, out = builder.tensors(*items), builder.tensor(1000)
+        for _ in range(1000):
+            builder.call("aten::cat.out", shared, builder.scalar(0), out, out)
+        plan = builder.plan()
+        tracemalloc.start()
+        allocations = read_memory_plan(plan).allocations
+        _, peak_bytes = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak_bytes < 1_000_000  # 1,000 x 1,000 references alone would take eight times as much
+        assert {(each.first, each.last) for each in allocations} == {(0, 999)}
+
     def test_what_a_loop_needs_is_in_use_until_it_ends(self) -> None:
         builder, (_, a, b, _) = chain(3)
         condition = builder.scalar(False)
@@ -91,6 +106,11 @@ class TestUse:
     def test_an_arena_without_tensors_is_not_used(self) -> None:
         plan = MemoryPlan(instructions=1, arena_bytes={1: 64}, allocations=())
         assert plan.use(1) == (0, 0)
+
+    def test_the_reserved_memory_is_no_arena(self) -> None:
+        builder, _ = chain(1)
+        plan = builder.plan()._replace(non_const_buffer_sizes=(2**60, 32))
+        assert read_memory_plan(plan).arena_bytes == {1: 32}
 
     def test_sizes_and_live_bytes(self) -> None:
         builder, _ = chain(3)
