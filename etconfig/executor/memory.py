@@ -14,6 +14,9 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Shape: TypeAlias = tuple[int, ...]
 """The sizes of an array's dimensions."""
 
+Place: TypeAlias = tuple[int, int]
+"""The addresses of the first byte and of the one after the last."""
+
 ALIGNMENT_BYTES = 64
 """A cache line; also what AVX-512 loads best."""
 
@@ -28,11 +31,12 @@ def allocate_zeroed(size_bytes: int, alignment_bytes: int = ALIGNMENT_BYTES) -> 
         block = np.zeros(size_bytes + alignment_bytes, np.uint8)
     except ValueError as error:  # numpy's word for a size beyond the address space
         raise MemoryError(f"cannot allocate {size_bytes} bytes") from error
-    start = -_address(block) % alignment_bytes
+    start = -address_of(block) % alignment_bytes
     return block[start : start + size_bytes]
 
 
-def _address(array: Array) -> int:
+def address_of(array: Array) -> int:
+    """Where the first element of an array lies."""
     address: int = array.__array_interface__["data"][0]
     return address
 
@@ -100,7 +104,7 @@ class TemporaryAllocator:
     def allocate(self, size_bytes: int, alignment_bytes: int = ALIGNMENT_BYTES) -> Array:
         """A zeroed `uint8` array of shape (size_bytes,), valid until `reset`."""
         self._alignment_bytes = max(self._alignment_bytes, alignment_bytes)
-        start = self._used_bytes + -(_address(self._block) + self._used_bytes) % alignment_bytes
+        start = self._used_bytes + -(address_of(self._block) + self._used_bytes) % alignment_bytes
         self._used_bytes = start + size_bytes
         if self._used_bytes > len(self._block):
             return allocate_zeroed(size_bytes, alignment_bytes)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from etconfig.executor.memory import Array, Shape, allocate_zeroed
+from etconfig.executor.memory import Array, Place, Shape, address_of, allocate_zeroed
 from etconfig.executor.tensor import Register, Tensor, TensorForm
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
@@ -69,6 +70,28 @@ class Registers(Sequence[Register]):
         if register is None:
             register = self._registers[index] = Register(self._load(index, self._values[index]))
         return register
+
+    def is_constant(self, index: int) -> bool:
+        """Whether value `index` is a constant tensor."""
+        value = self._values[index]
+        return isinstance(value, model.Tensor) and value.is_constant
+
+    def planned_place(self, index: int) -> Place | None:
+        """Where a tensor of planned memory lies at its planned sizes; None if it has no bytes there."""
+        value = self._values[index]
+        if not isinstance(value, model.Tensor) or value.allocation_info is None:
+            return None
+        if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
+            return None
+        memory_id, offset = value.allocation_info
+        array = self.arrays[index]
+        size_bytes = value.size_bytes if array is None else array.nbytes
+        start = self._addresses[memory_id] + offset
+        return (start, start + size_bytes) if size_bytes else None
+
+    @cached_property
+    def _addresses(self) -> list[int]:
+        return [*map(address_of, self._arenas)]
 
     def _plan_tensor(self, index: int, value: model.Tensor) -> None:
         scalar_type, sizes, dim_order, data_buffer_idx, place, dynamism, _, _, is_external, _, _ = value

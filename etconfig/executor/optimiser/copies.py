@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from etconfig.executor.memory import Array
+from etconfig.executor.memory import Array, Place
 from etconfig.executor.optimiser.effects import Effects
 from etconfig.executor.optimiser.liveness import Liveness, LiveRange, place_of
 from etconfig.executor.registry import Kernel
@@ -50,7 +50,7 @@ class CopyElision:
         live = self._liveness.of_value.get(writes[0]) if len(writes) == 1 else None
         if live is None or live.written != index or not self._liveness.can_be_left_unwritten(live):
             return ()
-        view = _view_of(copy, self._tensor(writes[0]).array)
+        view = _view_of(copy, self._tensor(writes[0]).array, live.place)
         if view is None or view.flags.writeable != self._is_from_planned_memory(index):
             return ()
         views = [_reshaped(view, self._tensor(value)) for value in live.values]
@@ -79,8 +79,9 @@ class CopyElision:
         """
         last = self._kernel_at(live.end)
         before = live.end if last is not None and last.allows_overlap else live.end + 1
-        places = [live.place] + ([place_of(view)] if view.flags.writeable else [])
-        return not any(self._liveness.is_written(each, index, before) for each in places)
+        if live.overwritten < before:
+            return False
+        return not view.flags.writeable or not self._liveness.is_written(place_of(view), index, before)
 
     def _is_readable(self, live: LiveRange, views: Sequence[Array | None]) -> bool:
         arrays = (self._tensor(value).array for value in live.values)
@@ -90,16 +91,18 @@ class CopyElision:
         return all(kernel is not None and kernel.takes_any_strides for kernel in kernels)
 
 
-def _view_of(copy: Copy, out: Array) -> Array | None:
-    """What `out` would be without the copy; None if that is no view, or more than `out` is written."""
+def _view_of(copy: Copy, out: Array, place: Place) -> Array | None:
+    """What `out`, at `place`, would be without the copy; None if that is no view, or not all of `out`."""
     source, target = copy.source, copy.target
     if source.shape != target.shape:
         source = np.broadcast_to(source, target.shape)
-    if target.shape == out.shape and target.strides == out.strides:
-        is_out = True
-    else:
-        is_out = target.flags.c_contiguous and out.flags.c_contiguous and target.size == out.size
-    return _as_shape(source, out.shape) if is_out and place_of(target) == place_of(out) else None
+    if target is not out:
+        is_alike = target.shape == out.shape and target.strides == out.strides
+        if not is_alike and not (target.flags.c_contiguous and out.flags.c_contiguous):
+            return None
+        if target.size != out.size or place_of(target) != place:
+            return None
+    return _as_shape(source, out.shape)
 
 
 def _reshaped(view: Array, tensor: Tensor) -> Array | None:
@@ -117,5 +120,7 @@ def _as_shape(array: Array, shape: tuple[int, ...]) -> Array | None:
 
 def _is_laid_out_alike(view: Array | None, planned: Array) -> bool:
     assert view is not None
+    if view.strides == planned.strides:
+        return True
     pairs = zip(view.shape, view.strides, planned.strides, strict=True)
     return all(size == 1 or stride == expected for size, stride, expected in pairs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from etconfig.executor.registry import Kernel
@@ -35,41 +36,52 @@ def is_straight(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> boo
     called = [kernels[each.full_name] for each in plan.operators if each.full_name in kernels]
     if len(plan.chains) != 1 or any(kernel.varying_positions for kernel in called):
         return False
-    return not any(
-        isinstance(each, (model.JumpFalseCall, model.MoveCall)) for each in plan.chains[0].instructions
-    )
+    kinds = set(map(type, plan.chains[0].instructions))
+    return kinds.isdisjoint((model.JumpFalseCall, model.MoveCall))
 
 
-def effects_of(
-    plan: model.ExecutionPlan, kernels: Mapping[str, Kernel], instruction: model.Instruction
-) -> Effects:
-    """What one instruction of a straight plan reads and writes.
+class EffectsReader:
+    """Tells what the instructions of one straight plan read and write."""
 
-    A program gives the outputs of a kernel call twice: as its last arguments, and again after
-    them. That they are all that is written is sure for the operators of PyTorch, other than
-    those in place. For others, and for delegates, every tensor may be read and written.
-    """
-    if isinstance(instruction, model.KernelCall):
-        operator = plan.operators[instruction.op_index]
-        count = len(kernels[operator.full_name].parameters)
-        taken, written = instruction.args[:count], tensors_in(plan, instruction.args[count:])
-        is_in_place = operator.name.endswith("_") or operator.name == _WRITES_ARGUMENTS
-        is_out_variant = operator.overload != "" and not is_in_place
-        if is_out_variant and written and operator.name.startswith(_PYTORCH):
-            for first in reversed(range(len(taken))):
-                if tensors_in(plan, taken[first:]) == written:
-                    return Effects(tensors_in(plan, taken[:first]), written)
-    touched = tensors_in(plan, getattr(instruction, "args", ()))
-    return Effects(touched, touched)
+    def __init__(self, plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> None:
+        """Look at the values and operators of `plan`; the instructions are asked for one by one."""
+        self._tensors = [_tensors_of(index, value) for index, value in enumerate(plan.values)]
+        self._out_arities = [_out_arity(each, kernels) for each in plan.operators]
+
+    def tensors_in(self, values: Iterable[int]) -> tuple[int, ...]:
+        """The tensors among `values`, and the items of lists of tensors."""
+        return tuple(chain.from_iterable(map(self._tensors.__getitem__, values)))
+
+    def effects_of(self, instruction: model.Instruction) -> Effects:
+        """What one instruction reads and writes.
+
+        A program gives the outputs of a kernel call twice: as its last arguments, and again after
+        them. That they are all that is written is sure for the operators of PyTorch, other than
+        those in place. For others, and for delegates, every tensor may be read and written.
+        """
+        if isinstance(instruction, model.KernelCall):
+            op_index, args = instruction
+            arity = self._out_arities[op_index]
+            written = self.tensors_in(args[arity:])
+            for first in reversed(range(arity)) if written else ():
+                if self.tensors_in(args[first:arity]) == written:
+                    return Effects(self.tensors_in(args[:first]), written)
+        touched = self.tensors_in(getattr(instruction, "args", ()))
+        return Effects(touched, touched)
 
 
-def tensors_in(plan: model.ExecutionPlan, values: Iterable[int]) -> tuple[int, ...]:
-    """The tensors among `values`, and the items of lists of tensors."""
-    found: list[int] = []
-    for index in values:
-        value = plan.values[index]
-        if isinstance(value, model.Tensor):
-            found.append(index)
-        elif isinstance(value, (model.TensorList, model.OptionalTensorList)):
-            found.extend(item for item in value.items if item != -1)
-    return tuple(found)
+def _tensors_of(index: int, value: model.EValue) -> tuple[int, ...]:
+    if isinstance(value, model.Tensor):
+        return (index,)
+    if isinstance(value, (model.TensorList, model.OptionalTensorList)):
+        return tuple(item for item in value.items if item != -1)
+    return ()
+
+
+def _out_arity(operator: model.Operator, kernels: Mapping[str, Kernel]) -> int:
+    """How many arguments an operator takes that writes to its outputs alone; 0 for any other."""
+    is_in_place = operator.name.endswith("_") or operator.name == _WRITES_ARGUMENTS
+    if is_in_place or not operator.overload or not operator.name.startswith(_PYTORCH):
+        return 0
+    kernel = kernels.get(operator.full_name)
+    return 0 if kernel is None else len(kernel.parameters)

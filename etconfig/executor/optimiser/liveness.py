@@ -7,19 +7,15 @@ to all tensors that are read there until the place is written again.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
-from etconfig.executor.memory import Array
+from etconfig.executor.memory import Array, Place, address_of
 from etconfig.executor.optimiser.effects import Effects
-from etconfig.executor.tensor import Register, Tensor
-
-Place: TypeAlias = tuple[int, int]
-"""The addresses of the first byte and of the one after the last."""
+from etconfig.executor.values import Registers
 
 
 @dataclass(eq=False)
@@ -29,6 +25,7 @@ class LiveRange:
     Attributes:
         place: The bytes.
         written: The instruction that wrote them; -1 is before the first.
+        overwritten: The next one that writes any of them; if none does, a number after `end`.
         end: The last one that reads them; the count of instructions is after the last.
         values: The tensors, by value index, that are written or read.
         readers: The instructions that read, in order.
@@ -38,6 +35,7 @@ class LiveRange:
 
     place: Place
     written: int
+    overwritten: int
     end: int
     values: list[int] = field(default_factory=list)
     readers: list[int] = field(default_factory=list)
@@ -49,7 +47,7 @@ class Liveness:
 
     def __init__(
         self,
-        registers: Sequence[Register],
+        registers: Registers,
         effects: Sequence[Effects],
         inputs: Sequence[int],
         outputs: Sequence[int],
@@ -64,9 +62,11 @@ class Liveness:
         """
         self.of_value: dict[int, LiveRange] = {}
         self.end = len(effects)
+        self._never = self.end + 1
         self._registers = registers
-        self._ranges: list[LiveRange] = []
         self._latest: dict[Place, LiveRange] = {}
+        self._owners = _Owners()
+        self._patchworks: list[Place] = []
         self._place_of: dict[int, Place | None] = {}
         self._write_times: list[int] = []
         self._write_places: list[Place] = []
@@ -79,25 +79,26 @@ class Liveness:
                 self._write(value, index, is_update=value in reads)
         for value in outputs:
             self._read(value, self.end)
-        self._writes = _Intervals(self._write_places)
-        self._places = _Intervals([each.place for each in self._ranges])
-        self._written = np.array([each.written for each in self._ranges], np.int64)
-        self._ends = np.array([each.end for each in self._ranges], np.int64)
+        table = np.array(self._write_places, np.int64).reshape(-1, 2)
+        self._write_starts, self._write_ends = table[:, 0], table[:, 1]
+        self._merged = _merged(self._patchworks)
 
     def is_written(self, place: Place, after: int, before: int) -> bool:
         """Whether an instruction after one and before another writes a byte of `place`."""
-        times = self._write_times
-        window = slice(bisect_right(times, after), bisect_right(times, before - 1))
-        return bool(self._writes.overlap(place, window).any())
+        first, last = bisect_right(self._write_times, after), bisect_left(self._write_times, before)
+        starts, ends = self._write_starts[first:last], self._write_ends[first:last]
+        return bool(np.count_nonzero((starts < place[1]) & (ends > place[0])))
 
     def can_be_left_unwritten(self, live: LiveRange) -> bool:
         """Whether only readers of `live` would notice if its bytes were not written.
 
         They belong to other tensors too in a plan that nobody makes on purpose.
         """
-        others = (self._written <= live.written) & (self._ends > live.written)
-        others &= self._places.overlap(live.place)
-        return not live.is_fixed and int(others.sum()) == int(live.end > live.written)
+        if live.is_fixed or live.overwritten <= live.written:
+            return False
+        start, end = live.place
+        after = bisect_right(self._merged, start, key=_end_of)
+        return after == len(self._merged) or self._merged[after][0] >= end
 
     def _write(self, value: int, index: int, is_update: bool = False) -> None:
         place = self._place(value)
@@ -106,9 +107,12 @@ class Liveness:
         self._write_times.append(index)
         self._write_places.append(place)
         if is_update:
-            self.of_value[value].is_fixed = True
+            live = self.of_value[value]
+            live.is_fixed = True
         else:
-            self._enter(value, self._begin(place, index, index))
+            live = self._latest[place] = LiveRange(place, index, self._never, index)
+            self._enter(value, live)
+        self._owners.write(live, index)
 
     def _read(self, value: int, index: int) -> None:
         place = self._place(value)
@@ -116,17 +120,13 @@ class Liveness:
             return
         live = self._latest.get(place)
         if live is None:  # it holds what an earlier run left
-            live = self._begin(place, -1, self.end)
-            live.is_fixed = True
+            live = self._latest[place] = LiveRange(place, -1, self._never, self.end, is_fixed=True)
+            self._patchworks.append(place)
+        elif live.overwritten < index:
+            self._patchworks.append(place)
         live.end = max(live.end, index)
         live.readers.append(index)
         self._enter(value, live)
-
-    def _begin(self, place: Place, written: int, end: int) -> LiveRange:
-        live = LiveRange(place, written, end)
-        self._latest[place] = live
-        self._ranges.append(live)
-        return live
 
     def _enter(self, value: int, live: LiveRange) -> None:
         known = self.of_value.setdefault(value, live)
@@ -138,41 +138,58 @@ class Liveness:
     def _place(self, value: int) -> Place | None:
         """Where a tensor lies; a constant's place does not matter.
 
-        A tensor without bytes, or that does not have its memory yet, is alone at a place of its own.
+        A tensor without bytes, or whose memory is not planned, is alone at a place of its own.
         """
         if value not in self._place_of:
-            tensor = self._registers[value].value
-            assert isinstance(tensor, Tensor)
-            self._place_of[value] = _planned_place(value, tensor)
+            place = self._registers.planned_place(value)
+            if place is None and not self._registers.is_constant(value):
+                place = (-1 - value, -1 - value)
+            self._place_of[value] = place
         return self._place_of[value]
 
 
-def _planned_place(value: int, tensor: Tensor) -> Place | None:
-    array = tensor.array
-    if not tensor.has_memory or array.size == 0:
-        return (-1 - value, -1 - value)
-    if not array.flags.writeable:
-        return None
-    address: int = array.__array_interface__["data"][0]
-    return (address, address + array.nbytes)  # before any copy is elided, all tensors are dense
+class _Owners:
+    """The live ranges of which nothing was overwritten yet, by their places, which are disjoint."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ranges: list[LiveRange] = []
+
+    def write(self, live: LiveRange, index: int) -> None:
+        """Let the bytes of `live` be its own from instruction `index` on."""
+        start, end = live.place
+        first = bisect_left(self._starts, start)
+        if first > 0 and self._ranges[first - 1].place[1] > start:
+            first -= 1
+        last = bisect_left(self._starts, end, first)
+        for each in self._ranges[first:last]:
+            if each is not live:
+                each.overwritten = index
+        self._starts[first:last] = [start]
+        self._ranges[first:last] = [live]
+
+
+def _merged(places: Sequence[Place]) -> list[Place]:
+    """The same bytes as disjoint places, in order."""
+    merged: list[Place] = []
+    for start, end in sorted(places):
+        if merged and start <= merged[-1][1]:
+            start, known_end = merged.pop()
+            end = max(end, known_end)
+        merged.append((start, end))
+    return merged
+
+
+def _end_of(place: Place) -> int:
+    return place[1]
 
 
 def place_of(array: Array) -> Place:
     """The bytes that an array spans, gaps included."""
-    address: int = array.__array_interface__["data"][0]
-    reaches = [(size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True)]
-    below, above = (sum(map(pick, reaches, (0 for _ in reaches))) for pick in (min, max))
-    return (address + below, address + above + array.itemsize)
-
-
-class _Intervals:
-    """Places, to be compared with one all at once."""
-
-    def __init__(self, places: Sequence[Place]) -> None:
-        table = np.array(places, np.int64).reshape(-1, 2)
-        self._starts, self._ends = table[:, 0], table[:, 1]
-
-    def overlap(self, place: Place, window: slice = slice(None)) -> Array:
-        """For each of those in `window`, whether it has a byte in common with `place`."""
-        overlaps: Array = (self._starts[window] < place[1]) & (self._ends[window] > place[0])
-        return overlaps
+    first = last = address_of(array)
+    for size, stride in zip(array.shape, array.strides, strict=True):
+        if stride < 0:
+            first += (size - 1) * stride
+        else:
+            last += (size - 1) * stride
+    return (first, last + array.itemsize)

@@ -7,11 +7,11 @@ from functools import cached_property
 
 from etconfig.executor.optimiser.batch_norm import BATCH_NORM, Fold, find_folds
 from etconfig.executor.optimiser.copies import CopyElision
-from etconfig.executor.optimiser.effects import Effects, effects_of, tensors_in
+from etconfig.executor.optimiser.effects import Effects, EffectsReader
 from etconfig.executor.optimiser.liveness import Liveness
 from etconfig.executor.registry import Kernel, Step
 from etconfig.executor.steps import Copy
-from etconfig.executor.tensor import Register
+from etconfig.executor.values import Registers
 from etconfig.program import model
 
 
@@ -23,7 +23,7 @@ class Optimiser:
     """
 
     def __init__(
-        self, plan: model.ExecutionPlan, registers: Sequence[Register], kernels: Mapping[str, Kernel]
+        self, plan: model.ExecutionPlan, registers: Registers, kernels: Mapping[str, Kernel]
     ) -> None:
         self._plan = plan
         self._registers = registers
@@ -78,13 +78,16 @@ class Optimiser:
         return self._kernels[self._plan.operators[instruction.op_index].full_name]
 
     @cached_property
+    def _reader(self) -> EffectsReader:
+        return EffectsReader(self._plan, self._kernels)
+
+    @cached_property
     def _effects(self) -> list[Effects]:
-        plan = self._plan
-        return [effects_of(plan, self._kernels, each) for each in plan.chains[0].instructions]
+        return [*map(self._reader.effects_of, self._plan.chains[0].instructions)]
 
     @cached_property
     def _liveness(self) -> Liveness:
-        inputs, outputs = (tensors_in(self._plan, each) for each in (self._plan.inputs, self._plan.outputs))
+        inputs, outputs = map(self._reader.tensors_in, (self._plan.inputs, self._plan.outputs))
         return Liveness(self._registers, self._effects, inputs, outputs)
 
     @cached_property

@@ -245,6 +245,15 @@ class TestUnread:
         builder.outputs.append(last)
         assert self.told(builder) == [frozenset()]
 
+    @pytest.mark.parametrize("is_first_read", [True, False])
+    def test_outputs_that_overlap_are_both_written(self, is_first_read: bool) -> None:
+        builder, out, _ = self.pair()
+        places = builder.tensor(3, offset=offset_of(builder, out) + 4)
+        builder.instructions.clear()
+        builder.call("aten::pair.out", builder.inputs[0], out, places, builder.tensors(out, places))
+        builder.outputs = [out if is_first_read else places]
+        assert self.told(builder) == [frozenset()]
+
     def test_the_places_of_a_pool_are_left_alone(self) -> None:
         builder = PlanBuilder()
         x, out = builder.tensor(1, 4, 4), builder.tensor(1, 2, 2)
