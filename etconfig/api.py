@@ -246,5 +246,5 @@ def _find_executor(installation: Installation, name: str) -> Executor:
         return installation.plugins.executor(name)
     except UnknownPluginError as error:
         guess = did_you_mean(name, (NUMPY, *error.known))
-        error.help = error.help or guess or f"{NUMPY!r} is built in and always there"
+        error.help = error.help or guess or f"{NUMPY!r} is built in; 'executorch' is in etconfig-executorch"
         raise
