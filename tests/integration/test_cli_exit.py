@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -183,9 +183,18 @@ def open_when_read(path: Path, reader: subprocess.Popen[str]) -> int:
     pytest.fail(f"it ended before it read {path.name}")
 
 
+@pytest.fixture
+def in_foreground() -> Iterator[None]:
+    """What a shell starts in the background ignores Ctrl-C, and so does all that it starts in turn."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class TestInterrupt:
     """Ctrl-C ends a command with 130, as shells expect it."""
 
+    @pytest.mark.usefixtures("in_foreground")
     def test_there_is_no_traceback(self, place: Path) -> None:
         os.mkfifo(place / "inputs.npy")
         process = start("run", "model.pte", "--input", "inputs.npy", stdout=subprocess.PIPE)
