@@ -177,7 +177,10 @@ class TestPlugins:
 
     @pytest.mark.parametrize(
         ("name", "advice"),
-        [("nmpy", "did you mean 'numpy'?"), ("executorch", "'executorch' is in etconfig-executorch")],
+        [
+            ("nmpy", "did you mean 'numpy'?"),
+            ("executorch", "'numpy' is built in; 'executorch' is in etconfig-executorch"),
+        ],
     )
     def test_an_executor_that_is_not_installed(
         self, refused: Callable[..., str], name: str, advice: str
