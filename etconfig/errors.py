@@ -41,17 +41,18 @@ Docstrings name ExecuTorch's matching `Error` code where there is one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from etconfig.diagnostics.model import Diagnostic
+from etconfig.records import record
 
 
 def _rebuild(cls: type[EtconfigError], state: dict[str, Any]) -> EtconfigError:
     return cls(**state)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class EtconfigError(Exception):
     """Root of all errors that etconfig raises on purpose.
 
@@ -80,7 +81,7 @@ class EtconfigError(Exception):
 # --- the user's configuration ------------------------------------------------------------
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class ConfigError(EtconfigError):
     """The configuration has problems; `diagnostics` holds all of them, never only the first."""
 
@@ -121,7 +122,7 @@ class SavedResultError(ConfigError):
 # --- the author of a plugin --------------------------------------------------------------
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class PluginError(EtconfigError):
     """A plugin is at fault.
 
@@ -134,7 +135,7 @@ class PluginError(EtconfigError):
     name: str
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class PluginLoadError(PluginError):
     """A plugin that was asked for failed to import, register or answer."""
 
@@ -148,7 +149,7 @@ class PluginLoadError(PluginError):
         return f"plugin {self.name!r} ({self.group}) of {source} failed: {self.cause}"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class UnknownPluginError(PluginError):
     """No installed plugin declares this name. ExecuTorch: NotFound (0x20)."""
 
@@ -160,7 +161,7 @@ class UnknownPluginError(PluginError):
         return f"no installed plugin declares {self.name!r} in {self.group} (installed: {known})"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class DuplicatePluginError(PluginError):
     """Two or more distributions claim one name."""
 
@@ -171,7 +172,7 @@ class DuplicatePluginError(PluginError):
         return f"{self.name!r} in {self.group} is claimed by {' and '.join(self.distributions)}"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class PluginCallError(PluginError):
     """A plugin answered a call with an exception, or with what it must not return."""
 
@@ -186,7 +187,7 @@ class PluginCallError(PluginError):
 # --- the file ----------------------------------------------------------------------------
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class ProgramError(EtconfigError):
     """A .pte or .ptd file cannot be used. ExecuTorch: InvalidProgram (0x23).
 
@@ -214,7 +215,7 @@ class ProgramError(EtconfigError):
         return f"{place}{self.region}{at}: {self.problem} [{self.code}]"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class UnreadableProgramError(ProgramError):
     """The file cannot be opened or read, or was closed. ExecuTorch: AccessFailed (0x22)."""
 
@@ -229,7 +230,7 @@ class UnreadableProgramError(ProgramError):
         return f"{self.path or self.region}: {self.reason} [{self.code}]"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class NotAProgramError(ProgramError):
     """The file is not an ExecuTorch program."""
 
@@ -241,7 +242,7 @@ class NotAProgramError(ProgramError):
         return f"expected {self.expected}, found {self.found}"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class TruncatedProgramError(ProgramError):
     """The file ends before what it claims to hold."""
 
@@ -253,7 +254,7 @@ class TruncatedProgramError(ProgramError):
         return f"needs {self.needed_bytes} bytes, but only {self.available_bytes} are there"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class MalformedProgramError(ProgramError):
     """The file's contents contradict themselves or the format."""
 
@@ -268,7 +269,7 @@ class UnsupportedProgramError(MalformedProgramError):
     """The file is valid, but uses what this version cannot read or run. ExecuTorch: NotSupported (0x10)."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class MissingDataError(ProgramError):
     """Tensors of a method lie outside the program, and no data file that was given holds them.
 
@@ -296,7 +297,7 @@ class ExecutionError(EtconfigError):
     """Loading or running a method failed."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class MethodNotFoundError(ExecutionError):
     """The program has no such method. ExecuTorch: InvalidArgument (0x12)."""
 
@@ -308,7 +309,7 @@ class MethodNotFoundError(ExecutionError):
         return f"the program has no method {self.method!r}; it has {', '.join(map(repr, self.known))}"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class MissingOperatorError(ExecutionError):
     """No kernel implements some operators of the method. ExecuTorch: OperatorMissing (0x14)."""
 
@@ -323,7 +324,7 @@ class MissingOperatorError(ExecutionError):
         )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class BackendUnavailableError(ExecutionError):
     """The program delegates to a backend that cannot run here. ExecuTorch: NotFound (0x20)."""
 
@@ -335,7 +336,7 @@ class BackendUnavailableError(ExecutionError):
         return f"backend {self.backend!r} cannot run here: {self.reason}"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class InvalidInputError(ExecutionError):
     """An input does not fit the method. ExecuTorch: InvalidArgument (0x12)."""
 
@@ -349,7 +350,7 @@ class InvalidInputError(ExecutionError):
         return f"method {self.method!r}, {self.input}: expected {self.expected}, given {self.given}"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class KernelArgumentError(ExecutionError):
     """A kernel refuses its arguments. ExecuTorch: InvalidArgument (0x12)."""
 
@@ -361,7 +362,7 @@ class KernelArgumentError(ExecutionError):
         return f"{self.operator}: {self.detail}"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class OutOfMemoryError(ExecutionError):
     """A method asks for more memory than there is. ExecuTorch: MemoryAllocationFailed (0x21)."""
 
@@ -373,7 +374,7 @@ class OutOfMemoryError(ExecutionError):
         return f"method {self.method!r} asks for more memory than there is: {self.detail}"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class DelegateError(ExecutionError):
     """A backend failed at its work. ExecuTorch: the code the backend returned."""
 
@@ -387,7 +388,7 @@ class DelegateError(ExecutionError):
         return f"backend {self.backend!r} failed in {self.phase} of method {self.method!r}: {self.cause}"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class MethodInUseError(ExecutionError):
     """Another thread is inside this Method. ExecuTorch: InvalidState (0x02)."""
 
@@ -401,7 +402,7 @@ class MethodInUseError(ExecutionError):
         )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class MethodClosedError(ExecutionError):
     """The Method was closed. ExecuTorch: InvalidState (0x02)."""
 
@@ -412,7 +413,7 @@ class MethodClosedError(ExecutionError):
         return f"method {self.method!r} is closed; load it again with program.load_method({self.method!r})"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class InstructionLimitError(ExecutionError):
     """The method ran more instructions than its budget. ExecuTorch: InvalidProgram (0x23)."""
 
@@ -424,7 +425,7 @@ class InstructionLimitError(ExecutionError):
         return f"method {self.method!r} ran {self.limit} instructions without coming to an end"
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class RuntimeFailedError(ExecutionError):
     """The runtime behind another executor failed. ExecuTorch: the code that it returned.
 
@@ -454,7 +455,7 @@ class RuntimeFailedError(ExecutionError):
 # --- us ----------------------------------------------------------------------------------
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@record(kw_only=True, eq=False, repr=False)
 class InternalError(EtconfigError):
     """A bug in etconfig. ExecuTorch: Internal (0x01)."""
 

@@ -1,9 +1,9 @@
-"""`record`: a frozen dataclass that costs little to define and to make.
+"""`record`: a dataclass that costs little to define and to make.
 
 `dataclass(frozen=True)` writes and compiles six functions for a class, which takes half a millisecond, and
-a command needs a hundred classes. Of a record only `__init__` is compiled; the other functions are the same
-for all records. What `dataclasses` offers works on both alike: `field`, `fields`, `replace`, `asdict`,
-`__post_init__`, pickling.
+a command needs a hundred classes. Of a record only `__init__` is compiled, when it is first used; the other
+functions are the same for all records. What `dataclasses` offers works on both alike: `field`, `fields`,
+`replace`, `asdict`, `__post_init__`, pickling, and `inspect.signature`.
 """
 
 from __future__ import annotations
@@ -20,21 +20,39 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as record  # type checkers know what this means
 else:
 
-    def record(cls=None, /, *, frozen, kw_only=False):
-        """Make a class a record: `@record(frozen=True)`, as for `dataclass`, of which frozen is the point."""
-        assert frozen
+    def record(cls=None, /, *, frozen=False, kw_only=False, eq=True, repr=True):  # noqa: A002
+        """Make a class a record: `@record(frozen=True)`, as for `dataclass`.
+
+        One that is not frozen, such as an exception, is equal to itself only.
+        """
+        assert frozen or not eq
         if cls is None:
-            return lambda decorated: record(decorated, frozen=frozen, kw_only=kw_only)
-        cls = dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+            return lambda decorated: record(decorated, frozen=frozen, kw_only=kw_only, eq=eq, repr=repr)
+        # dataclasses would put a signature there, and to find it out takes longer than all else
+        assert cls.__doc__, f"{cls.__name__} needs a docstring"
         own = vars(cls).copy()
-        cls.__init__ = _written_init(cls)
-        cls.__setattr__ = _refuse_assignment
-        cls.__delattr__ = _refuse_deletion
-        if "__repr__" not in own:
+        cls = dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+        cls.__init__ = _InitWhenUsed(cls)
+        if frozen:
+            cls.__setattr__ = _refuse_assignment
+            cls.__delattr__ = _refuse_deletion
+        if repr and "__repr__" not in own:
             cls.__repr__ = _shown
-        if "__eq__" not in own:
+        if eq and "__eq__" not in own:
             cls.__eq__, cls.__hash__ = _comparison(cls)
         return cls
+
+
+class _InitWhenUsed:
+    """Stands in for a record's `__init__` until that is asked for: of most classes no object is ever made."""
+
+    def __init__(self, cls: type[Any]) -> None:
+        self._cls = cls
+
+    def __get__(self, instance: object, owner: type[Any]) -> Callable[..., None]:
+        init = _written_init(self._cls)
+        self._cls.__init__ = init
+        return init.__get__(instance, owner)  # type: ignore[no-any-return]  # what was compiled has no type
 
 
 def _written_init(cls: type[Any]) -> Callable[..., None]:

@@ -22,6 +22,8 @@ def _is_multiple(value: float, step: float) -> bool:
 
 @record(frozen=True)
 class _Rule:
+    """How one kind of bound is read, checked and told."""
+
     attribute: str
     is_satisfied: Callable[[Any, Any], bool]
     words: str

@@ -1,4 +1,4 @@
-"""`record` gives what `dataclass(frozen=True)` gives."""
+"""`record` gives what `dataclass` gives."""
 
 from __future__ import annotations
 
@@ -73,6 +73,16 @@ class Spoken:
         return hash(self.word.lower())
 
 
+@record(kw_only=True, eq=False, repr=False)
+class Failure(Exception):
+    """An exception with an attribute."""
+
+    cause: str
+
+    def __str__(self) -> str:
+        return self.cause
+
+
 @dataclass(frozen=True, kw_only=True)
 class Standard:
     """What `Named` is compared with."""
@@ -118,8 +128,51 @@ class TestMaking:
             make()
         assert message in str(error.value)
 
+    def test_a_class_of_which_no_object_is_made_costs_no_compilation(self):
+        @record(frozen=True)
+        class Unused:
+            """Nobody makes one."""
+
+            part: int
+
+        assert not inspect.isfunction(vars(Unused)["__init__"])
+        assert Unused(1).part == Unused(part=1).part == 1
+        assert inspect.isfunction(vars(Unused)["__init__"])
+
+    def test_a_base_is_made_ready_by_its_own_init(self):
+        @record(frozen=True)
+        class Base:
+            """It has one part."""
+
+            part: int
+
+        class Derived(Base):
+            """It adds none."""
+
+        assert Derived(1).part == 1
+        assert "__init__" not in vars(Derived)
+        assert inspect.isfunction(vars(Base)["__init__"])
+
+    def test_what_is_missing_is_its_docstring(self):
+        with pytest.raises(AssertionError, match="Untold needs a docstring"):
+
+            @record(frozen=True)
+            class Untold:
+                part: int
+
     def test_the_signature_is_known(self):
         assert str(inspect.signature(Pair)) == "(first, second=0)"
+
+
+class TestOneThatIsNotFrozen:
+    """Without `frozen`, a record's attributes may be set, and it is equal to itself only."""
+
+    def test_it_keeps_what_its_bases_say(self):
+        failure = Failure(cause="it broke")
+        failure.cause = "it melted"
+        assert (str(failure), repr(failure)) == ("it melted", "Failure()")
+        assert failure != Failure(cause="it melted")
+        assert str(inspect.signature(Failure)) == "(*, cause)"
 
 
 class TestUsing:
