@@ -3,126 +3,200 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import product, repeat
+from operator import floordiv, mod, mul
+from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from etconfig.executor.memory import Array, Scratch, Shape
 from etconfig.executor.registry import Step
-from etconfig.kernels.binding import constant, copy_step, packed, viewed_as
+from etconfig.kernels.binding import constant, copy_step, viewed_as
 from etconfig.kernels.windows import Windows
+from etconfig.records import record
 from etconfig.values import strides_of
 
-BLOCK_BYTES = 256 << 10
+BLOCK_BYTES = 512 << 10
 """Channels are taken in blocks of about this size, to stay in the cache through all passes."""
-
-SMALL_BYTES = 1 << 20
-"""Padded images up to this size may be turned around, so that the channels are innermost."""
 
 
 def depthwise_steps(
     x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch
 ) -> Iterator[Step]:
-    """Shifted views of the padded channels times one weight each, summed.
+    """The elements of each window times their weights, summed.
+
+    numpy's einsum multiplies and adds in one pass if its innermost loop is over neighbours in
+    memory: all channels at one place, or all places of one channel.
 
     Shapes: x (N, C, *S), weight (C m, 1, *K), out (N, C m, *T).
     """
     channels, counts = x.shape[1], out.shape[2:]
-    multiplier = len(weight) // channels
-    weights = viewed_as(weight, (channels, multiplier, math.prod(windows.kernel)))
-    results = viewed_as(out, (len(x), channels, multiplier, *counts))
-    reach = windows.padded_sizes(counts)
-    is_small = channels * math.prod(reach) * x.itemsize <= SMALL_BYTES
-    if is_small and channels > _row_length(reach, counts, windows) and any(windows.padding):
+    weights = viewed_as(weight, (channels, len(weight) // channels, *windows.kernel))
+    results = viewed_as(out, (len(x), *weights.shape[:2], *counts))
+    phases = _Phases.of(windows, counts)
+    if 2 * channels > phases.length:  # its steps are fewer
         return _with_channels_innermost(x, weights, results, windows, scratch)
-    return _in_blocks(x, weights, results, windows, scratch)
-
-
-def _row_length(reach: Shape, counts: Shape, windows: Windows) -> int:
-    """How many elements numpy takes in one loop if each channel lies in one piece."""
-    return math.prod(reach) if set(windows.stride) == {1} else counts[-1]
+    return _in_blocks(x, weights, results, phases, scratch)
 
 
 def _with_channels_innermost(
     x: Array, weights: Array, results: Array, windows: Windows, scratch: Scratch
 ) -> Iterator[Step]:
-    """All channels at one place are one loop: longer than a row of a small image."""
-    channels, multiplier, _ = weights.shape
+    channels, multiplier = weights.shape[:2]
     counts = results.shape[3:]
-    room = ((multiplier, *counts, channels), x.dtype)
-    buffers = scratch.arrays(((*windows.padded_sizes(counts), channels), x.dtype), room, room)
-    padding, total, term = (np.moveaxis(each, -1, 0) for each in buffers)
-    factors = np.moveaxis(weights, 2, 0).copy()
+    rank = len(counts)
+    padding, total = (
+        np.moveaxis(each, -1, 0)
+        for each in scratch.arrays(
+            ((*windows.padded_sizes(counts), channels), x.dtype), ((multiplier, *counts, channels), x.dtype)
+        )
+    )
+    factors = np.moveaxis(np.moveaxis(weights, 0, -1).copy(), -1, 0)
     if weights.flags.writeable:
-        yield copy_step(factors, np.moveaxis(weights, 2, 0))
+        yield copy_step(factors, weights)
+    every: tuple[Any, ...] = (
+        slice(None),
+        *map(slice, repeat(None), repeat(None), (*windows.stride, *windows.dilation)),
+    )
+    views = sliding_window_view(padding, windows.extent, tuple(range(1, rank + 1)))[every]
+    places, taps = range(2, rank + 2), range(rank + 2, 2 * rank + 2)
     for image, result in zip(x, results, strict=True):
-        source, preparation = windows.padded(image, padding, constant(0, x.dtype))
-        yield from preparation
-        views = [windows.at(source, offset, counts) for offset in windows.offsets]
-        yield from _weighted_sum(views, np.moveaxis(factors, 0, 2), total, term)
+        yield from _pad(windows, image, padding)
+        yield partial(
+            np.einsum, views, [0, *places, *taps], factors, [0, 1, *taps], [0, 1, *places], out=total
+        )
         yield copy_step(result, total)
 
 
-def _in_blocks(
-    x: Array, weights: Array, results: Array, windows: Windows, scratch: Scratch
-) -> Iterator[Step]:
-    channels, multiplier, _ = weights.shape
-    counts = results.shape[3:]
-    reach = windows.padded_sizes(counts)
-    size = math.prod(map(max, reach, x.shape[2:]))
-    block = min(channels, max(1, BLOCK_BYTES // (size * x.itemsize)))
-    room = ((block * multiplier * size,), x.dtype)
-    padding, sums, terms = scratch.arrays(((block, *reach), x.dtype), room, room)
+def _in_blocks(x: Array, weights: Array, results: Array, phases: _Phases, scratch: Scratch) -> Iterator[Step]:
+    channels, multiplier = weights.shape[:2]
+    block = min(channels, max(1, BLOCK_BYTES // (math.prod(phases.sizes) * x.itemsize)))
+    run = ((block, multiplier, phases.length), x.dtype)
+    padding, buffer, sums, terms = scratch.arrays(
+        ((block, *phases.sizes), x.dtype), ((block, *phases.strides, *phases.cells), x.dtype), run, run
+    )
     for image, result in zip(x, results, strict=True):
         for first in range(0, channels, block):
             taken = slice(first, min(first + block, channels))
-            target = result[taken]
-            source, preparation = windows.padded(image[taken], padding[: len(target)], constant(0, x.dtype))
-            flat, packing = packed(source, (len(target), math.prod(source.shape[1:])))
-            views = _shifted(flat, source.shape[1:], windows, counts)
-            shape = (len(target), multiplier, *views[0].shape[1:])
-            total, term = (each[: math.prod(shape)].reshape(shape) for each in (sums, terms))
-            yield from [*preparation, *packing]
-            yield from _weighted_sum(views, weights[taken], total, term)
-            yield copy_step(target, _of_windows(total, source.shape[1:], windows, counts))
+            count = len(image[taken])
+            source, total, term = padding[:count], sums[:count], terms[:count]
+            yield from _pad(phases.windows, image[taken], source)
+            pieces = phases.cut(source)
+            if set(phases.strides) != {1}:
+                yield copy_step(buffer[:count], pieces)
+                pieces = buffer[:count]
+            yield from _weighted_sum(phases.runs(pieces, weights[taken]), total, term)
+            yield copy_step(result[taken], phases.of_windows(total))
 
 
-def _shifted(flat: Array, sizes: Shape, windows: Windows, counts: Shape) -> list[Array]:
-    """For each position in the windows, the elements there.
+def _pad(windows: Windows, image: Array, padding: Array) -> list[Step]:
+    """The steps that write the padded image to `padding`."""
+    source, steps = windows.padded(image, padding, constant(0, image.dtype))
+    if source is padding:
+        return steps
+    return [copy_step(padding, source[tuple(map(slice, padding.shape))])]
 
-    `flat` holds (C, *sizes) as rows. Without strides a view is a part of each row: one long
-    loop for numpy, at the price of the elements between the windows. Otherwise a view has
-    the shape (C, *counts).
+
+@record(frozen=True)
+class _Phases:
+    """Images cut by the remainders of their indices modulo the stride.
+
+    Within one phase, the elements at one position of all windows are neighbours: a run of
+    memory over all rows, at the price of the elements between one row's windows and the next's.
+
+    Attributes:
+        windows: The windows.
+        counts: How many of them.
+        cells: The sizes of one phase.
     """
-    if set(windows.stride) != {1}:
-        grid = flat.reshape(len(flat), *sizes)
-        return [windows.at(grid, offset, counts) for offset in windows.offsets]
-    steps = strides_of(sizes, range(len(sizes)), 1)
-    length = 1 + sum((count - 1) * step for count, step in zip(counts, steps, strict=True))
-    starts = (
-        sum(place * gap * step for place, gap, step in zip(offset, windows.dilation, steps, strict=True))
-        for offset in windows.offsets
-    )
-    return [flat[:, start : start + length] for start in starts]
+
+    windows: Windows
+    counts: Shape
+    cells: Shape
+
+    @classmethod
+    def of(cls, windows: Windows, counts: Shape) -> _Phases:
+        """Phases just large enough for the windows; a single window needs no stride."""
+        strides = tuple(1 if count == 1 else step for count, step in zip(counts, windows.stride, strict=True))
+        windows = Windows(windows.kernel, strides, windows.padding, windows.dilation)
+        reach = windows.padded_sizes(counts)
+        cells = tuple(-(-size // step) for size, step in zip(reach, strides, strict=True))
+        return cls(windows, counts, cells)
+
+    @property
+    def strides(self) -> Shape:
+        """How many phases there are along each dimension."""
+        return self.windows.stride
+
+    @property
+    def sizes(self) -> Shape:
+        """The sizes of an image, padding included, that all phases together hold."""
+        return tuple(map(mul, self.cells, self.strides))
+
+    @property
+    def length(self) -> int:
+        """How many elements a run spans."""
+        return 1 + sum((count - 1) * row for count, row in zip(self.counts, self._rows, strict=True))
+
+    @property
+    def _rows(self) -> Shape:
+        """How many elements lie between neighbours along each dimension of a phase."""
+        return strides_of(self.cells, range(len(self.cells)), 1)
+
+    def cut(self, images: Array) -> Array:
+        """`images` (C, *sizes) as (C, *strides, *cells)."""
+        split = [size for pair in zip(self.cells, self.strides, strict=True) for size in pair]
+        rank = len(self.cells)
+        axes = (0, *range(2, 2 * rank + 1, 2), *range(1, 2 * rank, 2))
+        view: Array = viewed_as(images, (len(images), *split)).transpose(axes)
+        return view
+
+    def runs(self, pieces: Array, weights: Array) -> Iterator[tuple[Array, Array]]:
+        """Runs (C, *taps, length) and their weights (C, m, *taps): all products add up to the result.
+
+        Taps in one phase come together, except along the innermost dimension: there, einsum
+        would take them, not the places, for neighbours in memory.
+
+        Args:
+            pieces: (C, *strides, *cells).
+            weights: (C, m, *kernel).
+        """
+        kernel, gaps = self.windows.kernel, self.windows.dilation
+        apart = [stride // math.gcd(stride, gap) for stride, gap in zip(self.strides, gaps, strict=True)]
+        apart[-1] = kernel[-1]
+        steps = [
+            count * gap // stride * row
+            for count, gap, stride, row in zip(apart, gaps, self.strides, self._rows, strict=True)
+        ]
+        for first in product(*map(range, map(min, apart, kernel))):
+            places = tuple(map(mul, first, gaps))
+            phase: tuple[Any, ...] = (slice(None), *map(mod, places, self.strides))
+            flat = viewed_as(pieces[phase], (len(pieces), math.prod(self.cells)))
+            start = sum(map(mul, map(floordiv, places, self.strides), self._rows))
+            taken: tuple[Any, ...] = (..., *map(slice, first, kernel, apart))
+            factors = weights[taken]
+            yield _respaced(flat[:, start:], (*factors.shape[2:], self.length), (*steps, 1)), factors
+
+    def of_windows(self, total: Array) -> Array:
+        """The windows' elements (C, m, *counts) of a sum of runs (C, m, length)."""
+        return _respaced(total, self.counts, self._rows)
 
 
-def _of_windows(total: Array, sizes: Shape, windows: Windows, counts: Shape) -> Array:
-    """What belongs to the windows in a sum over `_shifted` views: (C, m, *counts)."""
-    if set(windows.stride) != {1}:
-        return total
-    steps = strides_of(sizes, range(len(sizes)), total.itemsize)
-    return as_strided(total, (*total.shape[:2], *counts), (*total.strides[:2], *steps))
-
-
-def _weighted_sum(views: list[Array], weights: Array, total: Array, term: Array) -> Iterator[Step]:
-    """Write the sum of views (C, ...) times weights (C, m, K) to `total` (C, m, ...)."""
-    for place, view in enumerate(views):
-        source = view[:, np.newaxis]
-        factor = viewed_as(weights[:, :, place], (*weights.shape[:2], *(1 for _ in view.shape[1:])))
-        if place == 0:
-            yield partial(np.multiply, source, factor, total)
-        else:
-            yield partial(np.multiply, source, factor, term)
+def _weighted_sum(parts: Iterable[tuple[Array, Array]], total: Array, term: Array) -> Iterator[Step]:
+    """Write the sum over `_Phases.runs` to `total`."""
+    for index, (runs, factors) in enumerate(parts):
+        taps = range(2, factors.ndim)
+        target = term if index else total
+        place = factors.ndim
+        yield partial(np.einsum, runs, [0, *taps, place], factors, [0, 1, *taps], [0, 1, place], out=target)
+        if index:
             yield partial(np.add, total, term, total)
+
+
+def _respaced(rows: Array, sizes: Shape, steps: Shape) -> Array:
+    """The last dimension, of neighbours in memory, as dimensions that are `steps` elements apart."""
+    strides = (step * rows.itemsize for step in steps)
+    return as_strided(rows, (*rows.shape[:-1], *sizes), (*rows.strides[:-1], *strides))

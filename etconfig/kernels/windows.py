@@ -71,7 +71,7 @@ class Windows:
             room = size + 2 * padding - extent
             require(room >= 0, f"a window of {extent} does not fit size {size} with padding {padding}")
             count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
-            if (count - 1) * stride >= size + padding:
+            if ceil_mode and (count - 1) * stride >= size + padding:
                 count -= 1
             counts.append(count)
         self.check_reach(self.padded_sizes(counts), sizes)
