@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.provenance import OriginKind
 from etconfig.resolver import Arguments, BackendArguments, Resolution
 from etconfig.schema import jsonable
 from etconfig.transport import (
+    EXECUTORCH,
     PackedBackend,
     PackedConfiguration,
     PackedMethod,
@@ -22,6 +25,27 @@ _UNASKED = frozenset({OriginKind.DEFAULT, OriginKind.RECOMMENDATION})
 def pack_resolution(name: str, resolution: Resolution) -> PackedConfiguration:
     """A resolution under a name, as plain data."""
     return PackedConfiguration(name, resolution.fingerprint(), tuple(map(_pack_method, resolution)))
+
+
+def notes_beside_the_map(configurations: Iterable[PackedConfiguration]) -> list[Diagnostic]:
+    """A note for each option that somebody set and that ExecuTorch's option map cannot carry."""
+    notes = {}
+    for configuration in configurations:
+        for method in configuration.methods:
+            for backend, option in method.options():
+                obstacle = option.obstacle(EXECUTORCH)
+                if option.is_set and option.value is not None and obstacle is not None:
+                    notes[backend, option.name] = _note(f"{backend}.{option.name}", obstacle)
+    return list(notes.values())
+
+
+def _note(option: str, obstacle: str) -> Diagnostic:
+    return Diagnostic(
+        code="cannot-carry",
+        severity=Severity.NOTE,
+        message=f"{EXECUTORCH.name} cannot carry {option}: {obstacle}",
+        help="the file holds it: let the application read it there and see to it",
+    )
 
 
 def _pack_method(arguments: Arguments) -> PackedMethod:

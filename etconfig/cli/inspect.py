@@ -11,6 +11,7 @@ import click
 from etconfig.cli.format import format_bytes, format_count
 from etconfig.cli.options import data_option, json_option, make_installation, program_argument
 from etconfig.cli.output import check_can_write, print_json, print_table, write_file
+from etconfig.cli.packed import SUFFIX, show_package
 
 if TYPE_CHECKING:
     from etconfig.program.memory_plan import MemoryPlan
@@ -32,10 +33,12 @@ def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: 
 
     Methods with their inputs, outputs, operators, delegates and memory; constants and other data; and what
     this installation could not run, and why. The installed plugins of its backends are imported for that.
+    Of an .etargs file, the arguments in it.
 
     \b
     Examples:
       etconfig inspect model.pte
+      etconfig inspect model.etargs
       etconfig inspect model.pte --data weights.ptd
       etconfig inspect model.pte --memory-plan memory.svg
     """
@@ -43,6 +46,9 @@ def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: 
     from etconfig.cli.description import describe_program
     from etconfig.program.memory_plan import read_memory_plan
 
+    if program.suffix == SUFFIX:
+        show_package(program, as_json=as_json)
+        return
     is_text = picture is not None and str(picture) == "-"
     if as_json and is_text:
         raise click.UsageError("--json has the memory plan as data: leave out --memory-plan -")

@@ -72,17 +72,22 @@ def count_from(minimum: int) -> click.IntRange:
     return count
 
 
-def device_options(command: CommandT) -> CommandT:
-    """`--facts` and `--fact`: which device is meant."""
+def device_options(command: CommandT, *, several: bool = False) -> CommandT:
+    """`--facts` and `--fact`: which device is meant; or `several`, one by each `--facts`."""
     command = click.option(
         "--fact", "fact_texts", multiple=True, metavar="NAME=VALUE", help="Set a fact by hand. Repeatable."
     )(command)
     return click.option(
         "--facts",
         "sheet",
+        multiple=several,
         type=click.Path(path_type=Path),
-        help="Use a saved fact sheet instead of detecting this device.",
+        help="Use a saved fact sheet instead of detecting this device." + _repeatable(several),
     )(command)
+
+
+def _repeatable(several: bool) -> str:
+    return " Repeatable." if several else ""
 
 
 @record(frozen=True, kw_only=True)
@@ -165,11 +170,38 @@ def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def with_request(**parameters: Any) -> Any:
-        names = [field.name for field in fields(ConfigurationRequest) if field.name in parameters]
-        asked = {name: parameters.pop(name) for name in names}
-        return function(request=ConfigurationRequest(**asked), **parameters)
+        return function(request=ConfigurationRequest(**_taken(parameters)), **parameters)
 
-    command = profile_path_option(device_options(with_request))
+    return _with_configuration_options(with_request)
+
+
+def several_configurations_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `configuration_options`, for several profiles or several devices: a list, `requests`."""
+
+    @wraps(function)
+    def with_requests(**parameters: Any) -> Any:
+        asked = _taken(parameters)
+        profiles, sheets = asked.pop("profile") or (None,), asked.pop("sheet") or (None,)
+        if len(profiles) > 1 and len(sheets) > 1:
+            raise click.UsageError("give several --profile or several --facts, not both")
+        requests = [
+            ConfigurationRequest(profile=profile, sheet=sheet, **asked)
+            for profile in profiles
+            for sheet in sheets
+        ]
+        return function(requests=requests, **parameters)
+
+    return _with_configuration_options(with_requests, several=True)
+
+
+def _taken(parameters: dict[str, Any]) -> dict[str, Any]:
+    """What belongs to a request, taken out of the parameters of a command."""
+    names = [field.name for field in fields(ConfigurationRequest) if field.name in parameters]
+    return {name: parameters.pop(name) for name in names}
+
+
+def _with_configuration_options(function: Callable[..., Any], *, several: bool = False) -> Callable[..., Any]:
+    command = profile_path_option(device_options(function, several=several))
     command = click.option(
         "--set",
         "overrides",
@@ -181,8 +213,9 @@ def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--profile",
         metavar="auto|NAME|FILE",
+        multiple=several,
         shell_complete=complete_profile,
-        help="The profile. By default the project's, else auto.",
+        help="The profile. By default the project's, else auto." + _repeatable(several),
     )(command)
 
 

@@ -73,6 +73,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("invalid-lock-file", "A file is no lock file, or one of a version that cannot be read."),
     ("lock-mismatch", "What is resolved now differs from what the lock file holds."),
     # other runtimes
+    ("invalid-etargs", "A file holds no packed arguments, or is damaged."),
     ("cannot-carry", "A runtime's option map cannot carry the value of an option."),
     # plugins
     ("broken-plugin", "An installed plugin is broken; what does not need it goes on without it."),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.errors import OptionError
 from etconfig.facts import FactSheet, FactValue
+from etconfig.fingerprint import fingerprint
 from etconfig.records import record
 from etconfig.resolver.arguments import Arguments
 from etconfig.resolver.matching import declare_instance_help
@@ -64,10 +63,7 @@ class Resolution:
 
     def fingerprint(self) -> str:
         """SHA-256 over methods, instances, backends and option values: equal resolutions, equal text."""
-        plain = [[a.method, a.instance, _values_of(a)] for a in self]
-        plain.sort(key=lambda row: (row[0], row[1] is not None, row[1] or ""))
-        canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
+        return fingerprint((a.method, a.instance, _values_of(a)) for a in self)
 
     def to_jsonable(self) -> dict[str, Any]:
         """The resolution as plain data; the command line's `--json`."""

@@ -24,14 +24,19 @@ _HOME = {
     "WireOption": "wire",
     "WireValue": "carrier",
     "emit": "builders",
+    "load_package": "etargs_reader",
+    "read_package": "etargs_reader",
     "sent_value": "wire",
     "wire_options": "wire",
+    "write_package": "etargs_writer",
 }
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
     from etconfig.transport.builders import LANGUAGES, emit
     from etconfig.transport.carrier import ANDROID, APPLE, EXECUTORCH, Carrier, WireValue
+    from etconfig.transport.etargs_reader import load_package, read_package
+    from etconfig.transport.etargs_writer import write_package
     from etconfig.transport.package import (
         Package,
         PackedBackend,
@@ -57,8 +62,11 @@ __all__ = [
     "WireOption",
     "WireValue",
     "emit",
+    "load_package",
+    "read_package",
     "sent_value",
     "wire_options",
+    "write_package",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -77,6 +77,10 @@ class PackedMethod:
             for option in backend.options:
                 yield backend.id, option
 
+    def values(self) -> Mapping[str, Mapping[str, PlainValue]]:
+        """The values of all options, by backend and name."""
+        return {each.id: {option.name: option.value for option in each.options} for each in self.backends}
+
 
 @record(frozen=True)
 class PackedConfiguration:

@@ -10,9 +10,11 @@ from pathlib import Path
 import click
 import pytest
 from command_line import DATA, Outcome
+from packages import EVERYTHING
 
 from etconfig.cli.commands import COMMANDS
 from etconfig.cli.group import etconfig
+from etconfig.transport import write_package
 
 PROJECT = """\
 [instances.left]
@@ -96,6 +98,8 @@ def prepared(place: Path) -> Path:
     (place / "profiles" / "acme").mkdir(parents=True)
     (place / "profiles" / "acme" / "board.toml").write_text(BOARD)
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", place / "pi5.json")
+    shutil.copy(DATA / "sheets" / "laptop-on-battery.json", place / "laptop.json")
+    (place / "model.etargs").write_bytes(write_package(EVERYTHING))
     shutil.copy(DATA / "exports" / "external_constants.ptd", place / "weights.ptd")
     shutil.copy(DATA / "exports" / "bundled.bpte", place / "model.bpte")
     (place / "bench.json").write_text(json.dumps(REPORT))

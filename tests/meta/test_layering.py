@@ -11,13 +11,25 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "etconfig"
 
-BOTTOM = {"lazy", "records", "provenance", "diagnostics", "errors", "values", "option_path"}
+BOTTOM = {
+    "lazy",
+    "records",
+    "provenance",
+    "diagnostics",
+    "errors",
+    "values",
+    "option_path",
+    "flatbuffer",
+    "fingerprint",
+}
 ROOMS: dict[str, set[str]] = {
     "lazy": set(),
     "records": set(),
     "provenance": {"records"},
     "values": {"records"},
     "option_path": {"records"},
+    "flatbuffer": {"records"},
+    "fingerprint": set(),
     "diagnostics": {"records", "provenance"},
     "errors": {"records", "diagnostics"},
     "schema": BOTTOM,

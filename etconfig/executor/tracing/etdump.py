@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from etconfig.executor.tracing.events import Event
-from etconfig.executor.tracing.flatbuffer import FlatBufferWriter, Place
 from etconfig.executor.tracing.recorder import RecordingTracer
+from etconfig.flatbuffer import FlatBufferWriter, Place
 
 _IDENTIFIER = b"ED00"
 _FRAMEWORK_NAMES = {
@@ -35,7 +35,7 @@ def etdump(tracer: RecordingTracer) -> bytes:
     is_shared = len({event.method for event in events if event.method}) > 1
     blocks = [_write_block(writer, name, block) for name, block in _blocks(events, is_shared)]
     root = writer.table({1: writer.reference_vector(blocks)})
-    return writer.finish(root, _IDENTIFIER)
+    return writer.finish(root, _IDENTIFIER, with_size=True)
 
 
 def _blocks(events: Sequence[Event], is_shared: bool) -> Iterable[tuple[str, list[Event]]]:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
+from etconfig.transport.builders.cpp import CPP
 from etconfig.transport.builders.kotlin import KOTLIN
 from etconfig.transport.builders.language import CarriedMethod, Language
+from etconfig.transport.builders.swift import SWIFT
 from etconfig.transport.package import PackedConfiguration
 
-LANGUAGES: Mapping[str, Language] = {"kotlin": KOTLIN}
+LANGUAGES: Mapping[str, Language] = {"cpp": CPP, "kotlin": KOTLIN, "swift": SWIFT}
 """The languages that `emit` knows, by name."""
 
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from etconfig.transport.builders.language import CarriedMethod, Language, camel_case, comment, identifiers
+from etconfig.transport.builders.language import (
+    CarriedMethod,
+    Language,
+    camel_case,
+    comment,
+    identifiers,
+    integer_literal,
+)
 from etconfig.transport.carrier import ANDROID
 
 
 def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
-    names = identifiers(
-        (each.method.label for each in methods), lambda words: camel_case([*words, "options"])
-    )
+    names = identifiers(methods, camel_case)
     lines = [
         *map(comment, head),
         "",
@@ -34,7 +39,8 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
     yield f"fun {name}(): BackendOptionsMap = BackendOptionsMap()"
     for backend, entries in carried.of_method.items():
         for entry in entries:
-            yield f"    .setInt({_literal(backend)}, {_literal(entry.key)}, {entry.value})"
+            assert isinstance(entry.value, int)  # the carrier knows nothing else
+            yield f"    .setInt({_literal(backend)}, {_literal(entry.key)}, {integer_literal(entry.value)})"
 
 
 def _literal(text: str) -> str:

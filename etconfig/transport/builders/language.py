@@ -83,12 +83,12 @@ class Language:
     write: Callable[[Sequence[str], Sequence[CarriedMethod]], str]
 
 
-def identifiers(texts: Iterable[str], style: Callable[[list[str]], str]) -> Iterator[str]:
-    """A different name for each text, of its words as `style` joins them."""
+def identifiers(methods: Iterable[CarriedMethod], style: Callable[[Sequence[str]], str]) -> Iterator[str]:
+    """A different name for what each method instance gets, such as `forwardOptions`."""
     taken: set[str] = set()
-    for text in texts:
-        words = re.findall(r"[A-Za-z0-9]+", text) or ["any", "method"]
-        name = plain = style(["method", *words] if words[0][0].isdigit() else words)
+    for carried in methods:
+        words = re.findall(r"[A-Za-z0-9]+", carried.method.label) or ["any", "method"]
+        name = plain = style([*(["method"] if words[0][0].isdigit() else []), *words, "options"])
         number = 2
         while name in taken:
             name, number = f"{plain}{number}", number + 1
@@ -98,7 +98,17 @@ def identifiers(texts: Iterable[str], style: Callable[[list[str]], str]) -> Iter
 
 def camel_case(words: Sequence[str]) -> str:
     """`forwardLeft`."""
-    return words[0] + "".join(word[0].upper() + word[1:] for word in words[1:])
+    return words[0] + pascal_case(words[1:])
+
+
+def pascal_case(words: Sequence[str]) -> str:
+    """`ForwardLeft`."""
+    return "".join(word[0].upper() + word[1:] for word in words)
+
+
+def integer_literal(value: int) -> str:
+    """An integer as C++ and Kotlin write it: they read a minus apart from its number."""
+    return "(-2147483647 - 1)" if value == -(2**31) else str(value)
 
 
 def comment(text: str) -> str:

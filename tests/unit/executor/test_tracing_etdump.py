@@ -2,69 +2,23 @@
 
 from __future__ import annotations
 
-import struct
-from typing import Any
-
-import flatbuffers.table
 import pytest
+from flatbuffer_reader import Reader
 from flatbuffers import number_types
 from plans import adding_plan, floats
 from recordings import BACKENDS, traced_plan
 
 from etconfig.errors import DelegateError
 from etconfig.executor import RecordingTracer, etdump
-from etconfig.executor.tracing.flatbuffer import FlatBufferWriter
-
-
-class Reader:
-    """A table of a buffer, its fields by slot."""
-
-    def __init__(self, table: flatbuffers.table.Table) -> None:
-        self._table = table
-
-    @classmethod
-    def of_root(cls, data: bytes) -> Reader:
-        size, root, identifier = struct.unpack_from("<II4s", data)
-        assert (size, identifier) == (len(data) - 4, b"ED00")
-        return cls(flatbuffers.table.Table(bytearray(data), 4 + root))
-
-    def _offset(self, slot: int) -> int:
-        offset: int = self._table.Offset(4 + 2 * slot)
-        return offset
-
-    def integer(self, slot: int, flags: Any = number_types.Int32Flags) -> int | None:
-        offset = self._offset(slot)
-        position = self._table.Pos + offset
-        assert position % flags.bytewidth == 0, "not aligned"
-        return self._table.Get(flags, position) if offset else None
-
-    def string(self, slot: int) -> str | None:
-        offset = self._offset(slot)
-        return self._table.String(self._table.Pos + offset).decode() if offset else None
-
-    def data(self, slot: int) -> bytes | None:
-        offset = self._offset(slot)
-        if not offset:
-            return None
-        start = self._table.Vector(offset)
-        return bytes(self._table.Bytes[start : start + self._table.VectorLen(offset)])
-
-    def tables(self, slot: int) -> list[Reader]:
-        offset = self._offset(slot)
-        if not offset:
-            return []
-        start, count = self._table.Vector(offset), self._table.VectorLen(offset)
-        places = (self._table.Indirect(start + 4 * index) for index in range(count))
-        return [Reader(flatbuffers.table.Table(self._table.Bytes, place)) for place in places]
-
-    def table(self, slot: int) -> Reader:
-        place = self._table.Indirect(self._table.Pos + self._offset(slot))
-        return Reader(flatbuffers.table.Table(self._table.Bytes, place))
+from etconfig.flatbuffer import FlatBufferWriter
 
 
 def blocks_of(tracer: RecordingTracer) -> dict[str, list[tuple[object, ...]]]:
     """The blocks by name: name, chain, instruction, number, text and metadata of each event."""
-    return {str(block.string(0)): events_of(block) for block in Reader.of_root(etdump(tracer)).tables(1)}
+    return {
+        str(block.string(0)): events_of(block)
+        for block in Reader.of_root(etdump(tracer), b"ED00", with_size=True).tables(1)
+    }
 
 
 def events_of(block: Reader) -> list[tuple[object, ...]]:
@@ -99,7 +53,7 @@ class TestEvents:
         tracer = RecordingTracer()
         with tracer.phase("read file"):
             pass
-        (block,) = Reader.of_root(etdump(tracer)).tables(1)
+        (block,) = Reader.of_root(etdump(tracer), b"ED00", with_size=True).tables(1)
         (event,) = block.tables(3)
         flags = number_types.Uint64Flags
         times = event.table(0).integer(6, flags), event.table(0).integer(7, flags)
@@ -142,19 +96,21 @@ class TestFlatBufferWriter:
         def size(count: int) -> int:
             writer = FlatBufferWriter()
             tables = [writer.table({0: ("Q", index), 3: ("i", 1)}) for index in range(count)]
-            return len(writer.finish(tables[-1], b"ED00"))
+            return len(writer.finish(tables[-1], b"ED00", with_size=True))
 
         fields_bytes = 4 + 4 + 8  # the offset of the vtable, an int, an unsigned long
         assert size(11) - size(2) == 9 * fields_bytes
 
     @pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 1000])
-    def test_everything_is_found_again_and_aligned(self, count: int) -> None:
+    @pytest.mark.parametrize("with_size", [False, True])
+    def test_everything_is_found_again_and_aligned(self, count: int, with_size: bool) -> None:
         writer = FlatBufferWriter()
         rows = [
             writer.table({0: ("i", -index), 1: writer.string("x" * (index % 7)), 2: ("Q", index)})
             for index in range(count)
         ]
-        root = Reader.of_root(writer.finish(writer.table({2: writer.reference_vector(rows)}), b"ED00"))
+        data = writer.finish(writer.table({2: writer.reference_vector(rows)}), b"TEST", with_size=with_size)
+        root = Reader.of_root(data, b"TEST", with_size=with_size)
         flags = number_types.Uint64Flags
         found = [(row.integer(0), row.string(1), row.integer(2, flags)) for row in root.tables(2)]
         assert found == [(-index, "x" * (index % 7), index) for index in range(count)]

@@ -1,4 +1,4 @@
-"""A writer of FlatBuffers, as small as ETDump needs.
+"""A writer of FlatBuffers, as small as ETDump and `.etargs` files need.
 
 A buffer is written from its end to its beginning, so that a table refers to what is there already.
 Places are therefore counted from the end. Source: FlatBuffers' page on internals, flatbuffers.dev/internals.
@@ -15,8 +15,8 @@ from etconfig.records import record
 Place = NewType("Place", int)
 """Where something begins, in bytes before the end of the buffer."""
 
-Scalar: TypeAlias = "tuple[str, int]"
-"""A struct code such as `i` or `Q`, and the number."""
+Scalar: TypeAlias = "tuple[str, int | float]"
+"""A struct code such as `i`, `Q` or `d`, and the number."""
 
 Fields: TypeAlias = "Mapping[int, Place | Scalar | None]"
 """The fields of a table by slot, in the order of the schema; None is left out."""
@@ -96,13 +96,14 @@ class FlatBufferWriter:
             self._written.vtables[layout.vtable] = vtable
         return Place(start)
 
-    def finish(self, root: Place, identifier: bytes) -> bytes:
-        """The whole buffer, with its size in front and the four bytes that identify the schema."""
-        head_bytes = 12
+    def finish(self, root: Place, identifier: bytes, *, with_size: bool = False) -> bytes:
+        """The whole buffer, with the four bytes that identify the schema, and on demand its size in front."""
+        head_bytes = 12 if with_size else 8
         padding = -(self._size + head_bytes) % _LARGEST_ALIGNMENT
         content_bytes = self._size + padding + 8
-        head = struct.pack("<II4s", content_bytes, content_bytes - root, identifier)
-        return b"".join([head, bytes(padding), *reversed(self._pieces)])
+        head = struct.pack("<I4s", content_bytes - root, identifier)
+        size = struct.pack("<I", content_bytes) if with_size else b""
+        return b"".join([size, head, bytes(padding), *reversed(self._pieces)])
 
     def _start_of(self, size: int) -> int:
         """Where a table of `size` bytes will begin."""

@@ -1,0 +1,106 @@
+"""C++17 for ExecuTorch's own headers. Source: runtime/backend, backend_options_map.h and interface.h."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from etconfig.transport.builders.language import (
+    CarriedMethod,
+    Entry,
+    Language,
+    comment,
+    identifiers,
+    integer_literal,
+    pascal_case,
+)
+from etconfig.transport.carrier import EXECUTORCH, WireValue
+
+_HEAD = """
+#pragma once
+
+#include <executorch/runtime/backend/backend_options_map.h>
+#include <executorch/runtime/backend/interface.h>
+
+namespace etconfig_options {
+
+using executorch::runtime::BackendOptions;
+using executorch::runtime::Error;
+using executorch::runtime::LoadBackendOptionsMap;
+"""
+
+
+def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
+    names = identifiers(methods, pascal_case)
+    lines = [*map(comment, head), *_HEAD.splitlines()]
+    for name, carried in zip(names, methods, strict=True):
+        lines += _struct(name, carried)
+    lines += _process(methods)
+    return "\n".join([*lines, "", "}  // namespace etconfig_options"]) + "\n"
+
+
+def _struct(name: str, carried: CarriedMethod) -> Iterator[str]:
+    yield ""
+    yield comment(carried.method.label)
+    for line in carried.left_out:
+        yield comment(f"left out: {line}")
+    yield f"struct {name} final {{"
+    yield from (f"  {line}" for line in _members(carried.of_method))
+    yield ""
+    yield "  // The map refers to this object: keep it for as long as the map and what is loaded with it."
+    yield "  Error fill(LoadBackendOptionsMap& map) {"
+    yield from (f"    {line}" for line in _body(carried.of_method, "map.set_options"))
+    yield "  }"
+    yield "};"
+
+
+def _process(methods: Sequence[CarriedMethod]) -> Iterator[str]:
+    """One function for the options of the whole process, on which all methods agree."""
+    merged: dict[str, list[Entry]] = {}
+    for carried in methods:
+        for backend, entries in carried.of_process.items():
+            merged[backend] = list(dict.fromkeys([*merged.get(backend, []), *entries]))
+    if merged:
+        yield ""
+        yield "// Call it once, before any method is loaded."
+        yield "inline Error set_process_options() {"
+        yield from (f"  {line}" for line in _members(merged))
+        yield from (f"  {line}" for line in _body(merged, "executorch::runtime::set_option"))
+        yield "}"
+
+
+def _members(options: Mapping[str, Sequence[Entry]]) -> Iterator[str]:
+    for index, (backend, entries) in enumerate(options.items()):
+        yield comment(backend)
+        yield f"BackendOptions<{len(entries)}> options{index};"
+
+
+def _body(options: Mapping[str, Sequence[Entry]], hand_over: str) -> Iterator[str]:
+    yield "Error error = Error::Ok;"
+    for index, (backend, entries) in enumerate(options.items()):
+        for entry in entries:
+            yield from _step(f"options{index}.set_option({_text(entry.key)}, {_literal(entry.value)})")
+        yield from _step(f"{hand_over}({_text(backend)}, options{index}.view())")
+    yield "return error;"
+
+
+def _step(call: str) -> Iterator[str]:
+    yield f"if (error == Error::Ok) error = {call};"
+
+
+def _literal(value: WireValue) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return integer_literal(value) if isinstance(value, int) else _text(value)
+
+
+def _text(text: str) -> str:
+    """A literal of printable ASCII; octal escapes end after three digits, unlike others."""
+    return f'"{"".join(map(_character, text.encode()))}"'
+
+
+def _character(byte: int) -> str:
+    return chr(byte) if 32 <= byte < 127 and byte not in b'"\\?' else f"\\{byte:03o}"
+
+
+CPP = Language(EXECUTORCH, _write)
+"""C++."""

@@ -1,0 +1,55 @@
+"""Swift for ExecuTorch's Apple binding. Source: extension/apple, ExecuTorchBackendOptionsMap.h."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from etconfig.transport.builders.language import CarriedMethod, Language, camel_case, comment, identifiers
+from etconfig.transport.carrier import APPLE, WireValue
+
+
+def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
+    names = identifiers(methods, camel_case)
+    lines = [
+        *map(comment, head),
+        "",
+        "import ExecuTorch",
+        "",
+        "/// Options for `module.load(method, options:)`: a function for each method instance.",
+        "enum EtconfigOptions {",
+    ]
+    for name, carried in zip(names, methods, strict=True):
+        lines += [f"    {line}".rstrip() for line in _function(name, carried)]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
+    yield ""
+    yield comment(carried.method.label)
+    for line in carried.left_out:
+        yield comment(f"left out: {line}")
+    yield f"static func {name}() throws -> BackendOptionsMap {{"
+    if carried.of_method:
+        yield "    try BackendOptionsMap(options: ["
+        for backend, entries in carried.of_method.items():
+            yield f"        {_literal(backend)}: ["
+            for entry in entries:
+                yield f"            BackendOption({_literal(entry.key)}, {_literal(entry.value)}),"
+            yield "        ],"
+        yield "    ])"
+    else:
+        yield "    try BackendOptionsMap(options: [:])"
+    yield "}"
+
+
+def _literal(value: WireValue) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    shown = (c if c.isprintable() and c not in '"\\' else f"\\u{{{ord(c):x}}}" for c in value)
+    return f'"{"".join(shown)}"'
+
+
+SWIFT = Language(APPLE, _write)
+"""Swift."""

@@ -1,0 +1,129 @@
+"""`etconfig pack`, and `etconfig inspect` of what it wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from command_line import DATA, ON_DEVICE, Outcome, error
+
+from etconfig.transport import load_package
+
+PI5 = DATA / "sheets" / "raspberry-pi-5.json"
+LAPTOP = DATA / "sheets" / "laptop-on-battery.json"
+Cli = Callable[..., Outcome]
+
+
+class TestFile:
+    """An .etargs file holds one or more configurations, each under a name of its own."""
+
+    def test_one_is_called_by_its_profile(self, cli: Cli, place: Path) -> None:
+        done = cli("pack", "model.pte", "--facts", PI5, "-o", "x.etargs")
+        assert (done.status, done.stdout, done.stderr) == (0, "1 configuration written to x.etargs\n", "")
+        assert [each.name for each in load_package(place / "x.etargs").configurations] == [
+            "raspberry-pi/pi-5"
+        ]
+
+    def test_it_has_the_values_and_the_fingerprint_of_resolve(self, cli: Cli, place: Path) -> None:
+        asked = ("model.pte", *ON_DEVICE, "--set", "forward:ReferenceNpuBackend.core=2")
+        resolved = cli("resolve", *asked, "--json").json
+        cli("pack", *asked, "-o", "x.etargs")
+        (configuration,) = load_package(place / "x.etargs").configurations
+        assert configuration.fingerprint == resolved["fingerprint"]
+        packed = {
+            (method.method, method.instance, backend.id): {
+                option.name: option.value for option in backend.options
+            }
+            for method in configuration.methods
+            for backend in method.backends
+        }
+        assert packed == {
+            (row["method"], row["instance"], row["backend"]): {
+                name: told["value"] for name, told in row["options"].items()
+            }
+            for row in resolved["arguments"]
+        }
+
+    def test_what_somebody_set_is_marked(self, cli: Cli, place: Path) -> None:
+        cli("pack", "model.pte", *ON_DEVICE, "--set", "embed:ReferenceNpuBackend.core=0", "-o", "x.etargs")
+        (embed, *_) = load_package(place / "x.etargs").configurations[0].methods
+        assert [option.name for _, option in embed.options() if option.is_set] == ["core"]
+
+    def test_several_devices_are_called_by_their_sheets(self, cli: Cli, place: Path) -> None:
+        done = cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "-o", "x.etargs")
+        assert done.stdout == "2 configurations written to x.etargs\n"
+        names = [each.name for each in load_package(place / "x.etargs").configurations]
+        assert names == ["raspberry-pi-5", "laptop-on-battery"]
+
+    def test_several_profiles(self, cli: Cli, place: Path) -> None:
+        profiles = ("--profile", "generic/any", "--profile", "raspberry-pi/pi-5")
+        cli("pack", "model.pte", *profiles, "--facts", PI5, "-o", "x.etargs")
+        names = [each.name for each in load_package(place / "x.etargs").configurations]
+        assert names == ["generic/any", "raspberry-pi/pi-5"]
+
+
+class TestInspect:
+    """`inspect` shows what is in a file."""
+
+    def test_as_a_table(self, cli: Cli) -> None:
+        cli("pack", "model.pte", *ON_DEVICE, "--profile", "generic/any", "-o", "x.etargs")
+        head, _, title, columns, first, *_ = cli("inspect", "x.etargs").stdout.splitlines()
+        assert head.startswith("written by etconfig ")
+        assert title.startswith("generic/any: sha256:")
+        assert columns.split() == ["METHOD", "BACKEND", "OPTION", "VALUE", "SENT", "AS", "SCOPE"]
+        assert first.split() == ["embed", "ReferenceNpuBackend", "core", "0", "core", "=", "0", "method"]
+
+    def test_as_data(self, cli: Cli) -> None:
+        cli("pack", "model.pte", *ON_DEVICE, "-o", "x.etargs")
+        (configuration,) = cli("inspect", "x.etargs", "--json").json["configurations"]
+        row = configuration["arguments"][0]
+        assert (row["method"], row["instance"], row["backend"]) == ("embed", None, "ReferenceNpuBackend")
+        assert row["options"]["core"] == {
+            "value": 0,
+            "key": "core",
+            "sent": 0,
+            "scope": "method",
+            "applies": "load",
+            "is_set": False,
+        }
+
+
+class TestUsage:
+    """What does not go together is said."""
+
+    def test_nothing_to_write(self, cli: Cli) -> None:
+        done = cli("pack", "model.pte")
+        assert done.status == 2
+        assert "say where to with --output FILE.etargs, or give --emit LANGUAGE" in done.stderr
+
+    def test_code_of_several(self, cli: Cli) -> None:
+        done = cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "--emit", "cpp")
+        assert done.status == 2
+        assert "code holds one configuration: give one --profile and one --facts" in done.stderr
+
+    def test_several_of_both(self, cli: Cli) -> None:
+        facts = ("--facts", PI5, "--facts", LAPTOP)
+        done = cli("pack", *facts, "--profile", "a", "--profile", "b", "-o", "x.etargs")
+        assert done.status == 2
+        assert "give several --profile or several --facts, not both" in done.stderr
+
+    def test_one_name_twice(self, cli: Cli, place: Path) -> None:
+        twice = ("--profile", "generic/any") * 2
+        done = cli("pack", "model.pte", *twice, *ON_DEVICE, "-o", "x.etargs")
+        assert done.status == 2
+        assert "two configurations would be called 'generic/any'" in done.stderr
+        assert not (place / "x.etargs").exists()
+
+    def test_a_place_that_cannot_be_written(self, cli: Cli) -> None:
+        done = cli("pack", "model.pte", *ON_DEVICE, "-o", "missing/x.etargs")
+        assert done == Outcome(2, "", error("cannot write missing/x.etargs: No such file or directory"))
+
+
+class TestCode:
+    """Code goes to stdout or a file."""
+
+    def test_to_both(self, cli: Cli, place: Path) -> None:
+        asked = ("pack", "model.pte", *ON_DEVICE, "--emit", "swift")
+        done = cli(*asked, "-o", "Options.swift")
+        assert (done.status, done.stdout, done.stderr) == (0, "", "")
+        assert (place / "Options.swift").read_text() == cli(*asked).stdout
