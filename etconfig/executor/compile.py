@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import compress, count, pairwise, repeat
+from typing import NamedTuple
 
 from etconfig.errors import KernelArgumentError, MissingOperatorError
 from etconfig.execution import DelegateRun
@@ -16,7 +17,7 @@ from etconfig.executor.plan import Bind, Block, DynamicStep, Plan
 from etconfig.executor.registry import ENTRY_POINT_GROUP, Kernel, Step
 from etconfig.executor.tensor import Register, Tensor
 from etconfig.executor.tracing import EventKind, Track
-from etconfig.executor.values import Registers, current_value
+from etconfig.executor.values import LISTS_OF_VALUES, Registers, current_value
 from etconfig.program import model
 
 
@@ -59,6 +60,24 @@ def compile_plan(
     return Plan(plan.name, chains, instruction_limit)
 
 
+class _Operator(NamedTuple):
+    """What all calls of one operator have in common.
+
+    Attributes:
+        name: The full name.
+        kernel: Its kernel.
+        arity: How many arguments the kernel takes.
+        is_in_place: It changes its first argument and gives that as the result, such as `aten::copy_`.
+        bind: The kernel's `bind`; what is left to give is the arguments.
+    """
+
+    name: str
+    kernel: Kernel
+    arity: int
+    is_in_place: bool
+    bind: Callable[..., Step]
+
+
 class _Compiler:
     def __init__(
         self,
@@ -71,7 +90,8 @@ class _Compiler:
     ) -> None:
         self._plan = plan
         self._registers = registers
-        self._operators = [operator.full_name for operator in plan.operators]
+        self._names = [operator.full_name for operator in plan.operators]
+        self._operators: dict[int, _Operator] = {}
         self._kernels = kernels
         self._delegates = delegates
         self._track = track
@@ -108,7 +128,7 @@ class _Compiler:
     def _name(self, instruction: model.Instruction) -> str:
         """What an instruction is called in errors and traces."""
         if isinstance(instruction, model.KernelCall):
-            return self._operators[instruction.op_index]
+            return self._names[instruction.op_index]
         if isinstance(instruction, model.DelegateCall):
             return self._plan.delegates[instruction.delegate_index].id
         return type(instruction).__name__
@@ -126,42 +146,51 @@ class _Compiler:
         assert isinstance(instruction, model.FreeCall)
         return partial(_free, self._registers[instruction.value_index])
 
+    def _operator(self, op_index: int) -> _Operator:
+        """The operator, looked up once."""
+        operator = self._operators.get(op_index)
+        if operator is None:
+            name = self._names[op_index]
+            kernel = self._kernels[name]
+            bind = partial(kernel.bind, name, self._scratch)
+            operator = _Operator(name, kernel, len(kernel.parameters), _is_in_place(name), bind)
+            self._operators[op_index] = operator
+        return operator
+
     def _kernel_step(self, op_index: int, args: tuple[int, ...], index: int) -> Step:
         """Let the kernel make the step, and remember how it did."""
-        operator = self._operators[op_index]
-        kernel = self._kernels[operator]
-        step = self._bind_kernel(kernel, operator, args, index)
+        operator = self._operator(op_index)
+        step = self._bind_kernel(operator, args, index)
         if self._optimiser is not None:
             self._patterns.update(self._optimiser.elide(index, step))
-        if kernel.is_uniform:
+        if operator.kernel.is_uniform:
             self._patterns.learn(op_index, args, step)
         return step
 
-    def _bind_kernel(self, kernel: Kernel, operator: str, args: Sequence[int], index: int) -> Step:
-        arity = len(kernel.parameters)
-        taken = args[:arity]
-        result = _separate_result(operator, arity, args)
-        if len(taken) < arity or (result is None and not self._repeats(args[arity:], taken)):
+    def _bind_kernel(self, operator: _Operator, args: Sequence[int], index: int) -> Step:
+        arity = operator.arity
+        taken, extra = args[:arity], args[arity:]
+        result = _separate_result(taken, extra) if operator.is_in_place else None
+        if len(taken) < arity or (result is None and not self._repeats(extra, taken)):
             detail = f"takes {arity} arguments, given {len(args)}"
-            raise KernelArgumentError(operator=operator, detail=detail)
-        step = self._bind_taken(kernel, operator, taken, index)
+            raise KernelArgumentError(operator=operator.name, detail=detail)
+        step = self._bind_taken(operator, taken, index)
         if result is None:
             return step
         return partial(_run_and_move, step, self._registers[args[0]], self._registers[result])
 
-    def _bind_taken(self, kernel: Kernel, operator: str, taken: Sequence[int], index: int) -> Step:
+    def _bind_taken(self, operator: _Operator, taken: Sequence[int], index: int) -> Step:
         """Bind the arguments that the kernel takes."""
-        bind = partial(kernel.bind, operator, self._scratch)
-        if self._optimiser is None:
-            return self._bound(bind, taken, kernel.register_positions)
-        fold = self._optimiser.fold_of(index)
-        if fold is None:
-            bind = partial(bind, unread=self._optimiser.unread(index))
-            return self._bound(bind, taken, kernel.register_positions)
-        if index == fold.batch_norm:
-            return fold.copy
-        values = [current_value(self._registers[arg]) for arg in taken]
-        return bind([fold.replaced.get(place, value) for place, value in enumerate(values)])
+        kernel, bind = operator.kernel, operator.bind
+        fold = self._optimiser.fold_of(index) if self._optimiser is not None else None
+        if fold is not None:
+            if index == fold.batch_norm:
+                return fold.copy
+            values = map(self._registers.initial, taken)
+            return bind([fold.replaced.get(place, value) for place, value in enumerate(values)])
+        if kernel.wants_unread and self._optimiser is not None:
+            bind = partial(bind, unread=self._optimiser.unread(index, kernel))
+        return self._bound(bind, taken, kernel.register_positions)
 
     def _repeats(self, extra: Sequence[int], taken: Sequence[int]) -> bool:
         """Whether what follows a kernel's arguments is its outputs again, as a program gives them."""
@@ -173,7 +202,7 @@ class _Compiler:
     @cached_property
     def _listed(self) -> frozenset[int]:
         """The values that are items of lists."""
-        lists = (value.items for value in self._plan.values if isinstance(value, _LISTS_OF_VALUES))
+        lists = (value.items for value in self._plan.values if isinstance(value, LISTS_OF_VALUES))
         return frozenset().union(*lists)
 
     def _items(self, value: int) -> Sequence[int]:
@@ -187,7 +216,7 @@ class _Compiler:
         runs: that need not be bound again.
         """
         if self._varying.isdisjoint(args):
-            return bind([current_value(self._registers[arg]) for arg in args])
+            return bind([*map(self._registers.initial, args)])
         operands = [
             Register(self._registers[arg]) if position in as_registers else self._registers[arg]
             for position, arg in enumerate(args)
@@ -228,13 +257,14 @@ def _varying_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
     in_place = {i: len(each.parameters) for i, each in known.items() if each and _is_in_place(names[i])}
     for op_index, args in _kernel_calls(plan) if in_place else ():
         if op_index in in_place:
-            result = _separate_result(names[op_index], in_place[op_index], args)
+            arity = in_place[op_index]
+            result = _separate_result(args[:arity], args[arity:])
             varying.update(() if result is None else (result,))
     if varying:
         varying |= {
             index
             for index, value in enumerate(plan.values)
-            if isinstance(value, _LISTS_OF_VALUES) and not varying.isdisjoint(value.items)
+            if isinstance(value, LISTS_OF_VALUES) and not varying.isdisjoint(value.items)
         }
     return frozenset(varying)
 
@@ -244,18 +274,15 @@ def _is_in_place(operator: str) -> bool:
     return operator.partition(".")[0].endswith("_")
 
 
-def _separate_result(operator: str, arity: int, args: Sequence[int]) -> int | None:
+def _separate_result(taken: Sequence[int], extra: Sequence[int]) -> int | None:
     """The value that becomes the result of an in-place operator, unless it is the argument that is changed.
 
     ExecuTorch up to 1.0 gives results values of their own. Source: codegen/gen.py, return_assignment.
     """
-    extra = args[arity:]
-    is_separate = _is_in_place(operator) and len(extra) == 1 and extra[0] not in args[:arity]
-    return extra[0] if is_separate else None
+    return extra[0] if len(extra) == 1 and extra[0] not in taken else None
 
 
 _EVENT_KINDS: Mapping[type, EventKind] = {model.KernelCall: "kernel", model.DelegateCall: "delegate"}
-_LISTS_OF_VALUES = (model.IntList, model.TensorList, model.OptionalTensorList)
 
 
 def _move(source: Register, target: Register) -> None:

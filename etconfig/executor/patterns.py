@@ -46,14 +46,16 @@ class StepPatterns:
     def __init__(self, values: Sequence[model.EValue], registers: Registers, varying: frozenset[int]) -> None:
         """Patterns over `registers`, which hold what `values` describe; `varying` ones may be anything."""
         self._registers = registers
-        self._patterns: dict[object, _Pattern] = {}
+        self._patterns: dict[
+            int, dict[object, _Pattern]
+        ] = {}  # by operator, then by the arguments' signatures
         self._arrays = [*registers.arrays]
         self._signatures: list[Signature] = [*registers.forms]
         for index, value in enumerate(values):
             if type(value) is not model.Tensor:
                 self._signatures[index] = _signature(value)
             elif value.sizes and value.is_constant and value.shape_dynamism is TensorShapeDynamism.STATIC:
-                tensor = registers[index].value
+                tensor = registers.initial(index)
                 assert isinstance(tensor, Tensor)
                 self._arrays[index] = tensor.array
                 self._signatures[index] = "constant", tensor.form
@@ -76,8 +78,8 @@ class StepPatterns:
             pattern = None
             if type(instruction) is model.KernelCall:
                 op_index, args = instruction
-                if len(args) > 2 and args[-1] == args[-2]:
-                    pattern = patterns.get((op_index, itemgetter(*args)(signatures)))
+                if op_index in patterns and len(args) > 2 and args[-1] == args[-2]:
+                    pattern = patterns[op_index].get(itemgetter(*args)(signatures))
             if pattern is None:
                 steps.append(make(instruction, index))
                 continue
@@ -94,7 +96,7 @@ class StepPatterns:
     def update(self, values: Iterable[int]) -> None:
         """Look again at tensors that have other arrays now."""
         for index in values:
-            tensor = self._registers[index].value
+            tensor = self._registers.initial(index)
             assert isinstance(tensor, Tensor)
             self._arrays[index] = tensor.array
 
@@ -117,7 +119,7 @@ class StepPatterns:
         if len(positions) < len(operands):
             return
         count = len(step.args)
-        self._patterns[op_index, signatures] = _Pattern(
+        self._patterns.setdefault(op_index, {})[signatures] = _Pattern(
             step.func,
             itemgetter(*positions[:count]),
             tuple(zip(step.keywords, positions[count:], strict=True)),
@@ -138,10 +140,12 @@ class StepPatterns:
 
 def _signature(value: model.EValue) -> Signature:
     """What a step may depend on in a value that is no tensor: the value itself, if it is no list."""
-    if value is None:
-        return type(None)
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind, value  # the types tell 1 from True
     if isinstance(value, model.Double):
         return float, value.double_val.hex()  # 0.0 equals -0.0
-    if isinstance(value, (model.Int, model.Bool, model.String)):
-        return type(value), value  # the types tell 1 from True
     return None
+
+
+_PLAIN = (model.Int, model.Bool, model.String, type(None))

@@ -165,6 +165,8 @@ class Kernel:
                 detail = f"{parameter.name} must be {parameter.kind.description}, not {_describe(argument)}"
                 raise KernelArgumentError(operator=operator, detail=detail)
         try:
+            if not self._keywords:
+                return self.binder(*arguments)
             keywords: dict[str, object] = {}
             if "scratch" in self._keywords:
                 keywords["scratch"] = scratch

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from etconfig.program import Program
 
 
+LISTS_OF_VALUES = (model.IntList, model.TensorList, model.OptionalTensorList)
+"""The types of the values whose items are other values."""
+
+_NOT_LOADED = object()
+
+
 class Registers(Sequence[Register]):
     """One register for each value of a plan, with memory as the plan's memory plan says.
 
@@ -47,6 +53,7 @@ class Registers(Sequence[Register]):
         # Memory 0 is reserved: nothing lies there, and its size means nothing.
         self._arenas = [allocate_zeroed(0), *map(allocate_zeroed, plan.non_const_buffer_sizes[1:])]
         self._registers: list[Register | None] = [None] * len(plan.values)
+        self._initial: list[object] = [_NOT_LOADED] * len(plan.values)
         self._forms: dict[object, TensorForm] = {}
         self.arrays: list[Array | None] = [None] * len(plan.values)
         self.forms: list[TensorForm | None] = [None] * len(plan.values)
@@ -68,8 +75,15 @@ class Registers(Sequence[Register]):
             return [self[each] for each in range(len(self))[index]]
         register = self._registers[index]
         if register is None:
-            register = self._registers[index] = Register(self._load(index, self._values[index]))
+            register = self._registers[index] = Register(self._content(index))
         return register
+
+    def initial(self, index: int) -> object:
+        """What a kernel is given for value `index` unless it varies: see `current_value`."""
+        found = self._initial[index]
+        if found is _NOT_LOADED:
+            found = self._initial[index] = self._load(index, self._values[index])
+        return found
 
     def is_constant(self, index: int) -> bool:
         """Whether value `index` is a constant tensor."""
@@ -107,12 +121,18 @@ class Registers(Sequence[Register]):
             )
             self.forms[index] = form
 
-    def _load(self, index: int, value: model.EValue) -> object:
+    def _content(self, index: int) -> object:
         """What a register holds when the method is loaded."""
+        value = self._values[index]
+        if isinstance(value, LISTS_OF_VALUES):
+            return tuple([None if item == -1 else self[item] for item in value.items])
+        return self.initial(index)
+
+    def _load(self, index: int, value: model.EValue) -> object:
         if isinstance(value, model.Tensor):
             return self._load_tensor(index, value)
-        if isinstance(value, (model.IntList, model.TensorList, model.OptionalTensorList)):
-            return tuple(None if item == -1 else self[item] for item in value.items)
+        if isinstance(value, LISTS_OF_VALUES):
+            return tuple([None if item == -1 else self.initial(item) for item in value.items])
         return None if value is None else value[0]
 
     def _load_tensor(self, index: int, value: model.Tensor) -> Tensor:

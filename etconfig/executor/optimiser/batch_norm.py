@@ -11,7 +11,8 @@ from etconfig.executor.memory import Array, Shape
 from etconfig.executor.optimiser.effects import Effects
 from etconfig.executor.optimiser.liveness import Liveness
 from etconfig.executor.steps import Copy
-from etconfig.executor.tensor import Register, Tensor
+from etconfig.executor.tensor import Tensor
+from etconfig.executor.values import Registers
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
 
@@ -42,7 +43,7 @@ class Fold(NamedTuple):
 
 def find_folds(
     plan: model.ExecutionPlan,
-    registers: Sequence[Register],
+    registers: Registers,
     effects: Sequence[Effects],
     liveness: Liveness,
 ) -> Iterator[Fold]:
@@ -66,7 +67,7 @@ def find_folds(
         convolution = instructions[live.written]
         if calls(convolution, CONVOLUTION) and effects[live.written].writes == tuple(live.values):
             arguments = (
-                [registers[arg].value for arg in each.args]  # type: ignore[union-attr]  # both are kernel calls
+                [*map(registers.initial, each.args)]  # type: ignore[union-attr]  # both are kernel calls
                 for each in (convolution, norm)
             )
             folded = _fold(*arguments)

@@ -11,7 +11,8 @@ from etconfig.executor.optimiser.effects import Effects
 from etconfig.executor.optimiser.liveness import Liveness, LiveRange, place_of
 from etconfig.executor.registry import Kernel
 from etconfig.executor.steps import Copy
-from etconfig.executor.tensor import Register, Tensor
+from etconfig.executor.tensor import Tensor
+from etconfig.executor.values import Registers
 
 
 class CopyElision:
@@ -19,7 +20,7 @@ class CopyElision:
 
     def __init__(
         self,
-        registers: Sequence[Register],
+        registers: Registers,
         effects: Sequence[Effects],
         liveness: Liveness,
         kernel_at: Callable[[int], Kernel | None],
@@ -64,7 +65,7 @@ class CopyElision:
         return live.values
 
     def _tensor(self, value: int) -> Tensor:
-        tensor = self._registers[value].value
+        tensor = self._registers.initial(value)
         assert isinstance(tensor, Tensor)
         return tensor
 

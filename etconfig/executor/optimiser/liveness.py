@@ -18,7 +18,7 @@ from etconfig.executor.optimiser.effects import Effects
 from etconfig.executor.values import Registers
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class LiveRange:
     """From where a place is written to the last read of what was written.
 

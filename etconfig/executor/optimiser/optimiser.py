@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from etconfig.executor.optimiser.batch_norm import BATCH_NORM, Fold, find_folds
 from etconfig.executor.optimiser.copies import CopyElision
@@ -35,11 +35,8 @@ class Optimiser:
         """The fold that the kernel call `index` has a part in, if any."""
         return self._folds.get(index)
 
-    def unread(self, index: int) -> frozenset[int]:
-        """The positions of arguments of the kernel call `index` that are written but never read."""
-        kernel = self._kernel_at(index)
-        if kernel is None or not kernel.wants_unread:
-            return frozenset()
+    def unread(self, index: int, kernel: Kernel) -> frozenset[int]:
+        """The positions of arguments of a call of `kernel`, at `index`, that are written but never read."""
         args = self._plan.chains[0].instructions[index].args  # type: ignore[union-attr]  # a kernel call
         written = self._effects[index].writes
         return frozenset(
@@ -69,14 +66,6 @@ class Optimiser:
             return False
         return self._liveness.can_be_left_unwritten(live)
 
-    def _kernel_at(self, index: int) -> Kernel | None:
-        """The kernel that an instruction calls; none after the last one."""
-        instructions = self._plan.chains[0].instructions
-        instruction = instructions[index] if index < len(instructions) else None
-        if not isinstance(instruction, model.KernelCall):
-            return None
-        return self._kernels[self._plan.operators[instruction.op_index].full_name]
-
     @cached_property
     def _reader(self) -> EffectsReader:
         return EffectsReader(self._plan, self._kernels)
@@ -92,7 +81,8 @@ class Optimiser:
 
     @cached_property
     def _elision(self) -> CopyElision:
-        return CopyElision(self._registers, self._effects, self._liveness, self._kernel_at)
+        kernel_at = partial(_kernel_at, self._plan, self._kernels)
+        return CopyElision(self._registers, self._effects, self._liveness, kernel_at)
 
     @cached_property
     def _folds(self) -> Mapping[int, Fold]:
@@ -103,3 +93,12 @@ class Optimiser:
         for fold in find_folds(self._plan, self._registers, self._effects, self._liveness):
             folds[fold.convolution] = folds[fold.batch_norm] = fold
         return folds
+
+
+def _kernel_at(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel], index: int) -> Kernel | None:
+    """The kernel that an instruction calls; none after the last one."""
+    instructions = plan.chains[0].instructions
+    instruction = instructions[index] if index < len(instructions) else None
+    if not isinstance(instruction, model.KernelCall):
+        return None
+    return kernels[plan.operators[instruction.op_index].full_name]

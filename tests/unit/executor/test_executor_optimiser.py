@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -326,3 +327,17 @@ class TestBatchNorms:
 
 def test_an_instruction_without_a_use_for_the_optimiser_is_not_analysed() -> None:
     assert operators_run(adding_plan(2), [floats(1, 2), floats(3, 4)]) == ["add.out"]
+
+
+def test_what_the_optimiser_found_out_is_freed_when_the_method_is_loaded() -> None:
+    builder = copying()
+    builder.load()  # what is made once, such as the annotations of kernels
+    gc.collect()
+    gc.disable()
+    try:
+        method = builder.load()
+        left = gc.collect()
+    finally:
+        gc.enable()
+    assert method.execute([X])
+    assert left == 0
