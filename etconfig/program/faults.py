@@ -134,8 +134,8 @@ def naming(path: str | None, base: int = 0) -> Iterator[None]:
         raise
 
 
-def locate(error: ProgramError, region: str, offset: int | None = None) -> None:
+def locate(error: ProgramError, region: str = "", offset: int | None = None) -> None:
     """Widen the error's region by the enclosing one; `offset` counts if it has none of its own."""
-    error.region = f"{region}.{error.region}" if error.region else region
+    error.region = ".".join(filter(None, (region, error.region)))
     if error.offset is None:
         error.offset = offset

@@ -269,9 +269,15 @@ def open_program(
 def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequence[DataFile]) -> _Contents:
     """Read what does not belong to one method."""
     tables = file.first(header.program_size if header else file.size_bytes)
-    root = tables.at(tables.root(), "root", lambda table: tables.table(table, layout.PROGRAM))
+    position = tables.root()
+    root = tables.at(position, "root", lambda table: tables.table(table, layout.PROGRAM))
     version, execution_plan, *_ = root
-    payloads = read_payloads(tables, root, header, file.size_bytes)
+    try:
+        payloads = read_payloads(tables, root, header, file.size_bytes)
+        plan_tables = _read_plan_tables(tables, execution_plan)
+    except ProgramError as error:
+        locate(error, offset=position)
+        raise
     inside = {key: partial(file.view, extent, "named_data") for key, extent in payloads.named_data.items()}
     external = ExternalData(data_files, inside)
     return _Contents(
@@ -281,7 +287,7 @@ def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequ
         payloads=payloads,
         named_data=NamedData({**inside, **external.readers}),
         external=external,
-        plan_tables=_read_plan_tables(tables, execution_plan),
+        plan_tables=plan_tables,
     )
 
 

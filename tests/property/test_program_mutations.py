@@ -1,4 +1,4 @@
-"""Damaged programs: whatever the bytes, only ProgramError comes out, or a sound program."""
+"""Damaged files: whatever the bytes, only ProgramError comes out, with a code and a byte, or a sound file."""
 
 from __future__ import annotations
 
@@ -6,47 +6,22 @@ import random
 import struct
 from pathlib import Path
 
+import numpy  # noqa: F401  plans are read by columns only where numpy is in use
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutations import EXTREMES, MUTATIONS
+from mutations import DATA, EXTREMES, LARGE_FILES, MUTATIONS, SMALL_FILES, mutants, sharded
+from opening import outcome
 
 from etconfig.errors import ProgramError
-from etconfig.program import PROGRAM_ERROR_CODES, Program, columns, open_program
-from etconfig.program.model import Tensor
+from etconfig.program import columns, open_program
 
-CORPUS = Path(__file__).parents[1] / "data" / "programs"
-SEEDS = sorted(path.stem for path in CORPUS.glob("*.pte"))
-MUTANTS_PER_SEED = 800
-
-
-def touch_everything(program: Program) -> None:
-    """Use a program that opened as an executor would; its indices must lead somewhere."""
-    for name in program.method_names:
-        plan = program.plan(name)
-        for value in plan.values:
-            if isinstance(value, Tensor) and value.is_constant and not value.external:
-                assert len(program.constant(value.data_buffer_idx, value.size_bytes)) == value.size_bytes
-        for delegate in plan.delegates:
-            bytes(program.delegate_data(delegate))
-        for index in (*plan.inputs, *plan.outputs):
-            plan.values[index]
-    for data in program.named_data.values():
-        bytes(data)
-
-
-def try_program(data: bytes) -> str:
-    """Open and use a program; the code of the error, or `sound`."""
-    try:
-        touch_everything(open_program(data))
-    except ProgramError as refused:
-        error = refused
-    else:
-        return "sound"
-    assert error.code in PROGRAM_ERROR_CODES
-    assert error.region
-    assert str(error).endswith(f"[{error.code}]") or error.help
-    return error.code
+PROGRAMS = sorted((DATA / "programs").glob("*.pte"))
+OUTDATED = DATA / "older" / "0.6.0_external.ptd"
+"""Of a release whose data files are refused."""
+INTACT = [path for path in SMALL_FILES if path != OUTDATED]
+WHOLE_SCHEMA = [DATA / "programs" / "mutable_buffers.pte", DATA / "exports" / "bundled.bpte"]
+WHOLE_SCHEMA.append(DATA / "exports" / "external_constants.ptd")
 
 
 def reading(data: bytes, monkeypatch: pytest.MonkeyPatch, is_bulk: bool) -> object:
@@ -59,68 +34,90 @@ def reading(data: bytes, monkeypatch: pytest.MonkeyPatch, is_bulk: bool) -> obje
         return type(error), str(error), error.code, error.region, error.offset
 
 
+def both_ways(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_columns, by_tables = (reading(data, monkeypatch, is_bulk) for is_bulk in (True, False))
+    assert by_columns == by_tables
+    assert repr(by_columns) == repr(by_tables)  # which tells 1 from True and from numpy's 1
+
+
 class TestColumns:
     """Reading by columns and reading table by table give the same plans and the same refusals."""
 
-    @pytest.mark.parametrize("seed", SEEDS)
-    def test_both_ways_read_the_same(self, seed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        original, rng = (CORPUS / f"{seed}.pte").read_bytes(), random.Random(seed)
-        for attempt in range(MUTANTS_PER_SEED // 4):
-            data = bytearray(original)
-            if attempt:
-                rng.choice(MUTATIONS)(data, rng)
-            by_columns, by_tables = (reading(bytes(data), monkeypatch, is_bulk) for is_bulk in (True, False))
-            assert by_columns == by_tables
-            assert repr(by_columns) == repr(by_tables)  # which tells 1 from True and from numpy's 1
+    @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+    def test_both_ways_read_the_same(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        both_ways(path.read_bytes(), monkeypatch)
+        for data in [*mutants(path)][:100]:
+            both_ways(data, monkeypatch)
+
+    @pytest.mark.parametrize("path", sharded(LARGE_FILES), ids=lambda path: path.stem)
+    def test_both_ways_read_the_same_of_a_large_program(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for data in [*mutants(path)][:10]:
+            both_ways(data, monkeypatch)
 
     def test_columns_read_every_plan_of_the_corpus(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_: object) -> object:
             raise AssertionError("a plan was read table by table")
 
         monkeypatch.setattr("etconfig.program.value_reader.ValueReader._read_type", refuse)
-        for seed in SEEDS:
-            assert isinstance(reading((CORPUS / f"{seed}.pte").read_bytes(), monkeypatch, True), list)
+        for path in PROGRAMS:
+            assert isinstance(reading(path.read_bytes(), monkeypatch, True), list)
 
 
 class TestMutations:
     """A file with changed bytes is refused with a typed error, or is sound."""
 
-    @pytest.mark.parametrize("seed", SEEDS)
-    def test_mutants_raise_only_program_errors(self, seed: str) -> None:
-        original, rng = (CORPUS / f"{seed}.pte").read_bytes(), random.Random(seed)
-        outcomes = set()
-        for _ in range(MUTANTS_PER_SEED):
-            data = bytearray(original)
-            rng.choice(MUTATIONS)(data, rng)
-            outcomes.add(try_program(bytes(data)))
-        assert "truncated" in outcomes
+    @pytest.mark.parametrize("path", INTACT, ids=lambda path: path.name)
+    def test_mutants_of_small_files(self, path: Path) -> None:
+        outcomes = {outcome(data, path.suffix) for data in mutants(path)}
+        assert outcomes >= {"sound", "truncated"}
         assert len(outcomes) > 5  # the mutants reach more than the first check
 
+    @pytest.mark.parametrize("path", LARGE_FILES, ids=lambda path: path.stem)
+    def test_mutants_of_programs_that_are_read_by_columns(self, path: Path) -> None:
+        assert "sound" in {outcome(data) for data in mutants(path)}
+
     @pytest.mark.parametrize("code", ["<I", "<Q"])
-    def test_every_word_may_be_extreme(self, code: str) -> None:
-        original, size = (CORPUS / "mutable_buffers.pte").read_bytes(), struct.calcsize(code)
+    @pytest.mark.parametrize("path", WHOLE_SCHEMA, ids=lambda path: path.name)
+    def test_every_word_may_be_extreme(self, path: Path, code: str) -> None:
+        """So each offset, size, length and index is every extreme, wherever it lies."""
+        original, size = path.read_bytes(), struct.calcsize(code)
         outcomes = set()
-        for position in range(0, len(original) - size, size):
+        for position in sharded(range(0, len(original) - size, size)):
             for extreme in EXTREMES[code]:
                 data = bytearray(original)
                 struct.pack_into(code, data, position, extreme)
-                outcomes.add(try_program(bytes(data)))
-        assert outcomes >= {"sound", "truncated", "bad-header", "bad-vtable", "bad-memory-plan"}
+                outcomes.add(outcome(bytes(data), path.suffix))
+        assert outcomes >= {"sound", "truncated", "bad-vtable"}
 
-    @pytest.mark.parametrize("seed", ["linear", "xnnpack", "mutable_buffers"])
-    def test_every_prefix_is_refused(self, seed: str) -> None:
-        data = (CORPUS / f"{seed}.pte").read_bytes()
-        outcomes = {try_program(data[:size]) for size in range(len(data))}
-        assert "sound" not in outcomes
+    @pytest.mark.parametrize("path", INTACT, ids=lambda path: path.name)
+    def test_every_prefix_is_refused_unless_it_lacks_only_padding(self, path: Path) -> None:
+        data = path.read_bytes()
+        sizes = sharded(range(len(data)))
+        sound = [size for size in sizes if outcome(data[:size], path.suffix) == "sound"]
+        assert not any(any(data[size:]) for size in sound)
+        assert len(sound) < 16
 
-    def test_a_prefix_without_a_header_is_refused_or_lacks_only_padding(self) -> None:
-        data = (CORPUS / "add.pte").read_bytes()
-        sound = [size for size in range(len(data)) if try_program(data[:size]) == "sound"]
-        assert all(not any(data[size:]) for size in sound)
+    def test_mutants_of_a_file_of_another_release(self) -> None:
+        assert "unsupported-version" in {outcome(data, ".ptd") for data in mutants(OUTDATED)}
 
-    @given(st.binary(max_size=200), st.booleans())
-    @settings(max_examples=200, deadline=None)
-    def test_arbitrary_bytes_are_refused(self, data: bytes, has_identifier: bool) -> None:
-        if has_identifier:
-            data = data[:4] + b"ET12" + data[8:]
-        assert try_program(data) != "sound"
+    @given(
+        st.binary(max_size=200),
+        st.sampled_from([("", b""), (".pte", b"ET12"), (".ptd", b"FT01FH01"), (".bpte", b"BP08")]),
+    )
+    @settings(max_examples=400, deadline=None)
+    def test_arbitrary_bytes_are_refused(self, data: bytes, kind: tuple[str, bytes]) -> None:
+        suffix, identifier = kind
+        assert outcome(data[:4] + identifier + data[4 + len(identifier) :], suffix) != "sound"
+
+
+def test_the_seeds_are_many_and_of_all_kinds() -> None:
+    assert len(SMALL_FILES) >= 40
+    assert len(LARGE_FILES) >= 20
+    assert {path.suffix for path in SMALL_FILES} == {".pte", ".ptd", ".bpte"}
+    random_source = random.Random(1)
+    for mutate in MUTATIONS:
+        data = bytearray(PROGRAMS[0].read_bytes())
+        mutate(data, random_source)
+        assert bytes(data) != PROGRAMS[0].read_bytes()

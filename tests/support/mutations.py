@@ -1,10 +1,51 @@
-"""Ways to damage the bytes of a file."""
+"""Ways to damage the bytes of a file, and how many of them one run of the tests tries."""
 
 from __future__ import annotations
 
+import os
 import random
 import struct
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+DATA = Path(__file__).parents[1] / "data"
+SMALL_FILES = sorted(
+    path
+    for folder in ("programs", "exports", "older")
+    for path in (DATA / folder).iterdir()
+    if path.suffix in (".pte", ".ptd", ".bpte")
+)
+LARGE_FILES = sorted((DATA / "architectures").glob("*.pte")) + sorted((DATA / "digits").glob("*.pte"))
+"""Programs of so many values that they are read by columns."""
+
+_SHARDS = 4
+_ASKED = int(os.environ.get("ETCONFIG_MUTANTS", "0"))
+MUTANTS = _ASKED or 12_500
+"""How many damaged files are tried. Each of the four Pythons of CI tries others: 50,000 together."""
+_MUTANTS_OF_LARGE = MUTANTS // 25
+"""A large file takes ten times as long as a small one."""
+
+
+def sharded(items: Sequence[T]) -> Sequence[T]:
+    """The quarter of `items` that this Python tries; all of them if ETCONFIG_MUTANTS is set."""
+    return items if _ASKED else items[sys.version_info.minor % _SHARDS :: _SHARDS]
+
+
+def mutants(path: Path) -> Iterator[bytes]:
+    """So many damaged copies of a file that those of all files are `MUTANTS`: other ones in each Python."""
+    original, rng = path.read_bytes(), random.Random(f"{path.name} {sys.version_info.minor % _SHARDS}")
+    is_large = path in LARGE_FILES
+    count = _MUTANTS_OF_LARGE // len(LARGE_FILES) if is_large else MUTANTS // len(SMALL_FILES)
+    for _ in range(count + 1):
+        data = bytearray(original)
+        for _ in range(rng.choice([1, 1, 1, 2])):
+            rng.choice(MUTATIONS)(data, rng)
+        yield bytes(data)
+
 
 EXTREMES = {
     "<I": [0, 1, 2**31 - 1, 2**31, 2**32 - 1],
