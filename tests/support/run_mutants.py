@@ -48,7 +48,7 @@ def inputs_of(method: Method) -> list[object]:
 
 
 def run(data: bytes) -> str:
-    """Run every method twice; the name of the error that ended it, or `ran`. Any other exception comes out."""
+    """Run every method twice; the name of the error that ended it, or `ran`. Others come out."""
     try:
         program = open_program(data)
         for name in program.method_names:
