@@ -28,8 +28,9 @@ types: $(VENV)/.installed-dev
 
 check: test lint types
 
-# Write the parts of the documentation that follow from the code.
+# Write the parts of the documentation that follow from the code, and the checked conditions of the profiles.
 docs: $(VENV)/.installed-dev
+	$(BIN)/python tools/check_conditions.py
 	$(BIN)/python tools/generate_docs.py
 
 # Torch comes as a CPU build where one is at hand; executorch pins what it needs beside it.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
+from etconfig.facts.builtin import BUILTIN_FACTS
+from etconfig.facts.registry import FactRegistry
 from etconfig.profile.document import load_document
-from etconfig.profile.expression import ExpressionParser
+from etconfig.profile.expression import ExpressionParser, ReadyCondition
+from etconfig.profile.expression.ready import READY
 from etconfig.profile.library import ProfileFile, ProfileLibrary
 from etconfig.profile.profile import Profile, Reference, parse_profile
 
@@ -47,7 +50,7 @@ class ProfileReader:
 
     def __init__(self, library: ProfileLibrary) -> None:
         self.library = library
-        self.expressions = ExpressionParser(library.registry)
+        self.expressions = ExpressionParser(library.registry, _ready_conditions(library.registry))
         self._profiles: dict[str, Profile] = {}
 
     def profile(self, file: ProfileFile) -> Profile:
@@ -78,6 +81,12 @@ class ProfileReader:
         if walk.problems:
             raise ProfileError(diagnostics=tuple(walk.problems))
         return tuple(walk.found.values())
+
+
+def _ready_conditions(registry: FactRegistry) -> Mapping[str, ReadyCondition]:
+    """What is ready of the bundled profiles' conditions: all, if the facts mean what they meant then."""
+    builtin = BUILTIN_FACTS.infos
+    return READY if registry.infos[: len(builtin)] == builtin else {}
 
 
 class _Walk:

@@ -65,6 +65,10 @@ class TestColdStart:
         assert "pydantic" in loaded
         assert not loaded & {"etconfig.api", "etconfig.program", "numpy", "rich", "importlib.metadata"}
 
+    def test_bundled_profiles_are_selected_without_a_parser_of_conditions(self) -> None:
+        parsing = {"advice", "checker", "lexer", "literals", "parser", "signatures", "source", "syntax"}
+        assert not modules_of("resolve", "--json") & {f"etconfig.profile.expression.{m}" for m in parsing}
+
     def test_a_file_that_sets_no_options_is_checked_without_pydantic(self) -> None:
         loaded = modules_of("validate", SETS_NO_OPTIONS)
         assert not loaded & (THIRD_PARTY - {"click", "tomli"})

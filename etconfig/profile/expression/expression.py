@@ -11,11 +11,7 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ProfileError
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile.expression.checked import Checked, Logic, fact_names
-from etconfig.profile.expression.checker import Checker
 from etconfig.profile.expression.compiler import Evaluator, compile_tree
-from etconfig.profile.expression.parser import parse
-from etconfig.profile.expression.source import ExpressionSource
-from etconfig.profile.expression.syntax import Logical
 from etconfig.profile.expression.types import ExpressionType
 from etconfig.records import record
 
@@ -85,6 +81,10 @@ class ClauseResult:
             verdict = f"is {_shown(self.result)}"
         facts = " and ".join(f"{name} is {_shown(value)}" for name, value in self.facts.items())
         return f"{self.text} {verdict}: {facts}" if facts else f"{self.text} {verdict}"
+
+
+ReadyCondition: TypeAlias = "tuple[Checked, tuple[str, ...]]"
+"""The checked tree of a condition, and the texts of its clauses."""
 
 
 @record(frozen=True)
@@ -185,6 +185,12 @@ def parse_expression(
     Raises:
         ProfileError: with the one problem of its grammar, or all problems of its names and types.
     """
+    # most commands meet no condition but those that are ready
+    from etconfig.profile.expression.checker import Checker
+    from etconfig.profile.expression.parser import parse
+    from etconfig.profile.expression.source import ExpressionSource
+    from etconfig.profile.expression.syntax import Logical
+
     span = span or Span(file="expression", length=max(1, len(text)), text=text)
     source = ExpressionSource(text, span)
     node = parse(source)
@@ -209,10 +215,12 @@ class ExpressionParser:
 
     Attributes:
         registry: The facts that expressions may name.
+        ready: Conditions that were checked before, by their texts.
     """
 
-    def __init__(self, registry: FactRegistry) -> None:
+    def __init__(self, registry: FactRegistry, ready: Mapping[str, ReadyCondition] | None = None) -> None:
         self.registry = registry
+        self.ready = ready or {}
         self._known = lru_cache(_MAX_KNOWN)(partial(parse_expression, registry=registry))
 
     def parse(
@@ -228,6 +236,8 @@ class ExpressionParser:
         Raises:
             ProfileError: as from `parse_expression`.
         """
+        if expect is ExpressionType.BOOL and text in self.ready:
+            return Expression(text, find_span, expect, *self.ready[text])
         try:
             return self._known(text, expect=expect).found_at(find_span)
         except ProfileError:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 
 from etconfig.profile.expression.lexer import Token
+from etconfig.profile.expression.operations import INT_MAX, INT_MIN
 from etconfig.profile.expression.source import ExpressionSource
-
-INT_MIN, INT_MAX = -(2**63), 2**63 - 1
-"""The bounds of an int."""
 
 _ESCAPE = re.compile(
     r"\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL

@@ -10,7 +10,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from etconfig.profile.expression.literals import INT_MAX, INT_MIN
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+"""The bounds of an int."""
 
 _IntFunction = Callable[[int, int], int]
 
