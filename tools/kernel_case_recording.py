@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,19 @@ from kernel_case_table import Case, T
 
 NO_EAGER = frozenset({"add", "mixed_mm", "mixed_linear"})
 """Quantized operators that PyTorch has no implementation of: ExecuTorch's own kernels are recorded."""
+
+FUNCTIONS = {
+    "aten::max.unary_out": "default",
+    "aten::min.unary_out": "default",
+    "aten::split_copy.Tensor_out": "Tensor",
+    "aten::_native_batch_norm_legit.out": "default",
+    "aten::_native_batch_norm_legit.no_stats_out": "no_stats",
+}
+"""The overloads to run for operators whose out-variants do something else than the function.
+
+They give an undefined number for the largest of no elements, leave outputs without elements as large as they
+were made, or write channels-last numbers in a row-major output.
+"""
 
 SCALAR_TYPES = {
     torch.float32: ScalarType.FLOAT,
@@ -52,17 +66,21 @@ def call(each: Case, seed: int) -> Call:
     args = arguments(each, seed)
     outs = [_output(dtype, each.channels_last) for dtype in each.out]
     given = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
-    function = overload(each.operator)
-    if len(function._schema.arguments) < len(given) + len(outs):
-        _run_functional(function, given, outs)
-    else:
-        _run_out_variant(function, given, outs)
+    _run(each.operator, given, outs)
     changed = {
         index: after
         for index, (before, after) in enumerate(zip(args, given, strict=True))
         if isinstance(before, torch.Tensor) and not torch.equal(before.nan_to_num(), after.nan_to_num())
     }
     return Call(args, outs, changed)
+
+
+def call_in_float64(each: Case, seed: int) -> Call:
+    """The same for a case of floating types that changes no argument; only its results are rounded."""
+    args = arguments(each, seed)
+    outs = [_output(torch.float64, each.channels_last) for _ in each.out]
+    _run(each.operator, [arg.double() if isinstance(arg, torch.Tensor) else arg for arg in args], outs)
+    return Call(args, [out.to(dtype) for out, dtype in zip(outs, each.out, strict=True)])
 
 
 def arguments(each: Case, seed: int) -> list[Any]:
@@ -72,12 +90,19 @@ def arguments(each: Case, seed: int) -> list[Any]:
 
 
 def overload(operator: str) -> Any:
-    """What is run for an operator: itself, or its functional form where the other is not PyTorch's."""
+    """What is run for an operator: itself, or a function where the out-variant is faulty or not PyTorch's."""
     namespace, _, full_name = operator.partition("::")
     name, _, variant = full_name.partition(".")
+    variant = FUNCTIONS.get(operator, variant)
     if namespace == "quantized_decomposed" and name not in NO_EAGER:
         variant = variant.lower().removesuffix("out").removesuffix("_")
     return getattr(getattr(getattr(torch.ops, namespace), name), variant or "default")
+
+
+def _run(operator: str, args: list[Any], outs: list[Any]) -> None:
+    function = overload(operator)
+    is_functional = len(function._schema.arguments) < len(args) + len(outs)
+    (_run_functional if is_functional else _run_out_variant)(function, args, outs)
 
 
 def _run_out_variant(function: Any, args: list[Any], outs: list[Any]) -> None:
@@ -93,8 +118,13 @@ def _run_functional(function: Any, args: list[Any], outs: list[Any]) -> None:
     given = list(zip(function._schema.arguments, args, strict=True))
     positional = [value for parameter, value in given if not parameter.kwarg_only]
     results = function(*positional, **{p.name: value for p, value in given if p.kwarg_only})
-    for out, result in zip(outs, results if isinstance(results, tuple) else [results], strict=True):
-        out.resize_(result.shape).copy_(result)
+    for out, result in zip(_flattened(outs), _flattened([results]), strict=True):
+        out.set_(result.to(out.dtype))
+
+
+def _flattened(values: Sequence[Any]) -> Iterator[torch.Tensor]:
+    for value in values:
+        yield from value if isinstance(value, (list, tuple)) else (value,)
 
 
 def _make(value: Any) -> Any:

@@ -25,7 +25,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tenso
     """Between every row of one matrix and every row of another.
 
     Shapes: x1 (*B, P, M), x2 (*B, R, M), out (*B, P, R); the batches broadcast. `compute_mode`
-    chooses between ways that differ in rounding only.
+    chooses between ways that differ in rounding only. For p = infinity NaN does not count, as in PyTorch.
     """
     require_floating("x1", x1)
     require_same_dtype(x1=x1, x2=x2, out=out)
@@ -33,7 +33,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tenso
     require(x1.shape[-1] == x2.shape[-1], f"rows of {x1.shape} and {x2.shape} differ in length")
     batches = broadcast_shape(x1.shape[:-2], x2.shape[:-2])
     out.resize((*batches, x1.shape[-2], x2.shape[-2]))
-    norm = _norm(p)
+    norm = _largest_number if math.isinf(p) else _norm(p)
 
     def passes(first: Array, second: Array, out: Array) -> Step:
         def run() -> None:
@@ -66,6 +66,11 @@ def pdist(self: Tensor, p: float, out: Tensor) -> Step:
         return run
 
     return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes)
+
+
+def _largest_number(x: Array) -> Array:
+    largest: Array = np.fmax.reduce(np.abs(x), -1, initial=0)
+    return largest
 
 
 def _norm(p: float) -> Callable[[Array], Array]:

@@ -194,7 +194,10 @@ def _corner(src: Tensor, index: Tensor) -> Array:
 
 @kernel("aten::repeat_interleave.Tensor_out")
 def repeat_interleave(repeats: Tensor, output_size: int | None, out: Tensor) -> Step:
-    """Each index of `repeats` as often as it says. Shapes: repeats (N,), out (sum of repeats,)."""
+    """Each index of `repeats` as often as it says. Shapes: repeats (N,), out (sum of repeats,).
+
+    `output_size` must be that sum; as in PyTorch, it does not count where there are no repeats.
+    """
     require_dtype("repeats", repeats, INDEX_TYPES)
     require_same_dtype(repeats=repeats, out=out)
     require_rank("repeats", repeats, 1)
@@ -203,7 +206,8 @@ def repeat_interleave(repeats: Tensor, output_size: int | None, out: Tensor) -> 
         counts = repeats.array
         require(bool((counts >= 0).all()), "repeats must not be negative")
         total = int(counts.sum())
-        require(output_size in (None, total), f"repeats add up to {total}, but output_size is {output_size}")
+        is_expected = output_size in (None, total) or not counts.size
+        require(is_expected, f"repeats add up to {total}, but output_size is {output_size}")
         out.check_shape((total,))
         write_resized(out, np.repeat(np.arange(len(counts)), counts))
 

@@ -28,6 +28,7 @@ from etconfig.kernels.binding import (
     in_sequence,
     run_through,
 )
+from etconfig.kernels.weighted_windows import WeightedWindows, weighted_sums_step
 from etconfig.kernels.windows import Windows, spread
 from etconfig.values import ScalarType
 
@@ -214,23 +215,17 @@ def adaptive_avg_pool2d(self: Tensor, output_size: Ints, out: Tensor, *, scratch
     height, width = spread("output_size", output_size, 2, at_least=0)
     out.resize((*self.shape[:-2], height, width))
     dtype = computation_dtype(self.dtype)
-    down = _averaging(self.shape[-2], height).astype(dtype)
-    across = _averaging(self.shape[-1], width).astype(dtype)
-    rows = scratch.array((*self.shape[:-1], width), dtype)
-
-    def passes(x: Array, out: Array) -> Step:
-        return in_sequence(partial(np.matmul, x, across.T, rows), partial(np.matmul, down, rows, out))
-
-    return in_dtype(dtype, (self.array,), out.array, passes)
+    down, across = _averaging(self.shape[-2], height, dtype), _averaging(self.shape[-1], width, dtype)
+    return weighted_sums_step(self, down, across, out, scratch)
 
 
-def _averaging(size: int, count: int) -> Array:
-    """The matrix (count, size) whose rows average regions of a vector."""
-    matrix = np.zeros((count, size))
-    for region in range(count):
-        start, end = region * size // count, -(-(region + 1) * size // count)
-        matrix[region, start:end] = 1 / (end - start)
-    return matrix
+def _averaging(size: int, count: int, dtype: DType) -> WeightedWindows:
+    """Windows whose sums are averages of regions of a vector."""
+    weights = np.zeros((count, size), dtype)
+    spans = [(region * size // count, -(-(region + 1) * size // count)) for region in range(count)]
+    for row, (start, end) in zip(weights, spans, strict=True):
+        row[start:end] = 1 / (end - start)
+    return WeightedWindows(weights, spans)
 
 
 KERNELS = KernelTable.of_module(globals())

@@ -5,15 +5,14 @@ Either the output size is given, or factors, of which the size is the floor of t
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from etconfig.executor.checks import require, require_floating, require_rank, require_same_dtype
 from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import Floats, Ints, KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, in_dtype, in_sequence
+from etconfig.kernels.binding import DType, computation_dtype
+from etconfig.kernels.weighted_windows import WeightedWindows, weighted_sums_step
 
 
 @kernel("aten::upsample_nearest2d.vec_out")
@@ -45,10 +44,10 @@ def upsample_bilinear2d(
     steps = _prepare(x, output_size, scale_factors, out)
     dtype = computation_dtype(x.dtype)
     down, across = (
-        _interpolation(size, count, dtype.type(step), align_corners).astype(dtype)
+        _interpolation(size, count, step, align_corners, dtype)
         for size, count, step in zip(x.shape[2:], out.shape[2:], steps, strict=True)
     )
-    return _by_matrices(x, down, across, out, scratch)
+    return weighted_sums_step(x, down, across, out, scratch)
 
 
 @kernel("aten::_upsample_bilinear2d_aa.out")
@@ -71,20 +70,10 @@ def upsample_bilinear2d_aa(
     ]
     dtype = computation_dtype(self.dtype)
     down, across = (
-        _antialiasing(size, count, step).astype(dtype)
+        _antialiasing(size, count, step, dtype)
         for size, count, step in zip(self.shape[2:], out.shape[2:], steps, strict=True)
     )
-    return _by_matrices(self, down, across, out, scratch)
-
-
-def _by_matrices(x: Tensor, down: Array, across: Array, out: Tensor, scratch: Scratch) -> Step:
-    """Compute down @ x @ across.T, for each image."""
-    rows = scratch.array((*x.shape[:3], out.shape[3]), down.dtype)
-
-    def passes(x: Array, out: Array) -> Step:
-        return in_sequence(partial(np.matmul, x, across.T, rows), partial(np.matmul, down, rows, out))
-
-    return in_dtype(down.dtype, (x.array,), out.array, passes)
+    return weighted_sums_step(self, down, across, out, scratch)
 
 
 def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: Tensor) -> list[float]:
@@ -109,19 +98,20 @@ def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: T
     return [size / count for size, count in zip(sizes, output_size, strict=True)]
 
 
-def _interpolation(size: int, count: int, step: float, align_corners: bool) -> Array:
-    """The matrix (count, size) that interpolates `count` elements from `size`."""
+def _interpolation(size: int, count: int, step: float, align_corners: bool, dtype: DType) -> WeightedWindows:
+    """Windows whose sums interpolate `count` elements from `size`; places round as PyTorch's."""
+    places = np.arange(count, dtype=dtype)
     if align_corners:
-        positions = np.arange(count) * ((size - 1) / max(count - 1, 1))
+        positions = places * dtype.type((size - 1) / max(count - 1, 1))
     else:
-        positions = np.maximum((np.arange(count) + 0.5) * step - 0.5, 0)
+        positions = np.maximum((places + dtype.type(0.5)) * dtype.type(step) - dtype.type(0.5), 0)
     before = np.minimum(positions.astype(np.int64), size - 1)
     after = np.minimum(before + 1, size - 1)
     share = np.clip(positions - before, 0, 1)
-    matrix = np.zeros((count, size))
+    matrix = np.zeros((count, size), dtype)
     np.add.at(matrix, (np.arange(count), before), 1 - share)
     np.add.at(matrix, (np.arange(count), after), share)
-    return matrix
+    return WeightedWindows(matrix, list(zip(before.tolist(), (after + 1).tolist(), strict=True)))
 
 
 def _step(size: int, count: int, scale: float | None, align_corners: bool) -> float:
@@ -131,17 +121,19 @@ def _step(size: int, count: int, scale: float | None, align_corners: bool) -> fl
     return 1 / scale if scale else size / count
 
 
-def _antialiasing(size: int, count: int, step: float) -> Array:
-    """The matrix (count, size) whose rows are triangles as wide as an element of the result."""
+def _antialiasing(size: int, count: int, step: float, dtype: DType) -> WeightedWindows:
+    """Windows whose weights are triangles as wide as an element of the result."""
     width = max(step, 1.0)
     centres = (np.arange(count) + 0.5)[:, np.newaxis] * step
-    first = np.maximum(np.trunc(centres - width + 0.5), 0)
-    end = np.minimum(np.trunc(centres + width + 0.5), size)
+    first = np.maximum(np.trunc(centres - width + 0.5), 0).astype(np.int64)
+    end = np.minimum(np.trunc(centres + width + 0.5), size).astype(np.int64)
     places = np.arange(size)
     matrix = np.maximum(1 - np.abs(places - centres + 0.5) / width, 0)
     matrix[(places < first) | (places >= end)] = 0
     sums: Array = matrix.sum(1, keepdims=True)
-    return matrix / np.where(sums == 0, 1, sums)
+    matrix /= np.where(sums == 0, 1, sums)
+    spans = list(zip(first[:, 0].tolist(), end[:, 0].tolist(), strict=True))
+    return WeightedWindows(matrix.astype(dtype), spans)
 
 
 KERNELS = KernelTable.of_module(globals())

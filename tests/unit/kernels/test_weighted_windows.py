@@ -1,0 +1,46 @@
+"""Resizing and pooling of images that hold infinities and NaN."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from etconfig.executor.memory import Scratch, allocate_zeroed
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels import builtin_kernels
+from etconfig.program.model import TensorShapeDynamism
+from etconfig.values import ScalarType
+
+KERNELS = builtin_kernels()
+
+
+def image(height: int, width: int) -> Tensor:
+    shape = (1, 1, height, width)
+    memory = allocate_zeroed(4 * height * width)
+    return Tensor(ScalarType.FLOAT, shape, (0, 1, 2, 3), memory, 0, TensorShapeDynamism.STATIC)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("operator", "arguments", "size"),
+    [
+        ("aten::_adaptive_avg_pool2d.out", ((2, 2),), 2),
+        ("aten::upsample_bilinear2d.vec_out", ((8, 8), False, None), 8),
+        ("aten::_upsample_bilinear2d_aa.out", ((2, 2), False, None, None), 2),
+    ],
+)
+def test_one_element_reaches_only_those_that_it_has_a_weight_in(
+    operator: str, arguments: tuple[object, ...], size: int, value: float
+) -> None:
+    x, out = image(4, 4), image(size, size)
+    step = KERNELS[operator].bind(operator, Scratch(), [x, *arguments, out])
+    x.array[...] = 1.0
+    x.array[0, 0, 0, 0] = value
+    with np.errstate(all="ignore"):
+        step()
+    assert np.isfinite(out.array[0, 0, size // 2 :, :]).all()
+    assert np.isfinite(out.array[0, 0, :, size - 1]).all()
+    np.testing.assert_equal(out.array[0, 0, 0, 0], np.float32(value))
+    x.array[0, 0, 0, 0] = 1.0
+    step()
+    np.testing.assert_allclose(out.array, 1.0, rtol=1e-6)
