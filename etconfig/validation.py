@@ -35,6 +35,7 @@ from etconfig.schema import BackendSpec
 
 if TYPE_CHECKING:
     from etconfig.api import LoadedProgram
+    from etconfig.resolver import Fit
 
 
 @record(frozen=True, kw_only=True)
@@ -56,6 +57,7 @@ class Validator:
     _known: dict[str, BackendSpec | Diagnostic] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _known_fits: set[Fit] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def problems(self, path: Path) -> tuple[Diagnostic, ...]:
         """Everything that is wrong with a profile or a project file, each once, in the order of places.
@@ -145,7 +147,7 @@ class Validator:
     ) -> Iterator[Diagnostic]:
         """What is wrong with the layers against schemas, and where arguments of targets do not resolve."""
         if not targets:
-            yield from verify_layers(layers, specs, self._backend_ids)
+            yield from verify_layers(layers, specs, self._backend_ids, self._known_fits)
             return
         by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=self.fact_overrides)
         try:

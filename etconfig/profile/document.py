@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,9 @@ MAX_NESTING = 32
 """The most arrays and inline tables inside each other."""
 MAX_DIGITS = 64
 """The most digits a number may have: reading one costs the square."""
+
+_READ_AT_ONCE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""Opens even a named pipe without waiting for its writer. What Windows calls text would change line ends."""
 
 _LIKELY_MEANT = {
     "Invalid value": 'strings are quoted, as in name = "value"; true and false are lower case',
@@ -85,15 +89,21 @@ def load_document(path: Path) -> Document:
 
 
 def _read_bounded(path: Path) -> bytes:
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for a writer
-        raise OSError("not a regular file")
-    size_bytes = min(status.st_size, MAX_DOCUMENT_BYTES)
-    with path.open("rb") as file:
-        content = file.read(size_bytes + 1)  # to ask for a whole MiB would cost more than to parse the rest
-        if len(content) > size_bytes:  # it is too large, has grown, or the system does not tell its size
-            content += file.read(MAX_DOCUMENT_BYTES - size_bytes)
+    descriptor = os.open(path, _READ_AT_ONCE)  # file objects would take as long again
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("not a regular file")
+        # To ask for a whole MiB at once would cost more than to parse the rest.
+        content = os.read(descriptor, min(status.st_size, MAX_DOCUMENT_BYTES) + 1)
+        while len(content) != status.st_size and len(content) <= MAX_DOCUMENT_BYTES:
+            more = os.read(descriptor, MAX_DOCUMENT_BYTES)
+            if not more:  # it has shrunk, or the system does not tell its size
+                break
+            content += more
         return content
+    finally:
+        os.close(descriptor)
 
 
 def _parse_bytes(content: bytes, name: str, path: Path) -> Document:

@@ -41,7 +41,7 @@ def _declare(settings: Settings, declared: dict[str, InstanceDeclaration]) -> It
         earlier = declared.setdefault(declaration.name, declaration)
         if earlier.method != declaration.method:
             yield _conflict(earlier, declaration)
-    for name, find_span in settings.mentions.items():
+    for name, find_span in settings.inherited.items():
         if name not in declared:
             guess, span = nearest(name, declared), find_span()
             yield Diagnostic(

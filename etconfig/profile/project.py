@@ -101,8 +101,7 @@ def salvage_layer(document: Document, expressions: ExpressionParser, kind: Origi
     if section is None:
         return Layer(kind=kind, name=document.name)
     settings = read_settings(section, expressions, kind)
-    methods = {declared.name: declared.method for declared in settings.instances}
-    return settings.to_layer(kind, document.name, {**dict.fromkeys(settings.mentions, "*"), **methods})
+    return settings.to_layer(kind, document.name, dict.fromkeys(settings.inherited, "*"))
 
 
 def _section(root: Table) -> Table | None:

@@ -32,22 +32,23 @@ class Settings:
     Attributes:
         assignments: In merge order: `options`, `methods` (globs first), `instances`, then each `[[when]]`
             in document order, with the same order inside. Where `path.instance` is set, `path.method` is
-            None until `to_layer` fills it in, since an inherited profile may declare the instance.
+            None until `to_layer` fills it in where only an inherited profile declares the instance.
         instances: The named instances that the document declares.
         facts: Its hand-set facts, by name.
-        mentions: Every instance that it mentions, and what finds the place where it does so first.
+        inherited: The instances that it mentions and does not declare, and what finds the place where
+            it mentions each first.
     """
 
     assignments: tuple[Assignment, ...] = ()
     instances: tuple[InstanceDeclaration, ...] = ()
     facts: Mapping[str, Sourced[object]] = field(default_factory=dict)
-    mentions: Mapping[str, Callable[[], Span]] = field(default_factory=dict)
+    inherited: Mapping[str, Callable[[], Span]] = field(default_factory=dict)
 
     def to_layer(self, kind: OriginKind, name: str, methods: Mapping[str, str]) -> Layer:
-        """The settings as a layer; `methods` gives the method of every instance in `mentions`."""
+        """The settings as a layer; `methods` gives the method of every instance in `inherited`."""
         assignments = self.assignments
-        if self.mentions:
-            assignments = tuple(_with_method(a, methods) if a.path.instance else a for a in assignments)
+        if self.inherited:
+            assignments = tuple(_with_method(a, methods) for a in assignments)
         return Layer(
             kind=kind,
             name=name,
@@ -58,9 +59,11 @@ class Settings:
 
 
 def _with_method(assignment: Assignment, methods: Mapping[str, str]) -> Assignment:
-    """What is said of a named instance, with the method that it belongs to."""
+    """What is said of an inherited instance with the method that it belongs to; anything else as it is."""
     said = assignment.path
-    path = OptionPath(said.backend, said.option, methods[said.instance or ""], said.instance)
+    if said.instance is None or said.method is not None:
+        return assignment
+    path = OptionPath(said.backend, said.option, methods[said.instance], said.instance)
     return Assignment(path, assignment.value, assignment.place, assignment.condition)
 
 
@@ -72,9 +75,9 @@ def read_settings(root: Table, expressions: ExpressionParser, kind: OriginKind) 
         reader.when(when)
     return Settings(
         assignments=tuple(reader.assignments),
-        instances=tuple(reader.declarations),
+        instances=tuple(reader.declared.values()),
         facts=read_facts(root, expressions.registry, kind),
-        mentions=reader.mentions,
+        inherited=reader.inherited,
     )
 
 
@@ -143,8 +146,8 @@ class _Reader:
         self.expressions = expressions
         self.kind = kind
         self.assignments: list[Assignment] = []
-        self.declarations: list[InstanceDeclaration] = []
-        self.mentions: dict[str, Callable[[], Span]] = {}
+        self.declared: dict[str, InstanceDeclaration] = {}
+        self.inherited: dict[str, Callable[[], Span]] = {}
 
     def when(self, table: Table) -> None:
         """Read one `[[when]]`."""
@@ -165,11 +168,14 @@ class _Reader:
         if instances := table.table("instances"):
             _check_names(instances, "instance")
             for name, entry in instances.tables("write [instances.NAME]"):
-                self.mentions.setdefault(name, partial(instances.key_span, name))
                 if table is self.root:
                     self.declare(name, entry)
                 _check_entry_keys(entry, ("method", "options") if table is self.root else ("options",))
-                self.options(entry, condition, instance=name)
+                declaration = self.declared.get(name)
+                method = None if declaration is None else declaration.method
+                if method is None:
+                    self.inherited.setdefault(name, partial(instances.key_span, name))
+                self.options(entry, condition, method=method, instance=name)
 
     def declare(self, name: str, entry: Table) -> None:
         """Note an instance with its method; one without only refers to an inherited declaration."""
@@ -179,7 +185,7 @@ class _Reader:
         if not is_name_of("method", method) or is_glob(method):
             message = f"instance {name!r} needs the name of one method, but {method!r} is none"
             entry.report("invalid-name", message, entry.value_span("method"), NAME_RULES["method"])
-        self.declarations.append(InstanceDeclaration(name, method, partial(entry.value_span, "method")))
+        self.declared[name] = InstanceDeclaration(name, method, partial(entry.value_span, "method"))
 
     def options(
         self,
@@ -189,7 +195,7 @@ class _Reader:
         method: str | None = None,
         instance: str | None = None,
     ) -> None:
-        """Read what `entry` sets in its table `options`: for a method, an instance, or all of them."""
+        """Read what `entry` sets in its table `options`: for methods, an instance, or all of them."""
         options = entry.table("options")
         if options is None:
             return
@@ -216,9 +222,10 @@ class _Reader:
     def special_value(self, table: Table) -> Expression | Unset | None:
         """The meaning of `{ expr = "..." }` or `{ unset = true }`."""
         meaning = "expr" if "expr" in table.data else "unset"
-        table.check_keys(
-            (meaning,), dict.fromkeys(table.data, f"a table with {meaning!r} holds nothing else")
-        )
+        if len(table.data) > 1:
+            table.check_keys(
+                (meaning,), dict.fromkeys(table.data, f"a table with {meaning!r} holds nothing else")
+            )
         if meaning == "expr":
             return read_expression(table, "expr", self.expressions)
         if table.data["unset"] is not True:

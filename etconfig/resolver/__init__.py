@@ -11,6 +11,7 @@ _HOME = {
     "Arguments": "arguments",
     "BackendArguments": "arguments",
     "ENVIRONMENT_VARIABLE": "overrides",
+    "Fit": "matching",
     "OptionChain": "chain",
     "OptionChange": "difference",
     "Overrides": "overrides",
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from etconfig.resolver.chain import OptionChain, Story
     from etconfig.resolver.difference import OptionChange, ToldValue, differences, told_values
     from etconfig.resolver.explain import explain_option, find_stories, shown
-    from etconfig.resolver.matching import verify_layers
+    from etconfig.resolver.matching import Fit, verify_layers
     from etconfig.resolver.overrides import (
         ENVIRONMENT_VARIABLE,
         Overrides,
@@ -57,6 +58,7 @@ __all__ = [
     "ENVIRONMENT_VARIABLE",
     "Arguments",
     "BackendArguments",
+    "Fit",
     "OptionChain",
     "OptionChange",
     "Overrides",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest
 from etconfig.profile import UNSET, Assignment, Expression, ExpressionType, Layer, TextValue
@@ -21,6 +21,13 @@ from etconfig.schema import (
     find_option,
     read_text,
 )
+
+Fit: TypeAlias = "tuple[str, str, type, object]"
+"""A backend id, an option of it, and a value that it takes with its type: 1, 1.0 and true are equal."""
+
+_SCALARS = frozenset((bool, int, float, str))
+_MAX_FITS = 4096
+_MAX_FIT_LENGTH = 80
 
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 """Layers that speak about this run, where a name that matches nothing is a mistake."""
@@ -94,11 +101,12 @@ class Matcher:
         """Every assignment of the layers that found its option, in merge order."""
         for layer in layers:
             for assignment in layer.assignments:
-                matched = self._match_one(layer, assignment)
+                matched = self.match_one(layer, assignment)
                 if matched is not None:
                     yield matched
 
-    def _match_one(self, layer: Layer, assignment: Assignment) -> MatchedAssignment | None:
+    def match_one(self, layer: Layer, assignment: Assignment) -> MatchedAssignment | None:
+        """One assignment of a layer, if it found its option."""
         path = assignment.path
         if layer.kind in _GIVEN_BY_HAND:
             self._found += _unmatched_scope(assignment, self.names)
@@ -119,19 +127,36 @@ class Matcher:
 
 
 def verify_layers(
-    layers: Iterable[Layer], specs: Mapping[str, BackendSpec], known_backends: Collection[str]
+    layers: Iterable[Layer],
+    specs: Mapping[str, BackendSpec],
+    known_backends: Collection[str],
+    known_fits: set[Fit],
 ) -> tuple[Diagnostic, ...]:
-    """What is wrong with the assignments of layers, whatever the methods that they are meant for.
+    """What is wrong with the assignments of files, whatever the methods that they are meant for.
 
     Args:
-        layers: The layers to check.
+        layers: The layers of the files.
         specs: The schemas of backends, by id.
         known_backends: The ids that are no mistake.
+        known_fits: What was found right before, with the same schemas; it is not checked again. Grows.
     """
     matcher = Matcher(names=Names(specs=specs, known_backends=known_backends, methods=None, instances={}))
-    for _ in matcher.match(layers):
-        pass  # only what is wrong with them counts
+    for layer in layers:
+        for assignment in layer.assignments:
+            path, value = assignment.path, assignment.value
+            fit = (path.backend, path.option, type(value), value) if type(value) in _SCALARS else None
+            if fit in known_fits:
+                continue
+            matched = matcher.match_one(layer, assignment)
+            if matched is not None and fit is not None and not matcher.diagnostics:
+                _remember(fit, known_fits)
     return matcher.diagnostics
+
+
+def _remember(fit: Fit, known_fits: set[Fit]) -> None:
+    """Add it if there is room: there may be very many files, and each may hold long strings."""
+    if len(known_fits) < _MAX_FITS and len(str(fit[-1])) <= _MAX_FIT_LENGTH:
+        known_fits.add(fit)
 
 
 def _typed(spec: BackendSpec, info: OptionInfo, assignment: Assignment) -> object | Diagnostic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,48 @@ class TestValidator:
     ) -> None:
         monkeypatch.setattr(Installation, "detect_facts", lambda _: pytest.fail("it was looked at"))
         assert Validator(installation=Installation()).problems(files[0]) == ()
+
+
+class TestValues:
+    """A value that was right in one file is not checked in the next, and hides nothing that is wrong."""
+
+    @pytest.fixture
+    def validator(self) -> Validator:
+        return Validator(installation=Installation())
+
+    @pytest.fixture
+    def said(self, tmp_path: Path, validator: Validator) -> Callable[..., list[str]]:
+        """What the validator says of files that set one option to these values, in turn."""
+        path = tmp_path / "a.toml"
+
+        def problems(option: str, *values: str, backend: str = "ReferenceNpuBackend") -> list[str]:
+            messages = []
+            for value in values:
+                path.write_text(f'[profile]\nname = "a"\n[options.{backend}]\n{option} = {value}\n')
+                messages += [f"{value}: {problem.message}" for problem in validator.problems(path)]
+            return messages
+
+        return problems
+
+    def test_equal_values_of_other_types_are_other_values(self, said: Callable[..., list[str]]) -> None:
+        expected = "ReferenceNpuBackend.core: expected an integer >= 0 and <= 3"
+        assert said("core", "1", "1.0", "true", "1", "9", "9") == [
+            f"1.0: {expected}, given 1.0 (a float)",
+            f"true: {expected}, given true (a boolean)",
+            f"9: {expected}, given 9",
+            f"9: {expected}, given 9",
+        ]
+
+    def test_a_value_of_one_option_is_none_of_another(self, said: Callable[..., list[str]]) -> None:
+        assert said("power_mode", '"low"') == []
+        assert said("precision", '"low"', '"low"') != []
+
+    def test_few_are_kept_and_none_that_is_long(
+        self, said: Callable[..., list[str]], validator: Validator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("etconfig.resolver.matching._MAX_FITS", 2)
+        monkeypatch.setattr("etconfig.resolver.matching._MAX_FIT_LENGTH", len("64 KiB"))
+        assert said("scratch_bytes", '"128 KiB"', '"64 KiB"', backend="ReferenceCpuBackend") == []
+        assert said("core", "1", "2", "3", "1") == []
+        kept = validator._known_fits
+        assert {value for *_, value in kept} == {"64 KiB", 1}

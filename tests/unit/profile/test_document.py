@@ -29,7 +29,7 @@ class TestReading:
         path = tmp_path / "a.toml"
         path.write_text("a = 1\nb = 2\n")
         told = os.stat_result((*path.stat()[:6], size_bytes, 0, 0, 0))
-        monkeypatch.setattr(Path, "stat", lambda path: told)
+        monkeypatch.setattr(os, "fstat", lambda descriptor: told)
         assert load_document(path).data == {"a": 1, "b": 2}
 
     def test_a_missing_file_is_unreadable(self, tmp_path: Path) -> None:
