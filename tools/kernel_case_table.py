@@ -637,3 +637,22 @@ case("replication_pad2d.out", t(f32, 0, 2, 4, 5), [1, 2, 3, 0])
 case("arange.out", 2.5, out=i64)
 case("upsample_bilinear2d.vec_out", t(f64, 1, 2, 5, 4), [3, 7], False, None, out=f64)
 case("_pdist_forward.out", T(f32, (3, 2), values=[1, nan, 2, 3, 2, 3]), 0.0)
+
+# --- pooling that ExecuTorch has no portable kernels for ----------------------------------------------
+
+case("adaptive_max_pool2d.out", t(f32, 2, 3, 7, 5), [3, 4], out=(f32, i64))
+case("adaptive_max_pool2d.out", t(f32, 3, 4, 6), [2, 7], out=(f32, i64))
+case("adaptive_max_pool2d.out", image(1, 3, 4, 6), [2, 2], out=(f32, i64), channels_last=True)
+case("adaptive_max_pool2d.out", T(f32, (1, 2, 3), values=[1, nan, nan, -inf, 2, 2]), [1, 2], out=(f32, i64))
+MAX_POOL_3D = "max_pool3d_with_indices.out"
+case(MAX_POOL_3D, t(f32, 2, 3, 4, 6, 7), [2, 2, 3], [], [0], [1], False, out=(f32, i64))
+case(MAX_POOL_3D, t(f32, 3, 5, 6, 7), [3, 2, 2], [2, 1, 3], [1, 0, 1], [1, 2, 1], True, out=(f32, i64))
+case(MAX_POOL_3D, t(i64, 1, 2, 3, 4, 5, low=0, high=3), [2], [1], [1], [1], False, out=(i64, i64))
+case("avg_pool3d.out", t(f32, 2, 3, 4, 6, 7), [2, 2, 3], [], [0], False, True, None)
+case("avg_pool3d.out", t(f32, 3, 5, 6, 8), [3, 2, 3], [2, 1, 2], [1, 0, 1], True, True, None)
+case("avg_pool3d.out", t(f32, 1, 3, 5, 6, 8), [3, 2, 3], [2, 1, 2], [1, 0, 1], True, False, None)
+case("avg_pool3d.out", t(f64, 1, 3, 4, 4, 4), [2], [2], [0], False, True, 3, out=f64)
+case("_adaptive_avg_pool3d.out", t(f32, 2, 3, 7, 5, 4), [2, 3, 3])
+case("_adaptive_avg_pool3d.out", t(f32, 3, 4, 5, 6), [1, 1, 1])
+case("adaptive_max_pool3d.out", t(f32, 2, 3, 7, 5, 4), [2, 3, 3], out=(f32, i64))
+case("adaptive_max_pool3d.out", t(f32, 3, 4, 5, 6), [1, 2, 8], out=(f32, i64))

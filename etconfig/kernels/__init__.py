@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 FAMILIES = (
     "activations",
+    "adaptive_pooling",
     "arithmetic",
     "attention",
     "batch_norm",

@@ -1,9 +1,9 @@
-"""Pooling over windows of images: (N, C, H, W) or (C, H, W)."""
+"""Pooling over windows of images (*B, H, W) and of volumes (*B, D, H, W), with or without a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from etconfig.executor.checks import (
     require_rank,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array, Scratch
+from etconfig.executor.memory import Array, Scratch, Shape
 from etconfig.executor.registry import Ints, KernelTable, Step, Unread, kernel
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import (
@@ -28,8 +28,7 @@ from etconfig.kernels.binding import (
     in_sequence,
     run_through,
 )
-from etconfig.kernels.weighted_windows import WeightedWindows, weighted_sums_step
-from etconfig.kernels.windows import Windows, spread
+from etconfig.kernels.windows import Windows
 from etconfig.values import ScalarType
 
 
@@ -51,14 +50,45 @@ def max_pool2d_with_indices(
 
     Shapes: self (*B, H, W), out and indices (*B, OH, OW); indices count within H x W.
     """
-    require_rank("self", self, 3, 4)
+    windows = Windows.of(kernel_size, stride, padding, dilation, 2)
+    return _max_pool(self, windows, ceil_mode, out, indices, scratch, unread)
+
+
+@kernel("aten::max_pool3d_with_indices.out")
+def max_pool3d_with_indices(
+    self: Tensor,
+    kernel_size: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    ceil_mode: bool,
+    out: Tensor,
+    indices: Tensor,
+    *,
+    scratch: Scratch,
+    unread: Unread,
+) -> Step:
+    """The same over volumes.
+
+    Shapes: self (*B, D, H, W), out and indices (*B, OD, OH, OW); indices count within D x H x W.
+    """
+    windows = Windows.of(kernel_size, stride, padding, dilation, 3)
+    return _max_pool(self, windows, ceil_mode, out, indices, scratch, unread)
+
+
+def _max_pool(
+    self: Tensor,
+    windows: Windows,
+    ceil_mode: bool,
+    out: Tensor,
+    indices: Tensor,
+    scratch: Scratch,
+    unread: Unread,
+) -> Step:
     require_same_dtype(self=self, out=out)
     require_dtype("indices", indices, {ScalarType.LONG})
-    windows = _checked(Windows.of(kernel_size, stride, padding, dilation, 2))
-    counts = windows.count(self.shape[-2:], ceil_mode)
-    out.resize((*self.shape[:-2], *counts))
+    out.resize(_pooled_shape(self, windows, ceil_mode))
     indices.resize(out.shape)
-
     places = None if "indices" in unread else indices.array
 
     def passes(x: Array, out: Array) -> Step:
@@ -67,31 +97,53 @@ def max_pool2d_with_indices(
     return in_dtype(computation_dtype(self.dtype), (self.array,), out.array, passes)
 
 
+def _pooled_shape(self: Tensor, windows: Windows, ceil_mode: bool) -> Shape:
+    rank = len(windows.kernel)
+    require_rank("self", self, rank + 1, rank + 2)
+    fits = all(2 * padding <= kernel for padding, kernel in zip(windows.padding, windows.extent, strict=True))
+    require(fits, f"padding {windows.padding} is more than half of the window {windows.extent}")
+    return (*self.shape[:-rank], *windows.count(self.shape[-rank:], ceil_mode))
+
+
 def _largest(
     x: Array, out: Array, places: Array | None, windows: Windows, scratch: Scratch
 ) -> Iterator[Step]:
-    reach = windows.padded_sizes(out.shape[-2:])
-    padding, rows, is_here = scratch.arrays(
-        ((*x.shape[:-2], *reach), x.dtype),
-        ((*x.shape[:-2], reach[0], out.shape[-1]), x.dtype),
-        (out.shape, BOOL),
+    buffers = _buffers(windows, out)
+    padding, is_here, *partly = scratch.arrays(
+        (buffers[0], x.dtype), (out.shape, BOOL), *((shape, x.dtype) for shape in buffers[1:])
     )
-    source, preparation = windows.padded(x, padding, _smallest(x.dtype))
+    source, preparation = windows.padded(x, padding, smallest(x.dtype))
     yield from preparation
-    yield from _fold(np.maximum, source, rows, out, windows)
+    yield from _fold(np.maximum, source, partly, out, windows)
     if places is not None:
-        yield from _places(x.shape[-2:], source, out, places, is_here, windows)
+        rank = len(windows.kernel)
+        yield from _places(x.shape[-rank:], source, out, places, is_here, windows)
 
 
-def _fold(ufunc: np.ufunc, source: Array, rows: Array, out: Array, windows: Windows) -> Iterator[Step]:
-    """Combine the elements of each window: first along rows, then along columns."""
-    height, width = out.shape[-2:]
-    tall, wide = windows.along(0), windows.along(1)
-    across = [wide.at(source, offset, (width,)) for offset in wide.offsets]
-    yield from _combine(ufunc, [view[..., : rows.shape[-2], :] for view in across], rows)
-    turned = np.swapaxes(rows, -1, -2)
-    down = [np.swapaxes(tall.at(turned, offset, (height,)), -1, -2) for offset in tall.offsets]
-    yield from _combine(ufunc, down, out)
+def _buffers(windows: Windows, out: Array) -> list[Shape]:
+    """The shape of what windows slide over, and what becomes of it as the last dimensions are folded."""
+    rank = len(windows.kernel)
+    batch, counts = out.shape[:-rank], out.shape[-rank:]
+    reach = windows.padded_sizes(counts)
+    return [(*batch, *reach[:folded], *counts[folded:]) for folded in range(rank, 0, -1)]
+
+
+def _fold(
+    ufunc: np.ufunc, source: Array, partly: Sequence[Array], out: Array, windows: Windows
+) -> Iterator[Step]:
+    """Combine the elements of each window along one dimension after the other, from the last on.
+
+    Args:
+        partly: Memory for what is folded along the last dimension, the last two, and so on.
+    """
+    for place, folded in enumerate([*partly, out], start=1):
+        axis = -place
+        along = windows.along(axis)
+        kept = (slice(size) for size in folded.shape[:axis])
+        across = np.swapaxes(source[tuple(kept)], axis, -1)
+        views = [along.at(across, offset, (folded.shape[axis],)) for offset in along.offsets]
+        yield from _combine(ufunc, [np.swapaxes(view, axis, -1) for view in views], folded)
+        source = folded
 
 
 def _combine(ufunc: np.ufunc, views: Sequence[Array], out: Array) -> Iterator[Step]:
@@ -103,22 +155,18 @@ def _combine(ufunc: np.ufunc, views: Sequence[Array], out: Array) -> Iterator[St
 
 
 def _places(
-    sizes: tuple[int, ...], source: Array, out: Array, places: Array, is_here: Array, windows: Windows
+    sizes: Shape, source: Array, out: Array, places: Array, is_here: Array, windows: Windows
 ) -> Iterator[Step]:
     """Where each window's largest element is, counted in row-major order within `sizes`.
 
     The offsets are taken last to first, so that the first of equal elements stays. An element
     of the padding never counts.
     """
-    counts = out.shape[-2:]
+    counts = out.shape[-len(sizes) :]
     offsets = list(windows.offsets)
     views = {offset: windows.at(source, offset, counts) for offset in offsets}
-    shifts = {
-        offset: constant(
-            offset[0] * windows.dilation[0] * sizes[1] + offset[1] * windows.dilation[1], places.dtype
-        )
-        for offset in offsets
-    }
+    gaps = np.multiply(windows.dilation, strides(sizes))
+    shifts = {offset: constant(int(np.dot(offset, gaps)), places.dtype) for offset in offsets}
     for offset in reversed(offsets):
         yield partial(np.equal, views[offset], out, is_here)
         is_inside = windows.is_inside(offset, sizes, counts)
@@ -133,18 +181,18 @@ def _places(
                     np.copyto(places, shifts[offset], where=np.isnan(views[offset]))
 
         yield place_nan
-    tops, lefts = windows.starts(counts)
-    yield partial(np.add, places, tops[:, np.newaxis] * sizes[1] + lefts, places)
+    starts = [start * stride for start, stride in zip(windows.starts(counts), strides(sizes), strict=True)]
+    yield partial(np.add, places, reduce(np.add.outer, starts), places)
 
 
-def _smallest(dtype: DType) -> Array:
+def strides(sizes: Shape) -> list[int]:
+    """How far apart neighbours along each dimension are, in elements in row-major order."""
+    return [int(np.prod(sizes[axis + 1 :], dtype=np.int64)) for axis in range(len(sizes))]
+
+
+def smallest(dtype: DType) -> Array:
+    """What is never larger than an element."""
     return np.array(-np.inf if is_floating(dtype) else np.iinfo(dtype).min, dtype)
-
-
-def _checked(windows: Windows) -> Windows:
-    fits = all(2 * padding <= kernel for padding, kernel in zip(windows.padding, windows.extent, strict=True))
-    require(fits, f"padding {windows.padding} is more than half of the window {windows.extent}")
-    return windows
 
 
 @kernel("aten::avg_pool2d.out")
@@ -161,36 +209,59 @@ def avg_pool2d(
     scratch: Scratch,
 ) -> Step:
     """The mean of each window. Shapes: self (*B, H, W), out (*B, OH, OW). Dtypes: floating, equal."""
-    require_rank("self", self, 3, 4)
+    windows = Windows.of(kernel_size, stride, padding, (1,), 2)
+    return _avg_pool(self, windows, ceil_mode, count_include_pad, divisor_override, out, scratch)
+
+
+@kernel("aten::avg_pool3d.out")
+def avg_pool3d(
+    self: Tensor,
+    kernel_size: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
+    """The same over volumes. Shapes: self (*B, D, H, W), out (*B, OD, OH, OW)."""
+    windows = Windows.of(kernel_size, stride, padding, (1,), 3)
+    return _avg_pool(self, windows, ceil_mode, count_include_pad, divisor_override, out, scratch)
+
+
+def _avg_pool(
+    self: Tensor,
+    windows: Windows,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: int | None,
+    out: Tensor,
+    scratch: Scratch,
+) -> Step:
     require_floating("self", self)
     require_same_dtype(self=self, out=out)
     require(divisor_override != 0, "divisor_override must not be 0")
-    windows = _checked(Windows.of(kernel_size, stride, padding, (1,), 2))
-    counts = windows.count(self.shape[-2:], ceil_mode)
-    out.resize((*self.shape[:-2], *counts))
+    out.resize(_pooled_shape(self, windows, ceil_mode))
+    rank = len(windows.kernel)
     dtype = computation_dtype(self.dtype)
-    divisors = _divisors(windows, self.shape[-2:], counts, count_include_pad, divisor_override).astype(dtype)
+    sizes, counts = self.shape[-rank:], out.shape[-rank:]
+    divisors = _divisors(windows, sizes, counts, count_include_pad, divisor_override).astype(dtype)
 
     def passes(x: Array, out: Array) -> Step:
-        reach = windows.padded_sizes(counts)
-        buffer, rows = scratch.arrays(
-            ((*x.shape[:-2], *reach), dtype), ((*x.shape[:-2], reach[0], counts[1]), dtype)
-        )
+        buffer, *partly = scratch.arrays(*((shape, dtype) for shape in _buffers(windows, out)))
         source, preparation = windows.padded(x, buffer, constant(0, dtype))
-        sums = _fold(np.add, source, rows, out, windows)
+        sums = _fold(np.add, source, partly, out, windows)
         return in_sequence(*preparation, *sums, partial(np.divide, out, divisors, out))
 
     return in_dtype(dtype, (self.array,), out.array, passes)
 
 
 def _divisors(
-    windows: Windows,
-    sizes: tuple[int, ...],
-    counts: tuple[int, ...],
-    include_padding: bool,
-    override: int | None,
+    windows: Windows, sizes: Shape, counts: Shape, include_padding: bool, override: int | None
 ) -> Array:
-    """How many elements each window counts: (OH, OW)."""
+    """How many elements each window counts: shape `counts`."""
     if override is not None:
         return np.full(counts, override)
     spans = []
@@ -199,33 +270,7 @@ def _divisors(
     ):
         end = np.minimum(start + span, size + padding)
         spans.append(end - start if include_padding else np.minimum(end, size) - np.maximum(start, 0))
-    divisors: Array = np.multiply.outer(*spans)
-    return divisors
-
-
-@kernel("aten::_adaptive_avg_pool2d.out")
-def adaptive_avg_pool2d(self: Tensor, output_size: Ints, out: Tensor, *, scratch: Scratch) -> Step:
-    """The means of OH x OW regions that cover the image, which may overlap by one element.
-
-    Shapes: self (*B, H, W), out (*B, OH, OW). Dtypes: floating, equal.
-    """
-    require_rank("self", self, 3, 4)
-    require_floating("self", self)
-    require_same_dtype(self=self, out=out)
-    height, width = spread("output_size", output_size, 2, at_least=0)
-    out.resize((*self.shape[:-2], height, width))
-    dtype = computation_dtype(self.dtype)
-    down, across = _averaging(self.shape[-2], height, dtype), _averaging(self.shape[-1], width, dtype)
-    return weighted_sums_step(self, down, across, out, scratch)
-
-
-def _averaging(size: int, count: int, dtype: DType) -> WeightedWindows:
-    """Windows whose sums are averages of regions of a vector."""
-    weights = np.zeros((count, size), dtype)
-    spans = [(region * size // count, -(-(region + 1) * size // count)) for region in range(count)]
-    for row, (start, end) in zip(weights, spans, strict=True):
-        row[start:end] = 1 / (end - start)
-    return WeightedWindows(weights, spans)
+    return reduce(np.multiply.outer, spans)
 
 
 KERNELS = KernelTable.of_module(globals())

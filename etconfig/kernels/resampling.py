@@ -47,7 +47,7 @@ def upsample_bilinear2d(
         _interpolation(size, count, step, align_corners, dtype)
         for size, count, step in zip(x.shape[2:], out.shape[2:], steps, strict=True)
     )
-    return weighted_sums_step(x, down, across, out, scratch)
+    return weighted_sums_step(x, (down, across), out, scratch)
 
 
 @kernel("aten::_upsample_bilinear2d_aa.out")
@@ -73,7 +73,7 @@ def upsample_bilinear2d_aa(
         _antialiasing(size, count, step, dtype)
         for size, count, step in zip(self.shape[2:], out.shape[2:], steps, strict=True)
     )
-    return weighted_sums_step(self, down, across, out, scratch)
+    return weighted_sums_step(self, (down, across), out, scratch)
 
 
 def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: Tensor) -> list[float]:

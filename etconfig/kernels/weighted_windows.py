@@ -1,4 +1,4 @@
-"""Images whose elements become weighted sums over windows: a product with a matrix for each axis."""
+"""Arrays whose elements become weighted sums over windows: a product with a matrix for each axis."""
 
 from __future__ import annotations
 
@@ -27,26 +27,32 @@ class WeightedWindows(NamedTuple):
     spans: Sequence[tuple[int, int]]
 
 
-def weighted_sums_step(
-    x: Tensor, down: WeightedWindows, across: WeightedWindows, out: Tensor, scratch: Scratch
-) -> Step:
-    """Sum `x` over windows along both axes. Shapes: x (*B, H, W), out (*B, OH, OW)."""
-    dtype = down.weights.dtype
-    rows = scratch.array((*x.shape[:-1], out.shape[-1]), dtype)
+def weighted_sums_step(x: Tensor, windows: Sequence[WeightedWindows], out: Tensor, scratch: Scratch) -> Step:
+    """Sum `x` over windows along its last axes, each of which one of `windows` is for.
+
+    Shapes: x (*B, *sizes), out (*B, *counts).
+    """
+    dtype = windows[0].weights.dtype
+    axes = range(-1, -len(windows) - 1, -1)
+    partly = scratch.arrays(*(((*x.shape[:axis], *out.shape[axis:]), dtype) for axis in axes[:-1]))
 
     def passes(x: Array, out: Array) -> Step:
-        return partial(_multiply, x, down, across, rows, out)
+        results = [*partly, out]
+        return partial(_multiply, list(zip(axes, [x, *partly], reversed(windows), results, strict=True)), out)
 
     return in_dtype(dtype, (x.array,), out.array, passes)
 
 
-def _multiply(x: Array, down: WeightedWindows, across: WeightedWindows, rows: Array, out: Array) -> None:
+def _multiply(products: Sequence[tuple[int, Array, WeightedWindows, Array]], out: Array) -> None:
     """Products with whole matrices, unless an element is infinite or NaN: 0 times it is NaN, not 0."""
-    np.matmul(x, across.weights.T, rows)
-    np.matmul(down.weights, rows, out)
+    for axis, source, windows, result in products:
+        if axis == -1:
+            np.matmul(source, windows.weights.T, result)
+        else:
+            np.matmul(windows.weights, source.swapaxes(axis, -2), result.swapaxes(axis, -2))
     if not math.isfinite(np.add.reduce(out, axis=None)):
-        _by_window(x, across, rows)
-        _by_window(np.swapaxes(rows, -1, -2), down, np.swapaxes(out, -1, -2))
+        for axis, source, windows, result in products:
+            _by_window(source.swapaxes(axis, -1), windows, result.swapaxes(axis, -1))
 
 
 def _by_window(x: Array, windows: WeightedWindows, out: Array) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -107,12 +108,12 @@ class Windows:
         ]
 
     def is_inside(self, offset: Ints, sizes: Shape, counts: Shape) -> Array:
-        """For each window over two dimensions, whether its element at `offset` is none of the padding."""
+        """For each window, whether its element at `offset` is none of the padding."""
         inside = []
         for start, position, gap, size in zip(self.starts(counts), offset, self.dilation, sizes, strict=True):
             place = start + position * gap
             inside.append((place >= 0) & (place < size))
-        return np.logical_and.outer(*inside)
+        return reduce(np.logical_and.outer, inside)
 
     def at(self, padded: Array, offset: Ints, counts: Shape, first: int = 0) -> Array:
         """The view of `padded` that holds, for each window, its element at `offset`.

@@ -1,0 +1,138 @@
+"""Pooling over a given number of regions that cover an image or a volume, and may overlap by one element."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from functools import partial, reduce
+
+import numpy as np
+
+from etconfig.executor.checks import (
+    require,
+    require_dtype,
+    require_floating,
+    require_rank,
+    require_same_dtype,
+)
+from etconfig.executor.memory import Array, Scratch
+from etconfig.executor.registry import Ints, KernelTable, Step, kernel
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels.binding import BOOL, DType, computation_dtype, copy_step, in_dtype, run_through
+from etconfig.kernels.pooling import smallest, strides
+from etconfig.kernels.weighted_windows import WeightedWindows, weighted_sums_step
+from etconfig.kernels.windows import MAX_WINDOW, spread
+from etconfig.values import ScalarType
+
+
+@kernel("aten::_adaptive_avg_pool2d.out")
+def adaptive_avg_pool2d(self: Tensor, output_size: Ints, out: Tensor, *, scratch: Scratch) -> Step:
+    """The means of OH x OW regions. Shapes: self (*B, H, W), out (*B, OH, OW). Dtypes: floating, equal."""
+    return _means(self, spread("output_size", output_size, 2, at_least=0), out, scratch)
+
+
+@kernel("aten::_adaptive_avg_pool3d.out")
+def adaptive_avg_pool3d(self: Tensor, output_size: Ints, out: Tensor, *, scratch: Scratch) -> Step:
+    """The same over volumes. Shapes: self (*B, D, H, W), out (*B, OD, OH, OW)."""
+    return _means(self, spread("output_size", output_size, 3, at_least=0), out, scratch)
+
+
+@kernel("aten::adaptive_max_pool2d.out")
+def adaptive_max_pool2d(
+    self: Tensor, output_size: Ints, out: Tensor, indices: Tensor, *, scratch: Scratch
+) -> Step:
+    """The largest elements of OH x OW regions, and the first place in row-major order where each is.
+
+    Shapes: self (*B, H, W), out and indices (*B, OH, OW); indices count within H x W.
+    """
+    return _maxima(self, spread("output_size", output_size, 2, at_least=0), out, indices, scratch)
+
+
+@kernel("aten::adaptive_max_pool3d.out")
+def adaptive_max_pool3d(
+    self: Tensor, output_size: Ints, out: Tensor, indices: Tensor, *, scratch: Scratch
+) -> Step:
+    """The same over volumes.
+
+    Shapes: self (*B, D, H, W), out and indices (*B, OD, OH, OW); indices count within D x H x W.
+    """
+    return _maxima(self, spread("output_size", output_size, 3, at_least=0), out, indices, scratch)
+
+
+def _require_regions(self: Tensor, counts: Ints, out: Tensor) -> None:
+    rank = len(counts)
+    require_rank("self", self, rank + 1, rank + 2)
+    require_floating("self", self)
+    require_same_dtype(self=self, out=out)
+    require(all(self.shape[-rank:]), f"self {self.shape} has no elements to pool")
+
+
+def _means(self: Tensor, counts: Ints, out: Tensor, scratch: Scratch) -> Step:
+    _require_regions(self, counts, out)
+    rank = len(counts)
+    out.resize((*self.shape[:-rank], *counts))
+    dtype = computation_dtype(self.dtype)
+    windows = [_averaging(size, count, dtype) for size, count in zip(self.shape[-rank:], counts, strict=True)]
+    return weighted_sums_step(self, windows, out, scratch)
+
+
+def _averaging(size: int, count: int, dtype: DType) -> WeightedWindows:
+    """Windows whose sums are averages of regions of a vector."""
+    weights = np.zeros((count, size), dtype)
+    starts, ends = (bound.tolist() for bound in _bounds(size, count))
+    spans = list(zip(starts, ends, strict=True))
+    for row, (start, end) in zip(weights, spans, strict=True):
+        row[start:end] = 1 / (end - start)
+    return WeightedWindows(weights, spans)
+
+
+def _bounds(size: int, count: int) -> tuple[Array, Array]:
+    """Where each of `count` regions of a vector starts and ends."""
+    regions = np.arange(count)
+    return regions * size // max(count, 1), -(-(regions + 1) * size // max(count, 1))
+
+
+def _maxima(self: Tensor, counts: Ints, out: Tensor, indices: Tensor, scratch: Scratch) -> Step:
+    _require_regions(self, counts, out)
+    require_dtype("indices", indices, {ScalarType.LONG})
+    out.resize((*self.shape[: -len(counts)], *counts))
+    indices.resize(out.shape)
+
+    def passes(x: Array, out: Array) -> Step:
+        return run_through(partial(_largest, x, out, indices.array, len(counts), scratch))
+
+    return in_dtype(computation_dtype(self.dtype), (self.array,), out.array, passes)
+
+
+def _largest(x: Array, out: Array, places: Array, rank: int, scratch: Scratch) -> Iterator[Step]:
+    """Look at one element of every region after the other.
+
+    A region that has fewer elements than the largest one is looked at in its last ones again.
+    """
+    batch, sizes, counts = x.shape[:-rank], x.shape[-rank:], out.shape[-rank:]
+    bounds = [_bounds(size, count) for size, count in zip(sizes, counts, strict=True)]
+    longest = [int((end - start).max(initial=0)) for start, end in bounds]
+    require(math.prod(longest) <= MAX_WINDOW, f"a region of {longest} has more than {MAX_WINDOW} elements")
+    elements, value, is_larger, is_nan = scratch.arrays(
+        ((*batch, math.prod(sizes)), x.dtype), (out.shape, x.dtype), (out.shape, BOOL), (out.shape, BOOL)
+    )
+    yield copy_step(elements.reshape(x.shape), x)
+    yield copy_step(out, smallest(x.dtype))
+    for offset in itertools.product(*map(range, longest)):
+        along = [
+            np.minimum(start + step, end - 1) * stride
+            for step, (start, end), stride in zip(offset, bounds, strides(sizes), strict=True)
+        ]
+        place = reduce(np.add.outer, along)
+        if not any(offset):
+            yield copy_step(places, place)
+        yield partial(np.take, elements, place, -1, value, "clip")
+        yield partial(np.greater, value, out, is_larger)
+        yield partial(np.isnan, value, is_nan)
+        yield partial(np.logical_or, is_larger, is_nan, is_larger)
+        yield partial(np.copyto, out, value, where=is_larger)
+        yield partial(np.copyto, places, place, where=is_larger)
+
+
+KERNELS = KernelTable.of_module(globals())
