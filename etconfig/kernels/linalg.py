@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
 
 from etconfig.executor.checks import broadcast_shape, require, require_rank, require_same_dtype
-from etconfig.executor.memory import Array
+from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, constant, copy_step, in_dtype, in_sequence
+from etconfig.kernels.binding import (
+    computation_dtype,
+    constant,
+    copy_step,
+    in_dtype,
+    in_sequence,
+    packed,
+    viewed_as,
+)
+
+MAX_FEW_ROWS = 32
+"""Up to so many rows, a product with a transposed matrix is computed the other way round."""
 
 
 @kernel("aten::mm.out", takes_any_strides=True)
-def mm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
+def mm(self: Tensor, mat2: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
     """Shapes: self (M, K), mat2 (K, N), out (M, N). Dtypes: equal."""
     _prepare(self, mat2, out, rank=2)
-    return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, matmul_step)
+    passes = partial(_product_step, scratch)
+    return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, passes)
 
 
 @kernel("aten::bmm.out", takes_any_strides=True)
@@ -31,7 +44,16 @@ def bmm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
 
 
 @kernel("aten::addmm.out", takes_any_strides=True)
-def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Step:
+def addmm(
+    self: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    beta: Scalar,
+    alpha: Scalar,
+    out: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
     """Compute beta * self + alpha * (mat1 @ mat2).
 
     Shapes: mat1 (M, K), mat2 (K, N), out (M, N), self broadcasts to it. Dtypes: equal.
@@ -44,7 +66,7 @@ def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar,
     dtype = computation_dtype(out.dtype)
 
     def passes(addend: Array, mat1: Array, mat2: Array, out: Array) -> Step:
-        steps = [matmul_step(mat1, mat2, out)]
+        steps = [_product_step(scratch, mat1, mat2, out)]
         if alpha != 1:
             steps.append(partial(np.multiply, out, constant(alpha, dtype), out))
         if beta == 1:
@@ -59,7 +81,7 @@ def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar,
 
 
 @kernel("aten::linear.out")
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Step:
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor, *, scratch: Scratch) -> Step:
     """Compute x @ weight.T + bias.
 
     Shapes: x (*B, K), weight (N, K), bias (N,), out (*B, N). Dtypes: equal.
@@ -72,8 +94,10 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Step:
 
     def passes(x: Array, weight: Array, *rest: Array) -> Step:
         *biases, out = rest
+        rows, packing = packed(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+        product = _product_step(scratch, rows, weight.T, viewed_as(out, (len(rows), len(weight))))
         additions = (partial(np.add, out, each, out) for each in biases)
-        return in_sequence(partial(np.matmul, x, weight.T, out), *additions)
+        return in_sequence(*packing, product, *additions)
 
     inputs = [each.array for each in (x, weight, bias) if each is not None]
     return in_dtype(computation_dtype(out.dtype), inputs, out.array, passes)
@@ -85,15 +109,29 @@ def matmul_step(a: Array, b: Array, out: Array) -> Step:
     return in_sequence(*left_packing, *right_packing, partial(np.matmul, left, right, out))
 
 
+def _product_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
+    """Write a @ b to `out`, for two matrices.
+
+    For few rows and a transposed `b`, OpenBLAS takes up to twice as long as for b.T @ a.T.
+    """
+    if not (1 < len(a) <= MAX_FEW_ROWS and _is_row_major(b.T) and not _is_row_major(b)):
+        return matmul_step(a, b, out)
+    turned = scratch.array((b.shape[1], len(a)), out.dtype)
+    return in_sequence(matmul_step(b.T, a.T, turned), copy_step(out, turned.T))
+
+
 def _for_blas(x: Array) -> tuple[Array, list[Step]]:
     """The matrices, or a dense copy of them, and the steps that keep it up to date."""
-    (rows, columns), (down, across) = x.shape[-2:], x.strides[-2:]
-    is_row_major = across == x.itemsize and down >= columns * x.itemsize
-    is_column_major = down == x.itemsize and across >= rows * x.itemsize
-    if is_row_major or is_column_major:
+    if _is_row_major(x) or _is_row_major(np.swapaxes(x, -2, -1)):
         return x, []
     dense = x.copy()
     return dense, [copy_step(dense, x)] if x.flags.writeable else []
+
+
+def _is_row_major(x: Array) -> bool:
+    """Whether each row of the matrices lies in one piece, and no two of them overlap."""
+    down, across = x.strides[-2:]
+    return across == x.itemsize and down >= x.shape[-1] * x.itemsize
 
 
 def _prepare(a: Tensor, b: Tensor, out: Tensor, rank: int) -> None:

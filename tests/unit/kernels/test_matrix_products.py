@@ -1,0 +1,60 @@
+"""Products of matrices, of few and many rows, with operands in any memory layout."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from etconfig.executor.memory import Scratch, allocate_zeroed
+from etconfig.executor.tensor import Tensor
+from etconfig.kernels import builtin_kernels
+from etconfig.kernels.linalg import MAX_FEW_ROWS
+from etconfig.values import ScalarType
+
+KERNELS = builtin_kernels()
+INNER, COLUMNS = 5, 7
+
+
+def tensor(array: np.ndarray) -> Tensor:
+    """A tensor with the shape, numbers and strides of `array`."""
+    order = tuple(range(array.ndim))
+    made = Tensor(ScalarType.FLOAT, array.shape, order, allocate_zeroed(array.nbytes))
+    made.rebind(array)
+    return made
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, MAX_FEW_ROWS, MAX_FEW_ROWS + 1])
+class TestProducts:
+    """How many rows there are decides how BLAS is called, not what comes out."""
+
+    @pytest.mark.parametrize("is_transposed", [False, True])
+    def test_mm_and_addmm(self, rows: int, is_transposed: bool) -> None:
+        rng = np.random.default_rng(0)
+        first = rng.normal(size=(rows, INNER)).astype(np.float32)
+        second = rng.normal(size=(INNER, COLUMNS)).astype(np.float32)
+        if is_transposed:
+            second = second.T.copy().T
+        added = rng.normal(size=COLUMNS).astype(np.float32)
+        for operator, before, after, addend in (
+            ("aten::mm.out", [], [], 0),
+            ("aten::addmm.out", [tensor(added)], [1, 1], added),
+        ):
+            out = tensor(np.full((rows, COLUMNS), np.nan, np.float32))
+            arguments = [*before, tensor(first), tensor(second), *after, out]
+            step = KERNELS[operator].bind(operator, Scratch(), arguments)
+            for _ in range(2):
+                step()
+                np.testing.assert_allclose(out.array, first @ second.astype(float) + addend, atol=1e-5)
+                second[...] *= 2  # it is no constant
+
+    @pytest.mark.parametrize("batch", [1, 3])
+    @pytest.mark.parametrize("inner", [0, INNER])
+    def test_linear(self, rows: int, batch: int, inner: int) -> None:
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(batch, rows, inner)).astype(np.float32)
+        weight = rng.normal(size=(COLUMNS, inner)).astype(np.float32)
+        bias = rng.normal(size=COLUMNS).astype(np.float32)
+        out = tensor(np.full((batch, rows, COLUMNS), np.nan, np.float32))
+        arguments = [tensor(x), tensor(weight), tensor(bias), out]
+        KERNELS["aten::linear.out"].bind("aten::linear.out", Scratch(), arguments)()
+        np.testing.assert_allclose(out.array, x @ weight.T.astype(float) + bias, atol=1e-5)
