@@ -35,9 +35,20 @@ _PRODUCER = f"etconfig {__version__}"
     type=click.Choice(["cpp", "kotlin", "swift"]),
     help="Write code that gives ExecuTorch the options.",
 )
+@click.option(
+    "--header",
+    "include",
+    metavar="DIRECTORY",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the C++ headers that read .etargs files; the directory is what compilers take as -I.",
+)
 @several_configurations_options
 def command(
-    program: Path | None, output: Path | None, language: str | None, requests: Sequence[ConfigurationRequest]
+    program: Path | None,
+    output: Path | None,
+    language: str | None,
+    include: Path | None,
+    requests: Sequence[ConfigurationRequest],
 ) -> None:
     """Write resolved arguments for a runtime elsewhere.
 
@@ -52,13 +63,29 @@ def command(
       etconfig pack model.pte --facts pi5.json -o model.etargs
       etconfig pack model.pte --facts pi5.json --facts laptop.json -o model.etargs
       etconfig pack model.pte --facts pi5.json --emit cpp -o model_options.h
+      etconfig pack --header include
     """
+    if include is not None:
+        _write_headers(include)
     if language is not None:
         _emit(program, language, output, requests)
     elif output is not None:
         _write(program, output, requests)
-    else:
+    elif include is None:
         raise click.UsageError("say where to with --output FILE.etargs, or give --emit LANGUAGE")
+
+
+def _write_headers(directory: Path) -> None:
+    from etconfig.transport import include_files
+
+    for name, content in include_files().items():
+        path = directory / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.ClickException(f"cannot write {path.parent}: {error.strerror}") from error
+        write_file(path, content)
+        click.echo(f"{path} written")
 
 
 def _emit(

@@ -13,6 +13,7 @@ _HOME = {
     "ANDROID": "carrier",
     "APPLE": "carrier",
     "EXECUTORCH": "carrier",
+    "INCLUDE": "headers",
     "LANGUAGES": "builders",
     "Carrier": "carrier",
     "Package": "package",
@@ -24,6 +25,7 @@ _HOME = {
     "WireOption": "wire",
     "WireValue": "carrier",
     "emit": "builders",
+    "include_files": "headers",
     "load_package": "etargs_reader",
     "read_package": "etargs_reader",
     "sent_value": "wire",
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from etconfig.transport.carrier import ANDROID, APPLE, EXECUTORCH, Carrier, WireValue
     from etconfig.transport.etargs_reader import load_package, read_package
     from etconfig.transport.etargs_writer import write_package
+    from etconfig.transport.headers import INCLUDE, include_files
     from etconfig.transport.package import (
         Package,
         PackedBackend,
@@ -51,6 +54,7 @@ __all__ = [
     "ANDROID",
     "APPLE",
     "EXECUTORCH",
+    "INCLUDE",
     "LANGUAGES",
     "Carrier",
     "Package",
@@ -62,6 +66,7 @@ __all__ = [
     "WireOption",
     "WireValue",
     "emit",
+    "include_files",
     "load_package",
     "read_package",
     "sent_value",

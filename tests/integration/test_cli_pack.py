@@ -7,7 +7,7 @@ from pathlib import Path
 
 from command_line import DATA, ON_DEVICE, Outcome, error
 
-from etconfig.transport import load_package
+from etconfig.transport import include_files, load_package
 
 PI5 = DATA / "sheets" / "raspberry-pi-5.json"
 LAPTOP = DATA / "sheets" / "laptop-on-battery.json"
@@ -117,6 +117,23 @@ class TestUsage:
     def test_a_place_that_cannot_be_written(self, cli: Cli) -> None:
         done = cli("pack", "model.pte", *ON_DEVICE, "-o", "missing/x.etargs")
         assert done == Outcome(2, "", error("cannot write missing/x.etargs: No such file or directory"))
+
+
+class TestHeaders:
+    """`--header` writes the C++ headers, as they are included."""
+
+    def test_they_are_those_of_the_package(self, cli: Cli, place: Path) -> None:
+        done = cli("pack", "--header", "include")
+        assert done.stdout == (
+            "include/etconfig/etargs.h written\ninclude/etconfig/etargs_executorch.h written\n"
+        )
+        for name, content in include_files().items():
+            assert (place / "include" / name).read_bytes() == content
+
+    def test_a_place_that_cannot_be_written(self, cli: Cli, place: Path) -> None:
+        (place / "include").write_text("")
+        done = cli("pack", "--header", "include/x")
+        assert done == Outcome(2, "", error("cannot write include/x/etconfig: Not a directory"))
 
 
 class TestCode:
