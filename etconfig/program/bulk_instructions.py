@@ -29,14 +29,14 @@ def read_instructions(
     """
     numpy = columns.numpy
     kinds, arguments = columns.table(columns.references(position, count), layout.INSTRUCTION)
-    make_sure(arguments.all())
+    columns.check(arguments != 0)
     is_kernel_call = kinds == InstructionArguments.KERNEL_CALL
     make_sure(is_kernel_call.any())
     op_index, args = columns.table(arguments[is_kernel_call], layout.KERNEL_CALL)
-    make_sure(((op_index >= 0) & (op_index < operator_count)).all())
+    columns.check((op_index >= 0) & (op_index < operator_count))
     vectors = columns.vectors(args, I32)
     for _, elements in vectors.by_length():
-        make_sure(((elements >= 0) & (elements < value_count)).all())
+        columns.check((elements >= 0) & (elements < value_count))
     calls: list[Instruction] = list(
         map(partial(tuple.__new__, KernelCall), zip(op_index.tolist(), vectors.tuples(), strict=True))
     )

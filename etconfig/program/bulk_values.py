@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from etconfig.program import layout
 from etconfig.program.columns import Columns, Vectors, make_sure
+from etconfig.program.cursor import Extent
 from etconfig.program.layout import I32, I64, U8, KernelTypes, Layout
 from etconfig.program.model import (
     AllocationDetails,
@@ -33,6 +33,11 @@ _SCALARS: dict[int, tuple[Layout, type]] = {
     KernelTypes.DOUBLE: (layout.DOUBLE, Double),
 }
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
+_ITEMSIZES_BYTES = [
+    _SCALAR_TYPES[number].itemsize_bytes if number in _SCALAR_TYPES else 0
+    for number in range(max(_SCALAR_TYPES) + 1)
+]
+"""By the scalar type's number."""
 _DYNAMISMS = {member.value: member for member in TensorShapeDynamism}
 _WIDEST_BYTES = max(each.itemsize_bytes for each in ScalarType)
 _MOST_BYTES = 2.0**52
@@ -45,6 +50,7 @@ class BulkValues:
     Args:
         columns: Reads the program's tables.
         memory_sizes: The sizes in bytes of the plan's memory, by `memory_id`.
+        constants: Where the program's constants lie, by `data_buffer_idx`.
         read_one: Reads one value: its type, and the position of its contents.
     """
 
@@ -52,11 +58,13 @@ class BulkValues:
         self,
         columns: Columns,
         memory_sizes: Sequence[int],
+        constants: Sequence[Extent],
         read_one: Callable[[int, int], EValue],
     ) -> None:
         self._columns = columns
         self._numpy = columns.numpy
         self._memory_sizes = memory_sizes
+        self._constants = constants
         self._read_one = read_one
 
     def read(self, types: Column, contents: Column) -> tuple[EValue, ...]:
@@ -93,72 +101,85 @@ class BulkValues:
         (items,) = self._columns.table(places, layout.LIST)
         lists = self._columns.vectors(items, I64)
         for _, elements in lists.by_length():
-            make_sure(((elements >= 0) & (elements < len(types))).all())
+            self._columns.check((elements >= 0) & (elements < len(types)))
             made = types[elements]
-            make_sure(((made == KernelTypes.INT) | (made == KernelTypes.NULL)).all())
+            self._columns.check((made == KernelTypes.INT) | (made == KernelTypes.NULL))
         return list(map(partial(tuple.__new__, IntList), zip(lists.tuples())))
 
     # --- tensors -------------------------------------------------------------------------
 
     def _tensors(self, places: Column) -> list[EValue]:
-        """Tensors with data or extra metadata are read one by one: their data are looked up anyway."""
+        """Initial states, external tensors and such with extra metadata are few: they are read one by one."""
         rows = _TensorRows(*self._columns.table(places, layout.TENSOR))
-        is_plain = (rows.data_buffer_idx == 0) & (rows.extra_tensor_info == 0)
+        is_static = rows.shape_dynamism == TensorShapeDynamism.STATIC
+        is_constant = is_static & (rows.allocation_info == 0)
+        is_plain = (rows.extra_tensor_info == 0) & ((rows.data_buffer_idx == 0) | is_constant)
         if is_plain.all():
-            return [*self._planned_tensors(rows)]
-        plain = iter(self._planned_tensors(_TensorRows(*(column[is_plain] for column in rows))))
+            return [*self._plain_tensors(rows)]
+        plain = iter(self._plain_tensors(_TensorRows(*(column[is_plain] for column in rows))))
         return [
             next(plain) if each else self._read_one(KernelTypes.TENSOR, place)
             for each, place in zip(is_plain.tolist(), places.tolist(), strict=True)
         ]
 
-    def _planned_tensors(self, rows: _TensorRows) -> list[Tensor]:
-        make_sure(not rows.storage_offset.any())
+    def _plain_tensors(self, rows: _TensorRows) -> list[Tensor]:
+        self._columns.check(rows.storage_offset == 0)
         if not len(rows.sizes):
             return []
         sizes = self._columns.vectors(rows.sizes, I32)
         dim_orders = self._columns.vectors(rows.dim_order, U8)
-        self._check_members(rows.scalar_type, ScalarType)
-        self._check_members(rows.shape_dynamism, TensorShapeDynamism)
-        size_bytes = self._size_bytes(sizes, rows)
+        self._check_members(rows.scalar_type, _SCALAR_TYPES)
+        self._check_members(rows.shape_dynamism, _DYNAMISMS)
+        itemsizes = self._numpy.array(_ITEMSIZES_BYTES)[rows.scalar_type]
+        size_bytes = self._size_bytes(sizes, itemsizes, rows)
         self._check_dim_orders(dim_orders, sizes)
+        self._check_constants(rows.data_buffer_idx, size_bytes, itemsizes)
         columns = (
             [_SCALAR_TYPES[number] for number in rows.scalar_type.tolist()],
             sizes.tuples(),
             dim_orders.tuples(),
-            repeat(0),
+            rows.data_buffer_idx.tolist(),
             self._allocations(rows.allocation_info, size_bytes),
             [_DYNAMISMS[number] for number in rows.shape_dynamism.tolist()],
             *(repeat(default) for default in (0, None, False, DeviceType.CPU, 0)),
         )
         return list(map(partial(tuple.__new__, Tensor), zip(*columns, strict=False)))
 
-    def _check_members(self, numbers: Column, members: type[enum.IntEnum]) -> None:
+    def _check_members(self, numbers: Column, members: Iterable[int]) -> None:
         is_member = self._numpy.zeros(256, bool)
         is_member[[*members]] = True
-        make_sure((numbers >= 0).all() and is_member[numbers].all())
+        self._columns.check(numbers >= 0)
+        self._columns.check(is_member[numbers])
 
-    def _size_bytes(self, sizes: Vectors, rows: _TensorRows) -> Column:
+    def _size_bytes(self, sizes: Vectors, itemsizes: Column, rows: _TensorRows) -> Column:
         """The bytes that each tensor takes in planned memory; none if its shape is unbounded."""
         numpy = self._numpy
         make_sure(int(sizes.counts.max()) <= MAX_RANK)
         element_counts = numpy.ones(len(sizes.counts))
         for lengths, elements in sizes.by_length():
-            make_sure((elements >= 0).all())
+            self._columns.check(elements >= 0)
             element_counts[lengths] = elements.prod(axis=1, dtype=numpy.float64)
             spans = element_counts if elements.all() else elements.clip(1).prod(axis=1, dtype=numpy.float64)
-            make_sure((spans * _WIDEST_BYTES < _MOST_BYTES).all())
-        itemsizes = numpy.zeros(max(ScalarType) + 1)
-        itemsizes[[*ScalarType]] = [each.itemsize_bytes for each in ScalarType]
-        size_bytes: Column = element_counts * itemsizes[rows.scalar_type]
+            self._columns.check(spans * _WIDEST_BYTES < _MOST_BYTES)
+        size_bytes: Column = element_counts * itemsizes
         size_bytes[rows.shape_dynamism == TensorShapeDynamism.DYNAMIC_UNBOUND] = 0
         return size_bytes
 
     def _check_dim_orders(self, dim_orders: Vectors, sizes: Vectors) -> None:
         numpy = self._numpy
-        make_sure((dim_orders.counts == sizes.counts).all())
+        self._columns.check(dim_orders.counts == sizes.counts)
         for _, elements in dim_orders.by_length():
-            make_sure((numpy.sort(elements, axis=1) == numpy.arange(elements.shape[1])).all())
+            self._columns.check(numpy.sort(elements, axis=1) == numpy.arange(elements.shape[1]))
+
+    def _check_constants(self, indices: Column, size_bytes: Column, itemsizes: Column) -> None:
+        """Index 0 is that of tensors without data, and of a placeholder that has none."""
+        is_constant = indices > 0
+        if not is_constant.any():
+            return
+        make_sure(int(indices.max()) < len(self._constants))
+        starts, available_bytes = self._numpy.array(self._constants)[indices[is_constant]].T
+        self._columns.check(size_bytes[is_constant] <= available_bytes)
+        self._columns.check(starts % itemsizes[is_constant] == 0)
 
     def _allocations(self, places: Column, size_bytes: Column) -> list[AllocationDetails | None]:
         numpy = self._numpy
@@ -167,11 +188,11 @@ class BulkValues:
         if not is_planned.any():
             return allocations
         memory_ids, low, high = self._columns.table(places[is_planned], layout.ALLOCATION_DETAILS)
-        make_sure((high < 2**16).all())
-        make_sure(((memory_ids > 0) & (memory_ids < len(self._memory_sizes))).all())
+        self._columns.check(high < 2**16)
+        self._columns.check((memory_ids > 0) & (memory_ids < len(self._memory_sizes)))
         offsets = (high << 32) + low
         ends = offsets + size_bytes[is_planned]
-        make_sure((ends <= numpy.array(self._memory_sizes)[memory_ids]).all())
+        self._columns.check(ends <= numpy.array(self._memory_sizes)[memory_ids])
         made = map(
             partial(tuple.__new__, AllocationDetails), zip(memory_ids.tolist(), offsets.tolist(), strict=True)
         )

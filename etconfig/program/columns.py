@@ -68,11 +68,19 @@ class Columns:
         self._cursor = cursor
         self._arrays: dict[str, Column] = {}
 
+    def check(self, holds: Column) -> None:
+        """DoubtError unless `holds` is true everywhere."""
+        make_sure(self._is_true(holds))
+
+    def _is_true(self, holds: Column) -> bool:
+        """`holds.all()`, in a fifth of its time for short columns."""
+        return bool(self.numpy.count_nonzero(holds) == holds.size)
+
     def table(self, positions: Column, layout: Layout) -> list[Column]:
         """The fields of all tables at `positions`, as `Cursor.table` gives those of one."""
         numpy, cursor = self.numpy, self._cursor
         make_sure(int(positions.max()) + 4 <= cursor.size_bytes)
-        make_sure(not (positions & 3).any())
+        self.check(positions & 3 == 0)
         vtables = positions - self.gather("i", positions)
         fields = [numpy.full(len(positions), each.kind.default) for each in layout.fields]
         for vtable, rows in self.groups(vtables):
@@ -81,7 +89,7 @@ class Columns:
 
     def groups(self, numbers: Column) -> Iterator[tuple[int, Any]]:
         """Each number that occurs, and an index of the rows that have it."""
-        if (numbers == numbers[0]).all():
+        if self._is_true(numbers == numbers[0]):
             yield int(numbers[0]), slice(None)
             return
         distinct = self.numpy.unique(numbers).tolist()
@@ -95,13 +103,13 @@ class Columns:
         """Read the tables of one vtable into the rows of `targets`, one for each field."""
         shape = self._cursor.shape(vtable, layout)
         make_sure(int(tables.max()) + shape.size_bytes <= self._cursor.size_bytes)
-        make_sure(((tables & shape.alignment_mask) == shape.alignment).all())
+        self.check(tables & shape.alignment_mask == shape.alignment)
         self._cursor.charge(shape.size_bytes * len(tables), "")
         for offset, field, (target, rows) in zip(shape.offsets, layout.fields, targets, strict=True):
             if offset:
                 found = self.gather(field.kind.code, tables + offset)
                 if field.kind.is_reference:
-                    make_sure(found.all())
+                    self.check(found != 0)
                     found = found + (tables + offset)
                 target[rows] = found
 
@@ -110,18 +118,18 @@ class Columns:
         self._cursor.charge(4 + 4 * count, "")
         places = self.numpy.arange(position + 4, position + 4 + 4 * count, 4)
         offsets = self.gather("I", places)
-        make_sure(offsets.all())
+        self.check(offsets != 0)
         return offsets + places
 
     def vectors(self, positions: Column, kind: Kind) -> Vectors:
         """The vectors of numbers at `positions`, as `Cursor.numbers` gives one."""
         size_bytes, limit = kind.size_bytes, self._cursor.size_bytes
         starts = positions + 4
-        make_sure(positions.all() and not (positions & 3).any())
+        self.check((positions > 0) & (positions & 3 == 0))
         make_sure(int(starts.max()) <= limit)
         counts = self.gather("I", positions)
-        make_sure(not ((starts & (size_bytes - 1)) * counts).any())
-        make_sure((starts + counts * size_bytes <= limit).all())
+        self.check((starts & (size_bytes - 1) == 0) | (counts == 0))
+        self.check(starts + counts * size_bytes <= limit)
         self._cursor.charge(4 * len(positions) + int(counts.sum()) * size_bytes, "")
         return Vectors(self, starts, counts, kind)
 
@@ -135,7 +143,8 @@ class Columns:
             found = found != 0
         if code in "?d":
             return found
-        make_sure(code != "Q" or not (found >> 63).any())
+        if code == "Q":
+            self.check(found >> 63 == 0)
         return found.astype("i8")
 
 

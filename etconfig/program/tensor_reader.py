@@ -30,12 +30,14 @@ class TensorReader:
 
     Attributes:
         memory_sizes: As given.
+        constants: Where the program's constants lie.
     """
 
     def __init__(self, cursor: Cursor, payloads: Payloads, non_const_buffer_sizes: Sequence[int]) -> None:
         self._cursor = cursor
         self._payloads = payloads
         self.memory_sizes = non_const_buffer_sizes
+        self.constants = payloads.constants
         # Memory 0 is reserved, and its size means nothing.
         self._memory_ids = range(1, len(non_const_buffer_sizes))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from etconfig.errors import ProgramError
 from etconfig.program import layout
 from etconfig.program.bulk_values import BulkValues
-from etconfig.program.columns import Columns, DoubtError, columns_of, make_sure
+from etconfig.program.columns import Columns, DoubtError, columns_of
 from etconfig.program.cursor import Cursor
 from etconfig.program.faults import known, locate, malformed, missing_field
 from etconfig.program.layout import I32, I64, KernelTypes, Kind
@@ -27,8 +27,7 @@ from etconfig.program.model import (
 )
 from etconfig.program.tensor_reader import TensorReader
 
-if TYPE_CHECKING:
-    from etconfig.program.columns import Column
+_FIRST_TYPE, _LAST_TYPE = min(KernelTypes), max(KernelTypes)
 
 _INTEGERS = frozenset({KernelTypes.INT, KernelTypes.NULL})
 """What an IntList may name: a symbolic integer that is an input is serialized as Null."""
@@ -48,7 +47,8 @@ class ValueReader:
     def __init__(self, cursor: Cursor, tensors: TensorReader) -> None:
         self._cursor = cursor
         self._memory_sizes = tensors.memory_sizes
-        self._types: Sequence[int] | Column = ()
+        self._constants = tensors.constants
+        self._types: Sequence[int] = ()
         self._readers: Mapping[int, Callable[[int], EValue]] = {
             KernelTypes.NULL: lambda table: None,
             KernelTypes.INT: lambda table: Int(*cursor.table(table, layout.INT)),
@@ -87,10 +87,12 @@ class ValueReader:
 
     def _read_in_bulk(self, columns: Columns, position: int, count: int) -> tuple[EValue, ...]:
         types, contents = columns.table(columns.references(position, count), layout.E_VALUE)
-        make_sure(((types >= min(KernelTypes)) & (types <= max(KernelTypes))).all())
-        make_sure((contents[types != KernelTypes.NULL] > 0).all())
-        self._types = types
-        return BulkValues(columns, self._memory_sizes, self._read_contents).read(types, contents)
+        columns.check((types >= _FIRST_TYPE) & (types <= _LAST_TYPE))
+        columns.check((contents > 0) | (types == KernelTypes.NULL))
+        self._types = types.tolist()
+        return BulkValues(columns, self._memory_sizes, self._constants, self._read_contents).read(
+            types, contents
+        )
 
     def _read_contents(self, value_type: int, table: int) -> EValue:
         return self._readers[value_type](table)

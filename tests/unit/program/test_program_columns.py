@@ -35,6 +35,7 @@ def many(pte: Pte, count: int = 2 * ROWS) -> bytes:
         pte.tensor(sizes=[], dim_order=[]),
         pte.tensor(sizes=[2, 3], dim_order=[1, 0], shape_dynamism=1),
         pte.tensor(sizes=[2, 3], dim_order=[0, 1], allocation_info=None, shape_dynamism=2),
+        pte.tensor(sizes=[2], dim_order=[0], allocation_info=None, data_buffer_idx=1),
         pte.value("String", string_val="mean"),
     ]
     steps = [
@@ -48,7 +49,9 @@ def many(pte: Pte, count: int = 2 * ROWS) -> bytes:
             values=[kinds[i % len(kinds)] for i in range(count)],
             instructions=[steps[i % len(steps)] for i in range(count)],
             operators=[pte.table("Operator", name="aten::add", overload="out")],
-        )
+        ),
+        payloads=[bytes(8)],
+        constant_segment=pte.table("SubsegmentOffsets", segment_index=0, offsets=[0, 0]),
     )
 
 
@@ -118,6 +121,24 @@ class TestDoubt:
         values[ROWS] = pte.value("IntList", items=[0, 2 * ROWS])
         with pytest.raises(ProgramError, match=rf"values\[{ROWS}\].items\[1\].*{2 * ROWS} is no index"):
             open_program(pte.write(pte.plan(values=values)))
+
+    @pytest.mark.parametrize(
+        ("index", "message"),
+        [
+            (1, r"constants\[1\] at byte \d+: needs 24 bytes, but only 16"),
+            (3, r"constant 3 are not aligned to float32"),
+            (4, r"data_buffer_idx at byte \d+: 4 is no index into constants"),
+        ],
+    )
+    def test_a_bad_constant_among_many_is_named(self, pte: Pte, index: int, message: str) -> None:
+        segment = pte.table("SubsegmentOffsets", segment_index=0, offsets=[0, 0, 16, 41])
+        tensors = [
+            pte.tensor(sizes=[2, 3], dim_order=[0, 1], data_buffer_idx=each, allocation_info=None)
+            for each in [2] * ROWS + [index] + [2] * ROWS
+        ]
+        data = pte.write(pte.plan(values=tensors), payloads=[bytes(80)], constant_segment=segment)
+        with pytest.raises(ProgramError, match=message):
+            open_program(data)
 
     def test_a_bad_instruction_among_many_is_named(self, pte: Pte) -> None:
         steps = [pte.instruction("KernelCall", op_index=0, args=[]) for _ in range(2 * ROWS)]
