@@ -35,12 +35,13 @@ def sharded(items: Sequence[T]) -> Sequence[T]:
     return items if _ASKED else items[sys.version_info.minor % _SHARDS :: _SHARDS]
 
 
-def mutants(path: Path) -> Iterator[bytes]:
-    """So many damaged copies of a file that those of all files are `MUTANTS`: other ones in each Python."""
+def mutants(path: Path, count: int | None = None) -> Iterator[bytes]:
+    """`count` damaged copies of a file, others in each Python; by default, `MUTANTS` of all files."""
     original, rng = path.read_bytes(), random.Random(f"{path.name} {sys.version_info.minor % _SHARDS}")
-    is_large = path in LARGE_FILES
-    count = _MUTANTS_OF_LARGE // len(LARGE_FILES) if is_large else MUTANTS // len(SMALL_FILES)
-    for _ in range(count + 1):
+    if count is None:
+        is_large = path in LARGE_FILES
+        count = 1 + (_MUTANTS_OF_LARGE // len(LARGE_FILES) if is_large else MUTANTS // len(SMALL_FILES))
+    for _ in range(count):
         data = bytearray(original)
         for _ in range(rng.choice([1, 1, 1, 2])):
             rng.choice(MUTATIONS)(data, rng)

@@ -10,7 +10,6 @@ import json
 import resource
 import sys
 from collections import Counter
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +67,7 @@ def run(data: bytes) -> str:
 def main(count: int, paths: list[Path]) -> None:
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    outcomes = Counter(run(data) for path in paths for data in islice(mutants(path), count))
+    outcomes = Counter(run(data) for path in paths for data in mutants(path, count))
     json.dump(outcomes, sys.stdout)
 
 

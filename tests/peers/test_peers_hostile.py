@@ -1,0 +1,43 @@
+"""Of damaged programs, what ExecuTorch refuses is refused here too, or stands in a list with the reason."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from compare_mutants import VERIFIER
+from mutations import DATA
+
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default"), pytest.mark.timeout(1800)]
+
+COMPARISON = Path(__file__).parents[1] / "support" / "compare_mutants.py"
+DELEGATED_OR_EXTERNAL = ("xnnpack", "delegate", "external")
+PROGRAMS = [
+    path
+    for folder in ("programs", "exports")
+    for path in sorted((DATA / folder).glob("*.pte"))
+    if not any(word in path.stem for word in DELEGATED_OR_EXTERNAL)
+]
+MUTANTS = 10_000
+ACCEPTED = {
+    VERIFIER: "damage in fields that neither runtime reads (container_meta_type, a chain's own inputs): "
+    "without its verifier, ExecuTorch loads the program as etconfig does",
+}
+"""What ExecuTorch refuses and etconfig loads, and why that is well."""
+
+
+def test_what_executorch_refuses_is_refused() -> None:
+    count = -(-MUTANTS // len(PROGRAMS))
+    done = subprocess.run(
+        [sys.executable, str(COMPARISON), str(count), *map(str, PROGRAMS)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    assert found["tally"]["tried"] >= MUTANTS
+    assert found["tally"]["loaded here"] > MUTANTS // 20
+    others = [refusal for refusal in found["refusals"] if refusal[2] not in ACCEPTED]
+    assert others == [], Counter(verdict for *_, verdict in others)
