@@ -22,25 +22,27 @@ def show_package(path: Path, *, as_json: bool) -> None:
     Raises:
         SavedResultError: the file cannot be read, or is damaged.
     """
+    from etconfig.diagnostics.render import harmless
     from etconfig.transport import load_package
 
     package = load_package(path)
     if as_json:
         print_json(_jsonable(package))
         return
-    click.echo(f"written by {package.producer}")
+    click.echo(f"written by {harmless(package.producer)}")
     for configuration in package.configurations:
-        click.echo(f"\n{configuration.name}: {configuration.fingerprint}")
+        click.echo(f"\n{harmless(configuration.name)}: {configuration.fingerprint}")
         print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "SENT AS", "SCOPE"), _rows(configuration))
 
 
 def _rows(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
+    from etconfig.diagnostics.render import harmless
     from etconfig.resolver import shown
 
     for method in configuration.methods:
         for backend, option in method.options():
-            value = shown(option.value)
-            yield method.label, backend, option.name, value, _sent(option), option.scope.value
+            cells = (method.label, backend, option.name, shown(option.value), _sent(option))
+            yield (*map(harmless, cells), option.scope.value)
 
 
 def _sent(option: PackedOption) -> str:

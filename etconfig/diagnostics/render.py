@@ -106,7 +106,7 @@ def _place(span: Span) -> str:
     return span.place
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """`text` with what could steer a terminal or reorder the line made visible, width kept."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
@@ -121,6 +121,6 @@ def _excerpt(span: Span, width: int, severity: Severity, style: Style) -> list[s
     marks = style(severity.value, "^" * max(1, min(span.length, len(span.text) - span.column + 1)))
     number = style("gutter", str(span.line).rjust(width))
     lines.append(f"{' ' * width} {bar}")
-    lines.append(f"{number} {bar} {_harmless(span.text)}")
+    lines.append(f"{number} {bar} {harmless(span.text)}")
     lines.append(f"{' ' * width} {bar} {before}{marks}")
     return lines

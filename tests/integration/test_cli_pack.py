@@ -6,8 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from command_line import DATA, ON_DEVICE, Outcome, error
+from packages import configuration, packed
 
-from etconfig.transport import include_files, load_package
+from etconfig.transport import (
+    Package,
+    PackedBackend,
+    PackedMethod,
+    include_files,
+    load_package,
+    write_package,
+)
 
 PI5 = DATA / "sheets" / "raspberry-pi-5.json"
 LAPTOP = DATA / "sheets" / "laptop-on-battery.json"
@@ -72,6 +80,14 @@ class TestInspect:
         assert title.startswith("generic/any: sha256:")
         assert columns.split() == ["METHOD", "BACKEND", "OPTION", "VALUE", "SENT", "AS", "SCOPE"]
         assert first.split() == ["embed", "ReferenceNpuBackend", "core", "0", "core", "=", "0", "method"]
+
+    def test_no_text_steers_a_terminal(self, cli: Cli, place: Path) -> None:
+        odd = PackedMethod("a\x1b[2J", None, (PackedBackend("b\u202e", (packed("c\n", "d\r"),)),))
+        data = write_package(Package("e\x07", (configuration("f\x1b", odd),)))
+        (place / "x.etargs").write_bytes(data)
+        told = cli("inspect", "x.etargs").stdout
+        assert all(c.isprintable() or c == "\n" for c in told)
+        assert told.splitlines()[-1].split() == ["a�[2J", "b�", "c�", "'d\\r'", "c�", "=", "'d\\r'", "method"]
 
     def test_as_data(self, cli: Cli) -> None:
         cli("pack", "model.pte", *ON_DEVICE, "-o", "x.etargs")

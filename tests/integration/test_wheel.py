@@ -49,17 +49,21 @@ def names_in(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
-def test_the_wheel_holds_every_module_every_profile_and_the_marker_of_types(wheel: Path) -> None:
+def test_the_wheel_holds_every_module_profile_and_header_and_the_marker_of_types(wheel: Path) -> None:
     modules = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig").rglob("*.py")}
     profiles = {f"etconfig/{p.relative_to(ROOT).as_posix()}" for p in (ROOT / "profiles").rglob("*.toml")}
     assert "etconfig/profiles/generic/any.toml" in profiles
-    assert modules | profiles | {"etconfig/py.typed"} <= names_in(wheel)
+    headers = {p.relative_to(ROOT).as_posix() for p in (ROOT / "etconfig").rglob("*.h")}
+    assert "etconfig/transport/include/etconfig/etargs.h" in headers
+    assert modules | profiles | headers | {"etconfig/py.typed"} <= names_in(wheel)
 
 
 def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     others = {name.partition("/")[0] for name in names_in(wheel)} - {"etconfig", f"{NAME}.dist-info"}
     assert others == set()
     assert {Path(name).suffix for name in names_in(wheel) if name.startswith("etconfig/")} == {
+        ".fbs",
+        ".h",
         ".py",
         ".toml",
         ".typed",
