@@ -4,15 +4,41 @@ with open_program("model.pte") as program:
     plan = program.plan("forward")
 """
 
-from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
-from etconfig.program.cursor import Extent
-from etconfig.program.external_data import DataSources
-from etconfig.program.faults import PROGRAM_ERROR_CODES
-from etconfig.program.flat_tensor import DataFile, open_data_file
-from etconfig.program.header import ExtendedHeader
-from etconfig.program.limits import Limits
-from etconfig.program.metadata import MethodMeta, TensorInfo
-from etconfig.program.program import Program, Verification, open_program
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from etconfig.lazy import lazy_names
+
+_HOME = {
+    "BundledCase": "bundled",
+    "BundledTensor": "bundled",
+    "BundledValue": "bundled",
+    "DataFile": "flat_tensor",
+    "DataSources": "external_data",
+    "ExtendedHeader": "header",
+    "Extent": "cursor",
+    "Limits": "limits",
+    "MethodMeta": "metadata",
+    "PROGRAM_ERROR_CODES": "faults",
+    "Program": "program",
+    "TensorInfo": "metadata",
+    "Verification": "program",
+    "open_data_file": "flat_tensor",
+    "open_program": "program",
+}
+"""Which module each public name lives in."""
+
+if TYPE_CHECKING:
+    from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
+    from etconfig.program.cursor import Extent
+    from etconfig.program.external_data import DataSources
+    from etconfig.program.faults import PROGRAM_ERROR_CODES
+    from etconfig.program.flat_tensor import DataFile, open_data_file
+    from etconfig.program.header import ExtendedHeader
+    from etconfig.program.limits import Limits
+    from etconfig.program.metadata import MethodMeta, TensorInfo
+    from etconfig.program.program import Program, Verification, open_program
 
 __all__ = [
     "PROGRAM_ERROR_CODES",
@@ -31,3 +57,5 @@ __all__ = [
     "open_data_file",
     "open_program",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -67,11 +67,6 @@ class Bundle(NamedTuple):
     cases: Mapping[str, tuple[BundledCase, ...]]
 
 
-def is_bundled(file: Cursor) -> bool:
-    """Whether the file carries the identifier of a bundled program."""
-    return file.head(8)[4:] == b"BP08"
-
-
 def read_bundle(file: Cursor) -> Bundle:
     """Read all cases, and find the program.
 

@@ -38,6 +38,11 @@ _FORMATS = (
 )
 
 
+def is_bundled(file: Cursor) -> bool:
+    """Whether the file carries the identifier of a bundled program."""
+    return file.head(8)[4:] == b"BP08"
+
+
 def check_is_program(file: Cursor) -> None:
     """Raise unless the file carries the identifier of a program.
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from etconfig.program import layout
-from etconfig.program.bulk_instructions import read_instructions
 from etconfig.program.columns import DoubtError, columns_of
 from etconfig.program.cursor import Cursor
 from etconfig.program.faults import bad_index, known, malformed, missing_field
@@ -63,6 +62,8 @@ class InstructionReader:
         count = self._cursor.length(instructions, "instructions", limit, "max_instructions")
         self._destinations = range(count + 1)  # a jump to the end of the chain ends it
         with suppress(DoubtError), columns_of(self._cursor, count) as columns:
+            from etconfig.program.bulk_instructions import read_instructions
+
             operators, values = len(self._operators), len(self._values)
             return Chain(
                 read_instructions(columns, instructions, count, operators, values, self._read_arguments)

@@ -9,19 +9,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from types import MappingProxyType, TracebackType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from etconfig.diagnostics.suggest import did_you_mean
 from etconfig.errors import MethodNotFoundError, ProgramError
 from etconfig.program import layout
-from etconfig.program.bundled import Bundle, is_bundled, read_bundle
 from etconfig.program.collection import collection_paused
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.external_data import DataSources, ExternalData, open_data_files
 from etconfig.program.faults import locate, malformed, naming, unreadable
 from etconfig.program.flat_tensor import DataFile
 from etconfig.program.header import ExtendedHeader, read_header
-from etconfig.program.identify import check_is_program
+from etconfig.program.identify import check_is_program, is_bundled
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
 from etconfig.program.model import BackendDelegate, ExecutionPlan
 from etconfig.program.named_data import NamedData
@@ -29,6 +28,9 @@ from etconfig.program.payload_reader import read_payloads
 from etconfig.program.payloads import Payloads
 from etconfig.program.plan_reader import PlanReader
 from etconfig.program.source import LoadMode, ProgramSource, open_bytes
+
+if TYPE_CHECKING:
+    from etconfig.program.bundled import Bundle
 
 
 class Verification(enum.Enum):
@@ -251,7 +253,7 @@ def open_program(
     with naming(path):
         with phase("read file"):
             file = open_bytes(source, load_mode, limits)
-        bundle = read_bundle(file.first(file.size_bytes)) if is_bundled(file) else None
+        bundle = _read_bundle(file) if is_bundled(file) else None
     if bundle:
         file = Cursor(file.view(bundle.program, "program"), bundle.program.size_bytes, limits)
     with naming(path, bundle.program.start if bundle else 0), phase("verify tables"):
@@ -264,6 +266,12 @@ def open_program(
             with phase(f"verify {name}"):
                 program.plan(name)
     return program
+
+
+def _read_bundle(file: Cursor) -> Bundle:
+    from etconfig.program.bundled import read_bundle
+
+    return read_bundle(file.first(file.size_bytes))
 
 
 def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequence[DataFile]) -> _Contents:

@@ -8,7 +8,6 @@ from typing import Any
 
 from etconfig.errors import ProgramError
 from etconfig.program import layout
-from etconfig.program.bulk_values import BulkValues
 from etconfig.program.columns import Columns, DoubtError, columns_of
 from etconfig.program.cursor import Cursor
 from etconfig.program.faults import known, locate, malformed, missing_field
@@ -86,6 +85,8 @@ class ValueReader:
         return tuple(values)
 
     def _read_in_bulk(self, columns: Columns, position: int, count: int) -> tuple[EValue, ...]:
+        from etconfig.program.bulk_values import BulkValues  # small plans, which are most, need it not
+
         types, contents = columns.table(columns.references(position, count), layout.E_VALUE)
         columns.check((types >= _FIRST_TYPE) & (types <= _LAST_TYPE))
         columns.check((contents > 0) | (types == KernelTypes.NULL))

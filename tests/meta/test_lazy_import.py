@@ -13,6 +13,7 @@ import etconfig
 
 ROOT = Path(__file__).parents[2]
 SETS_NO_OPTIONS = ROOT / "profiles" / "raspberry-pi" / "pi-5.toml"
+PROGRAM = ROOT / "tests" / "data" / "digits" / "digits.pte"
 SETS_OPTIONS = ROOT / "examples" / "two_cameras" / "profiles" / "demo" / "two-cameras.toml"
 THIRD_PARTY = {
     *("annotated_types", "click", "ml_dtypes", "numpy", "platformdirs", "pluggy"),
@@ -68,6 +69,12 @@ class TestColdStart:
     def test_bundled_profiles_are_selected_without_a_parser_of_conditions(self) -> None:
         parsing = {"advice", "checker", "lexer", "literals", "parser", "signatures", "source", "syntax"}
         assert not modules_of("resolve", "--json") & {f"etconfig.profile.expression.{m}" for m in parsing}
+
+    def test_a_small_program_is_read_without_what_reads_large_and_bundled_ones(self) -> None:
+        unneeded = {f"etconfig.program.{m}" for m in ("bulk_instructions", "bulk_values", "bundled")}
+        loaded = modules_of("resolve", PROGRAM, "--json")
+        assert "etconfig.program" in loaded
+        assert not loaded & {*unneeded, "numpy", "etconfig.executor", "etconfig.kernels"}
 
     def test_a_file_that_sets_no_options_is_checked_without_pydantic(self) -> None:
         loaded = modules_of("validate", SETS_NO_OPTIONS)
