@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -41,34 +42,54 @@ def print_settings() -> None:
 
 
 def runs_of(
-    module: nn.Module, inputs: Sequence[torch.Tensor], **optimisation: Mapping[str, object]
+    module: nn.Module,
+    inputs: Sequence[torch.Tensor],
+    kept: Path | None = None,
+    **optimisation: Mapping[str, object],
 ) -> dict[str, Run]:
     """The same module by etconfig, by ExecuTorch without and with XNNPACK, and by torch itself.
 
     Args:
         module: It is exported in evaluation mode.
         inputs: What it is called with.
+        kept: Where programs are kept, as `KEPT.portable.pte` and `KEPT.xnnpack.pte`.
         optimisation: More ways to run etconfig: arguments of `load_method` by what to call it.
     """
-    exported = torch.export.export(module.eval(), tuple(inputs))
-    portable = to_edge_transform_and_lower(exported).to_executorch().buffer
-    delegated = to_edge_transform_and_lower(
-        torch.export.export(module, tuple(inputs)), partitioner=[XnnpackPartitioner()]
-    ).to_executorch()
+    portable, delegated = (
+        _exported(module.eval(), inputs, partitioner, kept and kept.with_name(f"{kept.name}.{kind}.pte"))
+        for kind, partitioner in (("portable", []), ("xnnpack", [XnnpackPartitioner()]))
+    )
     arrays = [each.numpy() for each in inputs]
     runs = {
         name: _bound(etconfig.load_program(portable).load_method("forward", **keywords).execute, arrays)
         for name, keywords in {"etconfig": {}, **optimisation}.items()
     }
     runs["portable"] = _stock_run(portable, inputs)
-    if delegated.executorch_program.execution_plan[0].delegates:
-        runs["xnnpack"] = _stock_run(delegated.buffer, inputs)
+    if etconfig.load_program(delegated).program.plan("forward").delegates:
+        runs["xnnpack"] = _stock_run(delegated, inputs)
 
     def eager() -> object:
         with torch.no_grad():
             return module(*inputs)
 
     return {**runs, "torch": eager}
+
+
+def _exported(
+    module: nn.Module,
+    inputs: Sequence[torch.Tensor],
+    partitioner: list[XnnpackPartitioner],
+    kept: Path | None,
+) -> bytes:
+    """The program of the module, from the file `kept` if it was kept before."""
+    if kept is not None and kept.exists():
+        return kept.read_bytes()
+    edge = to_edge_transform_and_lower(torch.export.export(module, tuple(inputs)), partitioner=partitioner)
+    program: bytes = edge.to_executorch().buffer
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(program)
+    return program
 
 
 def _bound(execute: Callable[[Sequence[object]], object], inputs: Sequence[object]) -> Run:

@@ -56,6 +56,7 @@ _MAX_ROWS = 20
 @click.option("--seed", default=0, show_default=True, help="Of the inputs that are made up without --input.")
 @data_option
 @executor_option
+@click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
 @click.option("--warmup", default=3, show_default=True, type=count_from(0), help="Runs that do not count.")
 @click.option("--runs", type=count_from(1), help="Runs that do; without it, as many as --time allows, or 30.")
 @click.option(
@@ -84,6 +85,7 @@ def command(
     seed: int,
     data: Sequence[Path],
     executor: str,
+    no_optimize: bool,
     warmup: int,
     runs: int | None,
     seconds: float,
@@ -119,7 +121,8 @@ def command(
     resolution = request.resolve(loaded)
     arguments = resolution.arguments(method, instance)
     budget = Budget(warmup, runs, seconds)
-    loaded_method, load_s = _best(lambda: loaded.load_method(method, arguments))
+    optimize = not no_optimize
+    loaded_method, load_s = _best(lambda: loaded.load_method(method, arguments, optimize=optimize))
     with loaded_method, _progress("measuring") as show:
         latencies = measure(lambda: loaded_method.execute(arrays), budget, show)
     report = {
@@ -128,6 +131,7 @@ def command(
         "method": method,
         "instance": instance,
         "executor": executor,
+        "optimize": optimize,
         "profile": resolution.profile,
         "arguments": resolution.fingerprint(),
         "inputs": _describe_inputs(inputs, seed, arrays),
@@ -137,7 +141,7 @@ def command(
         "latency_s": latencies.quantiles(),
         "noise": latencies.noise,
         "throughput_per_s": latencies.throughput_per_s,
-        "traced": _trace(loaded, arguments, arrays, budget) if executor == NUMPY else None,
+        "traced": _trace(loaded, arguments, optimize, arrays, budget) if executor == NUMPY else None,
         "memory": {
             # another executor has a plan of its own
             **(_planned_memory(loaded, method) if executor == NUMPY else {}),
@@ -183,7 +187,7 @@ def _progress(label: str) -> Iterator[Callable[[float], None]]:
 
 
 def _trace(
-    loaded: LoadedProgram, arguments: Arguments, inputs: Sequence[Any], budget: Budget
+    loaded: LoadedProgram, arguments: Arguments, optimize: bool, inputs: Sequence[Any], budget: Budget
 ) -> dict[str, Any]:
     """Run again with a tracer: which instructions take the time, and what tracing costs."""
     from etconfig.cli.measuring import Budget, instruction_table, measure
@@ -194,7 +198,7 @@ def _trace(
         1, budget.runs and max(1, budget.runs // _TRACED_DIVISOR), budget.seconds / _TRACED_DIVISOR
     )
     with (
-        loaded.load_method(arguments.method, arguments, tracer=tracer) as method,
+        loaded.load_method(arguments.method, arguments, tracer=tracer, optimize=optimize) as method,
         _progress("tracing") as show,
     ):
         tracer.clear()

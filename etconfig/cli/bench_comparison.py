@@ -13,7 +13,7 @@ REPORT_VERSION = 1
 """The version of the reports, under `etconfig_bench`."""
 
 _COMPARED = ("min", "p15", "p50", "p90")
-_HAVE_TO_BE_EQUAL = ("program", "method", "inputs", "executor", "environment", "arguments")
+_HAVE_TO_BE_EQUAL = ("program", "method", "inputs", "executor", "optimize", "environment", "arguments")
 """Parts of a report that a change of speed may come from; `program` by its hash."""
 _MAX_SHOWN = 80
 """How many characters of a difference are worth reading; hashes are not."""

@@ -155,6 +155,11 @@ class TestCompare:
         assert lines[0] == f"new / old: min 1, p15 1, p50 {p50:.3g}, p90 1"
         assert lines[1] == told
 
+    def test_without_the_optimiser(self, cli: Callable[..., Outcome], report: dict[str, Any]) -> None:
+        faithful = cli(*BENCH, "--no-optimize", "--json").json
+        assert (report["optimize"], faithful["optimize"]) == (True, False)
+        assert compare(report, faithful)["differences"] == ["optimize: True -> False"]
+
     def test_what_else_differs_is_told(self, report: dict[str, Any]) -> None:
         environment = {**report["environment"], "numpy": "1.0", "load_average": 99}
         old = {**report, "environment": environment, "arguments": "sha256:0", "executor": "other"}
