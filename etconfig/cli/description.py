@@ -34,6 +34,7 @@ def describe_program(loaded: LoadedProgram, plans: Mapping[str, MemoryPlan]) -> 
             for file in program.data_files
         ],
         "segments": [segment.size_bytes for segment in program.segments],
+        "unclaimed": [{"offset": gap.start, "size_bytes": gap.size_bytes} for gap in program.unclaimed()],
         "methods": [_describe_method(loaded, name, plans[name]) for name in loaded.method_names],
     }
 

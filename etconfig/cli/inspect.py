@@ -81,6 +81,9 @@ def _print(data: dict[str, Any]) -> None:
         f"{data['path']}: {format_bytes(data['size_bytes'])}, "
         f"constants {format_bytes(data['constant_bytes'])}, {format_count(len(data['segments']), 'segment')}"
     )
+    for gap in data["unclaimed"]:
+        size = format_bytes(gap["size_bytes"])
+        click.echo(f"unclaimed: {size} at byte {gap['offset']}, to which nothing refers")
     for file in data["data_files"]:
         click.echo(f"{file['path']}: {format_bytes(file['size_bytes'])}, {format_count(file['keys'], 'key')}")
     constants = data["constants"]

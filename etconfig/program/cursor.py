@@ -33,6 +33,8 @@ _U64 = struct.Struct("<Q")
 _VTABLE_WORK_BYTES = 64
 """What compiling a vtable counts as: it takes about as long as decoding this many bytes."""
 
+_ZEROS = 1 << 20
+"""How many bytes are compared with zero at once."""
 
 _SHORT_VECTOR = 8
 _SHORT_VECTORS = {
@@ -109,6 +111,14 @@ class Cursor:
         self._check_bounds(extent.start, extent.size_bytes, field)
         self._bring(extent, field)
         return self._data[extent.start : extent.end]
+
+    def is_zero(self, extent: Extent) -> bool:
+        """Whether all bytes of `extent` are zero."""
+        for start in range(extent.start, extent.end, _ZEROS):
+            size_bytes = min(_ZEROS, extent.end - start)
+            if bytes(self.view(Extent(start, size_bytes), "")).count(0) < size_bytes:
+                return False
+        return True
 
     # --- tables --------------------------------------------------------------------------
 

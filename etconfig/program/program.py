@@ -27,6 +27,7 @@ from etconfig.program.named_data import NamedData
 from etconfig.program.payload_reader import read_payloads
 from etconfig.program.payloads import Payloads
 from etconfig.program.plan_reader import PlanReader
+from etconfig.program.segments import gaps_between
 from etconfig.program.source import LoadMode, ProgramSource, open_bytes
 
 if TYPE_CHECKING:
@@ -168,6 +169,16 @@ class Program:
         """The data that the program and its data files store under a key."""
         with self._used() as contents:
             return contents.named_data
+
+    def unclaimed(self) -> tuple[Extent, ...]:
+        """The parts of the program that are neither tables nor in a segment, though not all zero.
+
+        An exporter leaves only zeros there, to align; what else is there belongs to something that
+        nobody verified. Such parts are read to tell.
+        """
+        with self._used() as contents:
+            gaps = gaps_between(contents.tables.size_bytes, self.segments, self.size_bytes)
+            return tuple(gap for gap in gaps if not contents.file.is_zero(gap))
 
     @property
     def data_files(self) -> tuple[DataFile, ...]:

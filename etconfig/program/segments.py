@@ -38,6 +38,16 @@ def read_segments(cursor: Cursor, position: int, base: int, end: int) -> tuple[E
     return segments
 
 
+def gaps_between(start: int, segments: Sequence[Extent], end: int) -> list[Extent]:
+    """What lies from `start` to `end` in none of `segments`, which share no bytes, in order."""
+    gaps = []
+    for segment in sorted(segments):
+        if segment.start > start:
+            gaps.append(Extent(start, segment.start - start))
+        start = max(start, segment.end)
+    return [*gaps, Extent(start, end - start)] if start < end else gaps
+
+
 def _check_disjoint(segments: Sequence[Extent]) -> None:
     """Raise if two segments share bytes: each belongs to one payload alone."""
     by_start = sorted((segment.start, segment.end, i) for i, segment in enumerate(segments))

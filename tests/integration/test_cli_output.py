@@ -186,6 +186,7 @@ class TestJson:
             "named_data": [],
             "data_files": [],
             "segments": [20, 19904, 67496],
+            "unclaimed": [],
         }
         assert [method["name"] for method in methods] == ["embed", "forward"]
         (memory,) = methods[0].pop("memory")

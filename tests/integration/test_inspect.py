@@ -88,3 +88,26 @@ class TestMemoryPlan:
         done = cli("inspect", "model.pte", "--memory-plan", "missing/memory.svg")
         assert (done.status, done.stdout) == (2, "")
         assert done.stderr == error("cannot write missing/memory.svg: No such file or directory")
+
+
+class TestHostilePrograms:
+    """Absurd plans are shown, or refused with a sentence; never a traceback."""
+
+    def test_bytes_that_nothing_refers_to(self, cli: Callable[..., Outcome], place: Path) -> None:
+        program = (DATA / "programs" / "linear.pte").read_bytes()
+        (place / "polyglot.pte").write_bytes(program + b"PK\x03\x04")
+        told = cli("inspect", "polyglot.pte").stdout
+        assert f"\nunclaimed: 4 bytes at byte {len(program)}, to which nothing refers\n" in told
+
+    def test_an_arena_of_2_to_the_63_bytes_is_drawn(self, cli: Callable[..., Outcome], place: Path) -> None:
+        hostile = DATA / "hostile" / "pool_of_63_bits.pte"
+        assert "memory 1: " in cli("inspect", hostile, "--memory-plan", place / "plan.svg").stdout
+        ElementTree.fromstring((place / "plan.svg").read_text())
+
+    def test_a_program_that_runs_out_of_memory_is_told_without_a_traceback(
+        self, cli: Callable[..., Outcome]
+    ) -> None:
+        done = cli("run", DATA / "hostile" / "pool_of_63_bits.pte")
+        assert done.status == 2
+        assert "method 'forward' asks for more memory than there is" in done.stderr
+        assert "Traceback" not in done.stderr

@@ -309,3 +309,25 @@ class TestOpening:
 
         cursor = Counting(memoryview(b""), 0, Limits())
         assert len(read_segments(cursor, 4, 16, 2**20)) == len(work) == 20_000
+
+
+class TestHoles:
+    """Bytes to which nothing refers are told, unless they are zeros that align (polyglots)."""
+
+    @pytest.mark.parametrize(
+        "path", [each for each in SMALL_FILES if each.suffix == ".pte"], ids=lambda path: path.name
+    )
+    def test_exporters_leave_none(self, path: Path) -> None:
+        assert open_program(path).unclaimed() == ()
+
+    def test_each_is_told_with_its_place(self, pte: Pte) -> None:
+        segments = [pte.table("DataSegment", offset=offset, size=16) for offset in (32, 0)]
+        data = bytearray(pte.write(pte.plan(), payloads=[bytes(64)], segments=segments))
+        base = len(data) - 64
+        assert open_program(bytes(data)).unclaimed() == ()
+        data[base + 20] = data[-1] = 1
+        assert open_program(bytes(data)).unclaimed() == ((base + 16, 16), (base + 48, 16))
+
+    def test_what_follows_the_file_is_one(self, pte: Pte) -> None:
+        data = pte.write(pte.plan(), payloads=[bytes(16)])
+        assert open_program(data + bytes(2 << 20) + b"PK").unclaimed() == ((len(data), (2 << 20) + 2),)
