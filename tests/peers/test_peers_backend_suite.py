@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.peers, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]
 
 TOOL = Path(__file__).parents[2] / "tools" / "run_backend_suite.py"
 EVERY = 20
@@ -17,7 +17,7 @@ LEAST_PASSED = 12
 
 
 def test_a_sample_of_the_suite_passes() -> None:
-    """What the suite skips for operators that ExecuTorch's portable kernels lack may be skipped."""
+    """What the suite skips for operators without a kernel, or for what cannot be exported, may be skipped."""
     command = [sys.executable, TOOL, "--every", str(EVERY)]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout
