@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import click
-from click.shell_completion import CompletionItem
 
 from etconfig.errors import EtconfigError
 from etconfig.installation import Installation
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from etconfig.schema import OptionInfo
 
 Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -76,6 +77,8 @@ def complete_profile(
         names = ("auto", *_installation(context).profiles.names)
     except (EtconfigError, OSError):
         names = ("auto",)
+    from click.shell_completion import CompletionItem
+
     found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type="file")]
 
