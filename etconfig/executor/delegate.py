@@ -80,8 +80,12 @@ def blame(backend_id: str, method: str, phase: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
-        raise DelegateError(backend=backend_id, method=method, phase=phase, cause=cause) from error
+        raise _failure(backend_id, method, phase, error) from error
+
+
+def _failure(backend_id: str, method: str, phase: str, error: Exception) -> DelegateError:
+    cause = f"{type(error).__name__}: {error}"
+    return DelegateError(backend=backend_id, method=method, phase=phase, cause=cause)
 
 
 class Delegate:
@@ -126,11 +130,13 @@ class Delegate:
     def run(self, args: list[Value], resize_output: ResizeOutput = resize_nothing) -> None:
         """Call the backend's `execute` on inputs, then outputs."""
         self._context.resize_output = resize_output
-        with self._blame("execute"):
+        try:  # not by `_blame`, whose context manager takes a microsecond at each call
             try:
                 self._backend.execute(self._context, self._handle, args)
             finally:
                 self._temporary.reset()
+        except Exception as error:
+            raise _failure(self.backend_id, self._surroundings.method, "execute", error) from error
 
     def set_resource(self, resource: object) -> None:
         """What the backend finds in `ExecuteContext.resource` from now on."""
