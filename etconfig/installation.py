@@ -220,12 +220,12 @@ class Installation:
     @cached_property
     def kernels(self) -> KernelRegistry:
         """The built-in kernels and those of plugins."""
-        from etconfig.executor import KernelRegistry
+        from etconfig.executor.registry import KernelRegistry, table_problem
         from etconfig.kernels import builtin_tables
 
         tables: list[Any] = list(builtin_tables())
         if self.index.entries(KERNELS):
-            tables += [contribution.table for contribution in self.plugins.kernels()]
+            tables += [contribution.table for contribution in self.plugins.kernels(table_problem)]
         return KernelRegistry(tables)
 
     @property

@@ -60,6 +60,7 @@ __all__ = [
     "Unread",
     "kernel",
     "refusal",
+    "table_problem",
 ]
 
 ENTRY_POINT_GROUP = "etconfig.kernels"
@@ -219,6 +220,21 @@ class KernelTable:
             members = value if isinstance(value, tuple) else (value,)
             kernels.extend(member for member in members if isinstance(member, Kernel))
         return cls(str(namespace["__name__"]), tuple(kernels))
+
+
+def table_problem(table: object) -> str | None:
+    """Why what a plugin gave cannot be used as a `KernelTable`; None if it can."""
+    if not isinstance(table, KernelTable):
+        return f"its table is a {type(table).__name__}"
+    kernels: tuple[object, ...] = table.kernels
+    for each in kernels:
+        if not isinstance(each, Kernel):
+            return f"its table holds a {type(each).__name__}"
+        try:
+            _ = each.parameters
+        except (TypeError, NameError) as error:
+            return str(error)
+    return None
 
 
 class KernelRegistry(Mapping[str, Kernel]):

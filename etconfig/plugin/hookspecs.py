@@ -71,7 +71,7 @@ class KernelsContribution:
 
     Attributes:
         api: The plugin API versions that the plugin can work with.
-        table: An `etconfig.executor.registry.KernelTable`; not named as a type here, since the
+        table: An `etconfig.plugin.v1_kernels.KernelTable`; not named as a type here, since the
             plugin API loads no numpy.
     """
 

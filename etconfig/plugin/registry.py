@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from etconfig.backend import Backend
@@ -16,6 +17,7 @@ from etconfig.plugin.executors import check_executor
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.hookspecs import ExecutorContribution, FactsContribution, KernelsContribution
 from etconfig.plugin.index import PluginIndex
+from etconfig.plugin.kernels import check_kernels
 from etconfig.plugin.loader import (
     BACKEND_HOOK,
     EXECUTOR_HOOK,
@@ -28,6 +30,12 @@ from etconfig.plugin.loader import (
 from etconfig.schema import BackendSpec
 
 T = TypeVar("T")
+
+
+def _load_checked(
+    entry: EntryPoint, hook: Hook[AnswerT], check: Callable[[EntryPoint, AnswerT], AnswerT]
+) -> AnswerT:
+    return check(entry, load_plugin(entry, hook))
 
 
 class _Once(Generic[T]):
@@ -110,25 +118,28 @@ class PluginRegistry:
 
     def facts(self) -> tuple[FactsContribution, ...]:
         """The facts of all usable plugins; broken ones are left out and listed in `failures`."""
-        return self._all_answers(FACTS_HOOK)
+        return self._all_answers(FACTS_HOOK, lambda entry, each: each)
 
-    def kernels(self) -> tuple[KernelsContribution, ...]:
-        """The kernels of all usable plugins; broken ones are left out and listed in `failures`."""
-        return self._all_answers(KERNELS_HOOK)
+    def kernels(self, problem_of: Callable[[object], str | None]) -> tuple[KernelsContribution, ...]:
+        """The kernels of all usable plugins; broken ones are left out and listed in `failures`.
+
+        Args:
+            problem_of: What is wrong with a plugin's table, if anything.
+        """
+        return self._all_answers(KERNELS_HOOK, lambda entry, each: check_kernels(entry, each, problem_of))
 
     def _spec(self, entry: EntryPoint) -> BackendSpec:
         once: _Once[BackendSpec] = self._answers[entry]
         return once.get(lambda: check_spec(entry, load_plugin(entry, BACKEND_HOOK)))
 
-    def _answer(self, entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
-        once: _Once[AnswerT] = self._answers[entry]
-        return once.get(lambda: load_plugin(entry, hook))
-
-    def _all_answers(self, hook: Hook[AnswerT]) -> tuple[AnswerT, ...]:
+    def _all_answers(
+        self, hook: Hook[AnswerT], check: Callable[[EntryPoint, AnswerT], AnswerT]
+    ) -> tuple[AnswerT, ...]:
         answers: list[AnswerT] = []
         for entry in self.index.entries(hook.group):
+            once: _Once[AnswerT] = self._answers[entry]
             try:
-                answers.append(self._answer(entry, hook))
+                answers.append(once.get(partial(_load_checked, entry, hook, check)))
             except PluginLoadError:
                 continue  # `failures` lists it
         return tuple(answers)

@@ -20,9 +20,8 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.registry import KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
 from etconfig.plugin.v1 import ApiRange, KernelsContribution, hookimpl
+from etconfig.plugin.v1_kernels import KernelTable, Step, Tensor, kernel
 
 
 @kernel("{operator}")
@@ -91,6 +90,31 @@ class TestKernelPlugins:
             "in the entry-point group 'etconfig.kernels'; one that is installed is broken: 'acme' of "
             "acme-kernels 1.0: its import raised RuntimeError: no licence"
         )
+
+    @pytest.mark.parametrize(
+        ("table", "problem"),
+        [
+            ("[clip]", "its table is a list"),
+            ('KernelTable("acme-kernels 1.0", (clip, "clip"))', "its table holds a str"),
+            (
+                'KernelTable("acme-kernels 1.0", (kernel("acme::x")(lambda self: None),))',
+                "kernel etconfig_kernels.<locals>.<lambda>: no argument of a program is a self: None",
+            ),
+        ],
+    )
+    def test_a_table_that_is_none_is_named_too(self, installed: Path, table: str, problem: str) -> None:
+        text = MODULE.format(operator="acme::relu.out")
+        text = text.replace('KernelTable("acme-kernels 1.0", (clip,))', table)
+        (installed / "acme_kernels_plugin.py").write_text(text)
+        with pytest.raises(MissingOperatorError) as caught:
+            load(installed)
+        assert str(caught.value).endswith(f"is broken: 'acme' of acme-kernels 1.0: {problem}")
+        installation = Installation(search_path=[str(installed)])
+        assert "acme::relu.out" not in installation.kernels
+        assert [str(each) for each in installation.kernel_failures] == [
+            f"acme-kernels 1.0: acme (etconfig.kernels): {problem}; "
+            "give an etconfig.plugin.v1_kernels.KernelTable of functions that @kernel decorates"
+        ]
 
     def test_a_plugin_may_not_replace_a_kernel(self, installed: Path) -> None:
         (installed / "acme_kernels_plugin.py").write_text(MODULE.format(operator="aten::add.out"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import etconfig.plugin
-from etconfig.plugin import v1
+from etconfig.plugin import v1, v1_kernels
 
 V1_NAMES = """
     Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
@@ -14,6 +14,12 @@ V1_NAMES = """
     MissingOperatorError MultipleOf OptionChanges OptionError Processed ProgramRequest Reading
     RunnableMethod RuntimeFailedError ScalarType Scope System Tracer Unit UpdateContext Value Volatility
     Wire WireOption hookimpl model_validator option wire_options
+"""
+
+V1_KERNELS_NAMES = """
+    Array Bools Floats Ints Kernel KernelTable OptionalTensors Register Scalar Scratch Shape Step Tensor
+    TensorAlias Tensors Unread broadcast_shape dimension dimensions kernel promote require require_dtype
+    require_floating require_rank require_same_dtype
 """
 
 PLUGIN_NAMES = """
@@ -28,9 +34,12 @@ class TestPublicNames:
     def test_a_plugin_may_import_these_names(self):
         assert sorted(v1.__all__) == sorted(V1_NAMES.split())
 
+    def test_an_author_of_kernels_may_import_these_too(self):
+        assert sorted(v1_kernels.__all__) == sorted(V1_KERNELS_NAMES.split())
+
     def test_the_core_may_import_these_names(self):
         assert sorted(etconfig.plugin.__all__) == sorted(PLUGIN_NAMES.split())
 
     def test_every_listed_name_is_there(self):
-        for module in (v1, etconfig.plugin):
+        for module in (v1, v1_kernels, etconfig.plugin):
             assert [name for name in module.__all__ if not hasattr(module, name)] == []

@@ -104,7 +104,7 @@ class TestOtherGroups:
         assert [detector.name for detector in contribution.detectors] == ["acme"]
 
     def test_kernels_are_collected(self, registry_of):
-        (contribution,) = registry_of("acme-npu").kernels()
+        (contribution,) = registry_of("acme-npu").kernels(lambda table: None)
         assert contribution.table == ("aten::relu.out",)
 
     def test_an_executor_is_found_by_its_name(self, registry_of):
@@ -120,7 +120,7 @@ class TestOtherGroups:
 
     def test_a_refused_plugin_is_not_asked(self, registry_of):
         registry = registry_of("acme-npu", policy=PluginPolicy(deny=["acme"]))
-        assert (registry.facts(), registry.kernels()) == ((), ())
+        assert (registry.facts(), registry.kernels(lambda table: None)) == ((), ())
         assert "acme_facts" not in sys.modules
 
 

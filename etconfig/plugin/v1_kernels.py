@@ -1,0 +1,62 @@
+"""What the author of kernels may import beside `etconfig.plugin.v1`, which loads no numpy: version 1.
+
+How a kernel is written stands in `etconfig.executor.registry`. This module is the one door from plugins to
+the executor; nothing of etconfig's own imports it.
+"""
+
+from etconfig.executor.checks import (
+    broadcast_shape,
+    dimension,
+    dimensions,
+    promote,
+    require,
+    require_dtype,
+    require_floating,
+    require_rank,
+    require_same_dtype,
+)
+from etconfig.executor.memory import Array, Scratch, Shape
+from etconfig.executor.registry import (
+    Bools,
+    Floats,
+    Ints,
+    Kernel,
+    KernelTable,
+    OptionalTensors,
+    Scalar,
+    Step,
+    TensorAlias,
+    Tensors,
+    Unread,
+    kernel,
+)
+from etconfig.executor.tensor import Register, Tensor
+
+__all__ = [
+    "Array",
+    "Bools",
+    "Floats",
+    "Ints",
+    "Kernel",
+    "KernelTable",
+    "OptionalTensors",
+    "Register",
+    "Scalar",
+    "Scratch",
+    "Shape",
+    "Step",
+    "Tensor",
+    "TensorAlias",
+    "Tensors",
+    "Unread",
+    "broadcast_shape",
+    "dimension",
+    "dimensions",
+    "kernel",
+    "promote",
+    "require",
+    "require_dtype",
+    "require_floating",
+    "require_rank",
+    "require_same_dtype",
+]
