@@ -1,6 +1,6 @@
 """Records what eager PyTorch computes for ExecuTorch's operators, as reference for the numpy kernels.
 
-Writes tests/data/kernels/cases.json (operators, arguments, where their data lie) and
+Writes tests/data/kernels/cases.json (operators, arguments, where their data lie, numbers of variants) and
 tests/data/kernels/cases.npz (one flat array for each dtype), on data from fixed seeds, so that the
 files come out the same each time.
 
@@ -12,6 +12,7 @@ Needs torch and executorch:
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import kernel_case_quantized  # noqa: F401  adds to CASES
@@ -19,6 +20,7 @@ import numpy as np
 import torch
 from kernel_case_recording import Recorder, call
 from kernel_case_table import CASES
+from kernel_case_variants import variant_calls
 
 OUTPUT = Path(__file__).parents[1] / "tests" / "data" / "kernels"
 
@@ -33,7 +35,10 @@ def main() -> None:
             raise RuntimeError(f"{each} is no valid case") from error
     OUTPUT.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(json.dumps(each) for each in described)
-    (OUTPUT / "cases.json").write_text(f'{{"torch": "{torch.__version__}", "cases": [\n{lines}\n]}}\n')
+    counts = json.dumps(Counter(each.operator for _, _, each, _, _ in variant_calls(CASES)))
+    (OUTPUT / "cases.json").write_text(
+        f'{{"torch": "{torch.__version__}", "variants": {counts}, "cases": [\n{lines}\n]}}\n'
+    )
     np.savez_compressed(OUTPUT / "cases.npz", **recorder.arrays)
     print(f"{len(described)} cases of {len({each.operator for each in CASES})} operators in {OUTPUT}")
 

@@ -9,9 +9,11 @@ holds follows from the code: docstrings, registries, schemas, the command line's
 from __future__ import annotations
 
 import ast
+import json
 import re
 import runpy
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from inspect import cleandoc
@@ -146,16 +148,40 @@ def backend(backend_id: str) -> str:
 
 
 def operators(_: str) -> str:
-    """The operators with a built-in kernel, by family."""
-    rows = []
-    count = 0
-    for family in builtin_tables():
-        names = sorted(name for kernel in family.kernels for name in kernel.operators)
-        count += len(names)
-        module = family.source.rpartition(".")[2]
-        listed = ", ".join(f"`{name}`" for name in names)
-        rows.append(f"| [{module}](../etconfig/kernels/{module}.py) | {listed} |")
-    return "\n".join([f"{count} operators:", "", "| family | operators |", "|---|---|", *rows])
+    """The operators with a built-in kernel, with the evidence that they are right."""
+    found = evidence()
+    rows = [
+        f"| `{name}` | [{module}](../etconfig/kernels/{module}.py) | {found.get(name, '| | |')} |"
+        for family in builtin_tables()
+        for module in [family.source.rpartition(".")[2]]
+        for name in sorted(name for kernel in family.kernels for name in kernel.operators)
+    ]
+    head = ["| operator | family | dtypes | cases | variants | runtime agrees |", "|---|---|---|---|---|---|"]
+    return "\n".join([f"{len(rows)} operators:", "", *head, *rows])
+
+
+def evidence() -> dict[str, str]:
+    """For each operator with recorded calls: dtypes, cases, variants, and in how many ExecuTorch agrees."""
+    data = ROOT / "tests" / "data" / "kernels"
+    recorded = json.loads((data / "cases.json").read_text(encoding="utf-8"))
+    differing = Counter(
+        case.rpartition("-")[0]
+        for cases in json.loads((data / "runtime_differences.json").read_text(encoding="utf-8")).values()
+        for case in cases
+    )
+    dtypes: dict[str, set[str]] = defaultdict(set)
+    counts = Counter(each["operator"] for each in recorded["cases"])
+    for each in recorded["cases"]:
+        dtypes[each["operator"]] |= set(re.findall(r'"dtype": "(\w+)"', json.dumps(each)))
+    return {
+        name: " | ".join(
+            map(
+                str,
+                (", ".join(sorted(dtypes[name])), count, recorded["variants"][name], count - differing[name]),
+            )
+        )
+        for name, count in counts.items()
+    }
 
 
 def errors(_: str) -> str:

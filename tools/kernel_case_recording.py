@@ -67,6 +67,7 @@ def call(each: Case, seed: int) -> Call:
     outs = [_output(dtype, each.channels_last) for dtype in each.out]
     given = [arg.clone() if isinstance(arg, torch.Tensor) else arg for arg in args]
     _run(each.operator, given, outs)
+    outs = _laid_out(outs, each.channels_last)
     changed = {
         index: after
         for index, (before, after) in enumerate(zip(args, given, strict=True))
@@ -80,7 +81,8 @@ def call_in_float64(each: Case, seed: int) -> Call:
     args = arguments(each, seed)
     outs = [_output(torch.float64, each.channels_last) for _ in each.out]
     _run(each.operator, [arg.double() if isinstance(arg, torch.Tensor) else arg for arg in args], outs)
-    return Call(args, [out.to(dtype) for out, dtype in zip(outs, each.out, strict=True)])
+    outs = [out.to(dtype) for out, dtype in zip(outs, each.out, strict=True)]
+    return Call(args, _laid_out(outs, each.channels_last))
 
 
 def arguments(each: Case, seed: int) -> list[Any]:
@@ -141,6 +143,18 @@ def _output(dtype: Any, channels_last: bool) -> Any:
     if channels_last:
         return torch.empty(0, 1, 1, 1, dtype=dtype, memory_format=torch.channels_last)
     return torch.empty(0, dtype=dtype)
+
+
+def _laid_out(outs: list[Any], channels_last: bool) -> list[Any]:
+    """Channels-last where a case says so: PyTorch's out-variants lose that when they resize an output."""
+    if not channels_last:
+        return outs
+    return [
+        out.contiguous(memory_format=torch.channels_last)
+        if isinstance(out, torch.Tensor) and out.dim() == 4
+        else out
+        for out in outs
+    ]
 
 
 class Recorder:

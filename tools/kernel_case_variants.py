@@ -6,12 +6,12 @@ its implementation lacks, such as one for a dtype, tells nothing and is left out
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import torch
-from kernel_case_recording import overload
+from kernel_case_recording import Call, arguments, call, overload
 from kernel_case_table import Case, T, bf16, f16, f32, f64, i8, i16, i32, i64, u8
 
 FLOATING = (f64, f16, bf16)
@@ -26,6 +26,21 @@ NOT_VARIED = ("quantized_decomposed::", "llama::")
 
 REFUSALS = frozenset({"dim out of range", "index out of range"})
 """Kinds of variants of which it counts, too, that PyTorch refuses them."""
+
+
+def variant_calls(cases: Sequence[Case]) -> Iterator[tuple[int, str, Case, Call, bool]]:
+    """All variants: the number of the case, what it is called, itself, the call, whether it is refused."""
+    for index, base in enumerate(cases):
+        outs: list[Any] = []
+        for kind, each in variants(base):
+            try:
+                made = call(each, seed=index)
+            except (RuntimeError, IndexError, ValueError, AssertionError):
+                if kind in REFUSALS:
+                    yield index, kind, each, Call(arguments(each, index), outs), True
+                continue
+            outs = outs or made.outs
+            yield index, kind, each, made, False
 
 
 def variants(each: Case) -> Iterator[tuple[str, Case]]:

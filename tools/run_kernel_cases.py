@@ -1,4 +1,4 @@
-"""Runs programs on ExecuTorch's runtime, each in a process of its own, since some end theirs.
+"""Runs programs on ExecuTorch's runtime, in a process apart, since some end theirs.
 
     python tools/run_kernel_cases.py CASES RESULTS
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +29,31 @@ def run(runtime: Runtime, program: bytes, inputs: list[torch.Tensor]) -> Any:
         return str(error)
 
 
-def run_apart(runtime: Runtime, program: bytes, inputs: list[torch.Tensor], place: Path) -> Any:
-    """The parent runs no program, and so has no threads that a fork would lose."""
+def run_apart(runtime: Runtime, cases: Sequence[Any], first: int, directory: Path) -> int:
+    """Run the cases from `first` on, up to one that ends the process; its exit status.
+
+    The parent runs no program, and so has no threads that a fork would lose.
+    """
     child = os.fork()
     if child == 0:
-        torch.save(run(runtime, program, inputs), place)
+        for index in range(first, len(cases)):
+            torch.save(run(runtime, *cases[index]), directory / f"{index}.pt")
         os._exit(0)
     _, status = os.waitpid(child, 0)
-    return torch.load(place) if status == 0 else None
+    return status
 
 
 def main(cases_path: Path, results_path: Path) -> None:
     runtime = Runtime.get()
+    cases = torch.load(cases_path)
+    results: list[Any] = []
     with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory, "outputs.pt")
-        results = [run_apart(runtime, *case, place) for case in torch.load(cases_path)]
+        while len(results) < len(cases):
+            status = run_apart(runtime, cases, len(results), Path(directory))
+            while (path := Path(directory, f"{len(results)}.pt")).exists():
+                results.append(torch.load(path))
+            if status:
+                results.append(None)
     torch.save(results, results_path)
 
 

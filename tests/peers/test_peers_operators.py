@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
-from kernel_cases import DATA, KernelCase, assert_close, case_ids, parse_cases
+from kernel_cases import DATA, KernelCase, assert_close, case_ids, flattened, parse_cases
+from runtime_outcomes import RUNTIME_DIFFERS, outcome
 
 import etconfig
 from etconfig.errors import KernelArgumentError
@@ -25,7 +26,8 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
 TOOLS = Path(__file__).parents[2] / "tools"
 KERNELS = builtin_kernels()
-OPERATORS = sorted({case["operator"] for case in json.loads((DATA / "cases.json").read_text())["cases"]})
+RECORDED = json.loads((DATA / "cases.json").read_text())
+OPERATORS = sorted({case["operator"] for case in RECORDED["cases"]})
 
 FLOAT64_DECIDES = {
     "aten::gelu.out": {"special"},
@@ -59,72 +61,6 @@ DIFFERENT_FROM_EAGER = {
 """Variants in which the two differ on purpose, and why."""
 
 
-CHANNELS_LAST = "refused for channels-last tensors, or for those mixed with others"
-FLOAT_ONLY = "ends the process, or refuses, for other types than float32 and scales of float64"
-
-NO_REFERENCE = {
-    "aten::arange.out": "does not round a fractional end to int64 before it counts",
-    "aten::_log_softmax.out": "does not take rows of no elements as eager PyTorch does",
-    "aten::upsample_bilinear2d.vec_out": "computes float64 with the precision of float32",
-    "aten::_pdist_forward.out": "does not treat NaN in the 0-norm as eager PyTorch does",
-    "aten::logit.out": "does not round its limits to 16 bits",
-    "aten::gather.out": "does not take an empty source as eager PyTorch does",
-    "aten::sign.out": "gives NaN for NaN, eager PyTorch 0",
-    "aten::relu.out": CHANNELS_LAST,
-    "aten::add.Scalar_out": "refuses to add a fraction to integers",
-    "aten::add.out": CHANNELS_LAST,
-    "aten::div.out_mode": "gives NaN for 1 // 0, eager PyTorch infinity",
-    "aten::floor_divide.out": "gives NaN for 1 // 0, eager PyTorch infinity",
-    "aten::remainder.Tensor_out": "gives integers the wrong sign",
-    "aten::remainder.Scalar_out": "gives integers the wrong sign",
-    "aten::pow.Tensor_Tensor_out": "converts integers to negative exponents from infinity",
-    "aten::_softmax.out": CHANNELS_LAST,
-    "aten::native_group_norm.out": "computes float64 with the precision of float32",
-    "aten::_native_batch_norm_legit_no_training.out": CHANNELS_LAST,
-    "aten::addmm.out": "multiplies what beta = 0 is to leave out, so that NaN stays",
-    "aten::convolution.out": "refuses three dimensions, and channels-last tensors mixed with others",
-    "aten::max_pool2d_with_indices.out": "loses NaN to minus infinity",
-    "aten::_adaptive_avg_pool2d.out": CHANNELS_LAST,
-    "aten::mean.out": CHANNELS_LAST,
-    "aten::argmax.out": CHANNELS_LAST,
-    "aten::argmin.out": CHANNELS_LAST,
-    "aten::view_copy.out": CHANNELS_LAST,
-    "aten::roll.out": "refuses to roll without dimensions",
-    "aten::cat.out": "copies the bits of int32 to float32",
-    "dim_order_ops::_to_dim_order_copy.out": "refuses to copy a vector of int32",
-    "aten::constant_pad_nd.out": "refuses negative padding",
-    "aten::linear.out": "refuses a vector of bfloat16 as input",
-    "aten::_fft_r2c.out": "knows one-sided transforms only",
-    "aten::_conj_physical.out": "refuses real numbers",
-    "aten::_native_batch_norm_legit.out": "refuses training",
-    "aten::_native_batch_norm_legit.no_stats_out": "computes float64 with the precision of float32",
-    "aten::convolution_backward.out": "refuses one dimension, and transposed convolutions",
-    "aten::index_put_": "refuses to accumulate",
-    "et_copy::_h2d_copy.out": "wants tensors of two devices",
-    "et_copy::_d2h_copy.out": "wants tensors of two devices",
-    "quantized_decomposed::quantize_per_tensor.out": FLOAT_ONLY,
-    "quantized_decomposed::dequantize_per_tensor.out": FLOAT_ONLY,
-    "quantized_decomposed::quantize_per_channel.out": FLOAT_ONLY,
-    "quantized_decomposed::dequantize_per_channel.out": FLOAT_ONLY,
-    "quantized_decomposed::quantize_per_token.out": FLOAT_ONLY,
-    "quantized_decomposed::choose_qparams.Tensor_out": "computes scales in float64, none below 6.1e-5",
-    "quantized_decomposed::choose_qparams_per_token_asymmetric.out": "computes scales in float64",
-    "quantized_decomposed::embedding_byte.dtype_out": "multiplies in float32 what PyTorch rounds to float16",
-    "quantized_decomposed::embedding_4bit.dtype_out": "multiplies in float32 what PyTorch rounds to float16",
-}
-"""Where ExecuTorch's runtime does not give what eager PyTorch does, for a call of the tables, and why."""
-
-NO_KERNEL = {
-    "quantized_decomposed::choose_qparams_per_token.out",
-    "quantized_decomposed::choose_qparams_symmetric.tensor_out",
-    "quantized_decomposed::dequantize_per_channel_group.out",
-    "quantized_decomposed::dequantize_per_tensor.tensor2_out",
-    "quantized_decomposed::quantize_per_channel_group.out",
-    "quantized_decomposed::quantize_per_tensor.tensor2_out",
-}
-"""Operators that ExecuTorch's runtime has not."""
-
-
 class Variant(NamedTuple):
     """A call, and what eager PyTorch makes of it.
 
@@ -145,30 +81,21 @@ class Variant(NamedTuple):
 def corpus() -> dict[str, list[Variant]]:
     """All calls by operator."""
     import kernel_case_quantized  # noqa: F401  adds to CASES
-    from kernel_case_recording import Call, Recorder, arguments, call, call_in_float64
+    from kernel_case_recording import Recorder, call_in_float64
     from kernel_case_table import CASES
-    from kernel_case_variants import REFUSALS, variants
+    from kernel_case_variants import variant_calls
 
     recorder = Recorder()
     names: list[tuple[str, bool]] = []
     described: list[dict[str, Any]] = []
     natives: dict[int, dict[str, Any]] = {}
-    for index, (base, name) in enumerate(zip(CASES, case_ids(CASES), strict=True)):
-        outs: list[Any] = []
-        for kind, each in variants(base):
-            is_refused = False
-            try:
-                made = call(each, seed=index)
-                outs = outs or made.outs
-            except (RuntimeError, IndexError, ValueError, AssertionError):
-                if kind not in REFUSALS:
-                    continue
-                made, is_refused = Call(arguments(each, index), outs), True
-            if kind in FLOAT64_DECIDES.get(each.operator, ()):
-                natives[len(described)] = recorder.describe(each.operator, made)
-                made = call_in_float64(each, seed=index)
-            names.append((f"{name} {kind}", is_refused))
-            described.append(recorder.describe(each.operator, made))
+    case_names = case_ids(CASES)
+    for index, kind, each, made, is_refused in variant_calls(CASES):
+        if kind in FLOAT64_DECIDES.get(each.operator, ()):
+            natives[len(described)] = recorder.describe(each.operator, made)
+            made = call_in_float64(each, seed=index)
+        names.append((f"{case_names[index]} {kind}", is_refused))
+        described.append(recorder.describe(each.operator, made))
     cases = parse_cases(described, recorder.arrays)
     native_cases = dict(zip(natives, parse_cases(list(natives.values()), recorder.arrays), strict=True))
     found = defaultdict(list)
@@ -219,46 +146,45 @@ def test_float64_decides_only_where_pytorch_is_further_from_it(operator: str) ->
 def test_the_corpus_is_as_large_as_it_should_be() -> None:
     names = [each.name for variants in corpus().values() for each in variants]
     assert len(names) > 3_500
-    assert set(corpus()) == set(OPERATORS)
+    assert {name: len(variants) for name, variants in corpus().items()} == RECORDED["variants"]
     assert DIFFERENT_FROM_EAGER.keys() <= set(names)
 
 
 def test_programs_of_single_calls_give_what_executorch_does(tmp_path: Path) -> None:
-    """Both run each call of the tables as a program; they agree unless NO_REFERENCE says why not."""
+    """Both run each call of the tables as a program, and give what eager PyTorch does.
+
+    Where ExecuTorch's runtime does something else, it does what RUNTIME_DIFFERS says.
+    """
     import kernel_case_quantized  # noqa: F401  adds to CASES
     import torch
     from kernel_case_program import program_of
     from kernel_case_recording import call, overload
     from kernel_case_table import CASES
 
+    calls = [call(each, seed=index) for index, each in enumerate(CASES)]
     programs = []
-    for index, each in enumerate(CASES):
+    for each, made in zip(CASES, calls, strict=True):
         kinds = [str(parameter.type) for parameter in overload(each.operator)._schema.arguments]
-        programs.append(program_of(each.operator, kinds[: len(each.args)], call(each, seed=index)))
+        programs.append(program_of(each.operator, kinds[: len(each.args)], made))
     torch.save(programs, tmp_path / "cases.pt")
     command = [sys.executable, TOOLS / "run_kernel_cases.py", tmp_path / "cases.pt", tmp_path / "results.pt"]
     subprocess.run(command, check=True, capture_output=True)
     results = torch.load(tmp_path / "results.pt")
-    differing = {
-        each.operator
-        for each, (program, inputs), theirs in zip(CASES, programs, results, strict=True)
-        if not agrees(program, inputs, theirs)
+    ours, outcomes = {}, {}
+    for name, (program, inputs), made, theirs in zip(case_ids(CASES), programs, calls, results, strict=True):
+        expected = as_arrays(
+            [
+                *flattened([tuple(out) if isinstance(out, list) else out for out in made.outs]),
+                *made.changed.values(),
+            ]
+        )
+        with etconfig.load_program(program) as loaded, loaded.load_method("forward") as method:
+            ours[name] = difference(method.execute(as_arrays(inputs)), expected)
+        outcomes[name] = outcome(as_arrays(theirs) if isinstance(theirs, list) else theirs, expected)
+    assert {name: problem for name, problem in ours.items() if problem} == {}
+    assert {name: each for name, each in outcomes.items() if each} == {
+        name: each for cases in RUNTIME_DIFFERS.values() for name, each in cases.items()
     }
-    assert differing == set(NO_REFERENCE) | NO_KERNEL
-
-
-def agrees(program: bytes, inputs: Sequence[Any], theirs: Any) -> bool:
-    """Whether the runtime ran the program, and both gave the same outputs."""
-    with etconfig.load_program(program) as loaded, loaded.load_method("forward") as method:
-        ours = method.execute(as_arrays(inputs))
-    if not isinstance(theirs, list):
-        return False
-    try:
-        for mine, its in zip(ours, as_arrays(theirs), strict=True):
-            assert_close(mine, its)
-    except AssertionError:
-        return False
-    return True
 
 
 def as_arrays(tensors: Sequence[Any]) -> list[np.ndarray]:
