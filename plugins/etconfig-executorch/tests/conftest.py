@@ -18,25 +18,35 @@ from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPar
 from executorch.exir import to_edge_transform_and_lower
 
 torch.manual_seed(0)
-size = 1024
-layers = [torch.nn.Linear(size, size) for _ in range(8)]
-model = torch.nn.Sequential(*layers).eval()
-x = torch.randn(64, size)
-exported = torch.export.export(model, (x,))
-edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
-open(sys.argv[1], "wb").write(edge.to_executorch().buffer)
-numpy.savez(sys.argv[2], x=x.numpy(), y=model(x).detach().numpy())
+for name, rows, size in (("large", 64, 1024), ("wide", 8192, 256)):
+    model = torch.nn.Sequential(*(torch.nn.Linear(size, size) for _ in range(8))).eval()
+    x = torch.randn(rows, size)
+    exported = torch.export.export(model, (x,))
+    edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+    open(f"{sys.argv[1]}/{name}.pte", "wb").write(edge.to_executorch().buffer)
+    numpy.savez(f"{sys.argv[1]}/{name}.npz", x=x.numpy(), y=model(x).detach().numpy())
 """
-"""A program with enough work and weights that threads, time and memory can be seen."""
+"""Programs with enough weights (32 MB) or activations (8 MB a layer) that threads and memory can be seen."""
 
 
 @pytest.fixture(scope="session")
-def large_program(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A program delegated to XNNPACK, 32 MB of weights, and its input and output."""
-    directory = tmp_path_factory.mktemp("large")
-    program, answers = directory / "large.pte", directory / "large.npz"
-    subprocess.run([sys.executable, "-c", EXPORT, program, answers], check=True, capture_output=True)
-    return program, answers
+def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Programs delegated to XNNPACK, each with its input and output."""
+    directory = tmp_path_factory.mktemp("exports")
+    subprocess.run([sys.executable, "-c", EXPORT, directory], check=True, capture_output=True)
+    return directory
+
+
+@pytest.fixture
+def large_program(exports: Path) -> tuple[Path, Path]:
+    """A program with 32 MB of weights."""
+    return exports / "large.pte", exports / "large.npz"
+
+
+@pytest.fixture
+def wide_program(exports: Path) -> tuple[Path, Path]:
+    """A program with 8 MB of activations in each layer."""
+    return exports / "wide.pte", exports / "wide.npz"
 
 
 @pytest.fixture

@@ -113,6 +113,26 @@ print(shared < 16_000 < own)
         )
         assert in_process(code, *large_program) == "True"
 
+    @pytest.mark.parametrize(("mode", "grows"), [("disabled", True), ("global", False)])
+    def test_instances_that_share_a_workspace_take_its_memory_once(
+        self, in_process: Callable[..., str], wide_program: tuple[Path, Path], mode: str, grows: bool
+    ) -> None:
+        code = (
+            SET_UP
+            + """
+mode = f"XnnpackBackend.workspace_sharing_mode={sys.argv[3]}"
+first = load(mode, instance="a")
+first.execute([x])
+before = resident_kb()
+second = load(mode, instance="b")
+second.execute([x])
+print((resident_kb() - before) // 1024)
+"""
+        )
+        grown_mb = int(in_process(code, *wide_program, mode))
+        # Each instance has 8 MB planned for its input and its output; two layers between make a workspace.
+        assert (grown_mb > 34) is grows, grown_mb
+
     def test_instances_have_options_of_their_own(self) -> None:
         program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
         config = etconfig.resolve(
