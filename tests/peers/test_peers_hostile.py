@@ -9,8 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from compare_mutants import VERIFIER
-from mutations import DATA
+from mutations import DATA, VERIFIER
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default"), pytest.mark.timeout(1800)]
 

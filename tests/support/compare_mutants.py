@@ -13,7 +13,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
-from mutations import mutants
+from mutations import VERIFIER, mutants
 
 from etconfig.errors import EtconfigError
 from etconfig.executor import load_method
@@ -25,8 +25,6 @@ warnings.simplefilter("ignore")
 from executorch.runtime import Runtime, Verification  # noqa: E402  it warns when it is imported
 
 KERNELS = builtin_kernels()
-VERIFIER = "the verifier alone"
-"""It goes through fields too that nobody reads, such as `container_meta_type`."""
 
 
 def is_loaded_here(data: bytes) -> bool:

@@ -22,6 +22,9 @@ SMALL_FILES = sorted(
 LARGE_FILES = sorted((DATA / "architectures").glob("*.pte")) + sorted((DATA / "digits").glob("*.pte"))
 """Programs of so many values that they are read by columns."""
 
+VERIFIER = "the verifier alone"
+"""What refuses a file when only ExecuTorch's verifier does: it goes through fields too that nobody reads."""
+
 _SHARDS = 4
 _ASKED = int(os.environ.get("ETCONFIG_MUTANTS", "0"))
 MUTANTS = _ASKED or 12_500
