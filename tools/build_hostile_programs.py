@@ -178,7 +178,11 @@ FILES = (
     Hostile("subsegment_offset_wraps.pte", "segment or loader offset wrap", ("MACA-2026-001",),
             lambda: write(plan(), payloads=[bytes(16)], constant_segment=table(
                 "SubsegmentOffsets", segment_index=0, offsets=[0, 2**64 - 8]))),
-    Hostile("state_larger_than_its_memory.pte", "inverted inequality, heap write", ("ad9f381",),
+    Hostile("constant_larger_than_its_buffer.pte", "inverted inequality, heap write", ("ad9f381",),
+            lambda: write(
+                plan(values=[shaped(16, data_buffer_idx=1, allocation_info=None)]),
+                constant_buffer=[table("Buffer", storage=b""), table("Buffer", storage=bytes(4))])),
+    Hostile("state_larger_than_its_memory.pte", "state larger than its memory", ("found here",),
             larger_state),
     Hostile("no_plans.pte", "optional field null", ("45d9231",), lambda: write(execution_plan=None)),
     Hostile("no_value.pte", "optional field null", ("092f42f",),

@@ -21,6 +21,7 @@ CLASSES = {
     "rank above 16": 1,
     "segment or loader offset wrap": 4,
     "inverted inequality, heap write": 1,
+    "state larger than its memory": 1,
     "optional field null": 5,
     "instruction index out of range": 3,
     "type confusion": 3,
