@@ -14,6 +14,7 @@ DIGITS = ROOT / "tests" / "data" / "digits"
 
 EXPORT = """
 import sys, numpy, torch
+from etconfig_reference.aot import ReferencePartitioner
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
 
@@ -25,6 +26,13 @@ for name, rows, size in (("large", 64, 1024), ("wide", 8192, 256)):
     edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
     open(f"{sys.argv[1]}/{name}.pte", "wb").write(edge.to_executorch().buffer)
     numpy.savez(f"{sys.argv[1]}/{name}.npz", x=x.numpy(), y=model(x).detach().numpy())
+
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 4)).eval()
+x = torch.randn(2, 8)
+partitioners = [ReferencePartitioner({"0": "ReferenceCpuBackend"}), XnnpackPartitioner()]
+edge = to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=partitioners)
+open(f"{sys.argv[1]}/mixed.pte", "wb").write(edge.to_executorch().buffer)
+numpy.savez(f"{sys.argv[1]}/mixed.npz", x=x.numpy(), y=model(x).detach().numpy())
 """
 """Programs with enough weights (32 MB) or activations (8 MB a layer) that threads and memory can be seen."""
 
@@ -47,6 +55,12 @@ def large_program(exports: Path) -> tuple[Path, Path]:
 def wide_program(exports: Path) -> tuple[Path, Path]:
     """A program with 8 MB of activations in each layer."""
     return exports / "wide.pte", exports / "wide.npz"
+
+
+@pytest.fixture
+def mixed_program(exports: Path) -> tuple[Path, Path]:
+    """A program that delegates one layer to a backend in Python and one to XNNPACK."""
+    return exports / "mixed.pte", exports / "mixed.npz"
 
 
 @pytest.fixture

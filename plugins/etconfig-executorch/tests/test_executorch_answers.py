@@ -79,6 +79,30 @@ class TestPythonBackends:
                 (out,) = method.execute([image[None]])
                 np.testing.assert_allclose(out[0], answer, atol=1e-5)
 
+    def test_a_python_backend_runs_beside_xnnpack_in_one_method(
+        self, mixed_program: tuple[Path, Path]
+    ) -> None:
+        path, answers = mixed_program
+        data = np.load(answers)
+        with etconfig.load_program(path, executor="executorch") as program:
+            config = etconfig.resolve(
+                program,
+                instances={"forward": ["left", "right"]},
+                overrides=[
+                    "forward@left:XnnpackBackend.single_threaded=true",
+                    "forward@left:ReferenceCpuBackend.num_threads=2",
+                    "forward@right:XnnpackBackend.workspace_sharing_mode=per_model",
+                    "forward@right:ReferenceCpuBackend.num_threads=1",
+                ],
+            )
+            left, right = (
+                program.load_method("forward", config.arguments("forward", instance=each))
+                for each in ("left", "right")
+            )
+            for method, threads in ((left, 2), (right, 1)):
+                np.testing.assert_allclose(method.execute([data["x"]])[0], data["y"], atol=1e-5)
+                assert method.effective_options()["ReferenceCpuBackend"]["num_threads"] == threads
+
     def test_two_instances_have_arguments_of_their_own(self) -> None:
         with etconfig.load_program(DATA / "digits" / "digits.pte", executor="executorch") as program:
             config = etconfig.resolve(

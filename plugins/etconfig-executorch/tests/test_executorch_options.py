@@ -177,6 +177,12 @@ except etconfig.EtconfigError as error:
 class TestRefused:
     """A value that the transport or the backend cannot take is an error, and says why."""
 
+    def test_what_applies_at_load_cannot_change_afterwards(self) -> None:
+        program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
+        method = program.load_method("forward")
+        with pytest.raises(OptionError, match="applies at load and cannot change on a loaded method"):
+            method.update({"XnnpackBackend.workspace_sharing_mode": "global"})
+
     def test_a_path_that_is_too_long_is_not_cut_off(self) -> None:
         program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
         overrides = [
