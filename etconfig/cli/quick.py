@@ -33,7 +33,11 @@ def quick_text(arguments: Sequence[str]) -> str | None:
         return None
     try:
         return _listing_text(*asked)
-    except Exception:
+    except Exception as error:
+        from etconfig.errors import EtconfigError  # no need of them before something goes wrong
+
+        if not isinstance(error, (EtconfigError, OSError)):
+            raise
         return None
 
 

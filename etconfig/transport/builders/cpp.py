@@ -11,6 +11,7 @@ from etconfig.transport.builders.language import (
     comment,
     identifiers,
     integer_literal,
+    introduction,
     pascal_case,
 )
 from etconfig.transport.carrier import EXECUTORCH, WireValue
@@ -39,10 +40,7 @@ def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
 
 
 def _struct(name: str, carried: CarriedMethod) -> Iterator[str]:
-    yield ""
-    yield comment(carried.method.label)
-    for line in carried.left_out:
-        yield comment(f"left out: {line}")
+    yield from introduction(carried)
     yield f"struct {name} final {{"
     yield from (f"  {line}" for line in _members(carried.of_method))
     yield ""

@@ -8,34 +8,24 @@ from collections.abc import Iterator, Sequence
 from etconfig.transport.builders.language import (
     CarriedMethod,
     Language,
-    camel_case,
-    comment,
-    identifiers,
     integer_literal,
+    object_of_functions,
 )
 from etconfig.transport.carrier import ANDROID
 
+_OPENING = (
+    "import org.pytorch.executorch.BackendOptionsMap",
+    "",
+    "/** Options for `Module.load(path, options)`: a function for each method instance. */",
+    "object EtconfigOptions {",
+)
+
 
 def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
-    names = identifiers(methods, camel_case)
-    lines = [
-        *map(comment, head),
-        "",
-        "import org.pytorch.executorch.BackendOptionsMap",
-        "",
-        "/** Options for `Module.load(path, options)`: a function for each method instance. */",
-        "object EtconfigOptions {",
-    ]
-    for name, carried in zip(names, methods, strict=True):
-        lines += [f"    {line}".rstrip() for line in _function(name, carried)]
-    return "\n".join([*lines, "}"]) + "\n"
+    return object_of_functions(head, _OPENING, methods, _function)
 
 
 def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
-    yield ""
-    yield comment(carried.method.label)
-    for line in carried.left_out:
-        yield comment(f"left out: {line}")
     yield f"fun {name}(): BackendOptionsMap = BackendOptionsMap()"
     for backend, entries in carried.of_method.items():
         for entry in entries:

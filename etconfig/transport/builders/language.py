@@ -83,6 +83,35 @@ class Language:
     write: Callable[[Sequence[str], Sequence[CarriedMethod]], str]
 
 
+def introduction(carried: CarriedMethod) -> Iterator[str]:
+    """What stands above the code of a method instance: its label, and what was left out."""
+    yield ""
+    yield comment(carried.method.label)
+    for line in carried.left_out:
+        yield comment(f"left out: {line}")
+
+
+def object_of_functions(
+    head: Sequence[str],
+    opening: Sequence[str],
+    methods: Sequence[CarriedMethod],
+    function: Callable[[str, CarriedMethod], Iterable[str]],
+) -> str:
+    """A file with one object that holds a function for each method instance: the form of Kotlin and Swift.
+
+    Args:
+        head: The lines of its head.
+        opening: What follows, to the object's opening brace.
+        methods: The method instances.
+        function: The lines of one function, from its name and its method instance.
+    """
+    lines = [*map(comment, head), "", *opening]
+    for name, carried in zip(identifiers(methods, camel_case), methods, strict=True):
+        inside = [*introduction(carried), *function(name, carried)]
+        lines += [f"    {line}".rstrip() for line in inside]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
 def identifiers(methods: Iterable[CarriedMethod], style: Callable[[Sequence[str]], str]) -> Iterator[str]:
     """A different name for what each method instance gets, such as `forwardOptions`."""
     taken: set[str] = set()

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from etconfig.transport.builders.language import CarriedMethod, Language, camel_case, comment, identifiers
+from etconfig.transport.builders.language import CarriedMethod, Language, object_of_functions
 from etconfig.transport.carrier import APPLE, WireValue
+
+_OPENING = (
+    "import ExecuTorch",
+    "",
+    "/// Options for `module.load(method, options:)`: a function for each method instance.",
+    "enum EtconfigOptions {",
+)
 
 
 def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
-    names = identifiers(methods, camel_case)
-    lines = [
-        *map(comment, head),
-        "",
-        "import ExecuTorch",
-        "",
-        "/// Options for `module.load(method, options:)`: a function for each method instance.",
-        "enum EtconfigOptions {",
-    ]
-    for name, carried in zip(names, methods, strict=True):
-        lines += [f"    {line}".rstrip() for line in _function(name, carried)]
-    return "\n".join([*lines, "}"]) + "\n"
+    return object_of_functions(head, _OPENING, methods, _function)
 
 
 def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
-    yield ""
-    yield comment(carried.method.label)
-    for line in carried.left_out:
-        yield comment(f"left out: {line}")
     yield f"static func {name}() throws -> BackendOptionsMap {{"
     if carried.of_method:
         yield "    try BackendOptionsMap(options: ["
