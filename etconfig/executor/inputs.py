@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,11 @@ from etconfig.errors import InvalidInputError
 from etconfig.executor.foreign import as_array, flatten, is_nested
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.tensor import Register, Tensor
-from etconfig.executor.values import Registers
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
 
 if TYPE_CHECKING:
-    from etconfig.program import Program
+    pass
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -66,10 +66,31 @@ class Inputs:
         )
 
 
-def check_inputs(program: Program, plan: model.ExecutionPlan, values: Sequence[object]) -> list[Any]:
-    """Check the inputs of a method that is not loaded here, as `Inputs.check` does."""
-    registers = Registers(program, plan)
-    return Inputs(plan.name, [registers[index] for index in plan.inputs]).check(values)
+class InputChecker:
+    """Checks the inputs of a method that is loaded elsewhere, as `Inputs.check` does.
+
+    It needs the plan only. Made at the first call, since many executors never ask.
+    """
+
+    def __init__(self, plan: model.ExecutionPlan) -> None:
+        self._plan = plan
+
+    def __call__(self, values: Sequence[object]) -> list[Any]:
+        """The values, as arrays and numbers. Raises InvalidInputError."""
+        return self._inputs.check(values)
+
+    @cached_property
+    def _inputs(self) -> Inputs:
+        registers = [_unplaced(self._plan.values[index]) for index in self._plan.inputs]
+        return Inputs(self._plan.name, registers)
+
+
+def _unplaced(value: model.EValue) -> Register:
+    """A register for an input: what it must be like, in memory of its own."""
+    if isinstance(value, model.Tensor):
+        tensor = Tensor(value.scalar_type, value.sizes, value.dim_order, None, dynamism=value.shape_dynamism)
+        return Register(tensor)
+    return Register(None if value is None else value[0])
 
 
 class _Slot(ABC):

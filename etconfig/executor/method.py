@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from etconfig.execution.method import Method, out_of_memory
 from etconfig.executor.compile import check_operators, compile_plan
 from etconfig.executor.delegate import Surroundings
 from etconfig.executor.delegate_set import DelegateSet
-from etconfig.executor.inputs import Inputs, check_inputs
+from etconfig.executor.inputs import InputChecker, Inputs
 from etconfig.executor.memory import MethodAllocator
 from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT, Plan
 from etconfig.executor.registry import Kernel
@@ -209,7 +208,7 @@ def method_request(
         name=name,
         instance=instance,
         backends=bound,
-        check_inputs=partial(check_inputs, program, plan),
+        check_inputs=InputChecker(plan),
         host=DelegateSet(program, plan, bound, surroundings),
         tracer=track,
         optimize=optimize,

@@ -15,9 +15,8 @@ from etconfig.plugin.v1 import (
     OptionChanges,
     ProgramRequest,
     RunnableMethod,
-    WireOption,
 )
-from etconfig_executorch.failures import blame
+from etconfig_executorch.failures import EXECUTOR, blame
 from etconfig_executorch.hosting import LOADING_KEY
 from etconfig_executorch.native import native
 from etconfig_executorch.options import SINGLE_THREADED, XNNPACK, check_room, method_options, wire
@@ -41,38 +40,37 @@ class _Program(ExecutorProgram):
             self._native = native.Program(request.program.whole(), data_files)
 
     def load_method(self, request: MethodRequest) -> RunnableMethod:
-        """Load a method with the options of each of its backends."""
-        check_room(request.name, request.backends)
-        brought = self._runtime.native_backends()
-        wired = wire(
-            {backend: request.backends[backend] for backend in request.backends if backend in brought}
-        )
-        for backend in wired:
-            _check_available(backend, is_available=brought[backend])
+        """Load a method with the options of each of its backends.
+
+        Raises:
+            ValueError: a tracer was given; this executor has no events for it.
+        """
         try:
-            method = self._load(request, wired)
+            return self._load(request)
         except BaseException as error:
             request.host.abandon(error)
             raise
-        return _Method(self._runtime, request, self._dim_orders(request.name), method, list(wired))
 
-    def _load(self, request: MethodRequest, wired: Mapping[str, Sequence[WireOption]]) -> Any:
+    def _load(self, request: MethodRequest) -> RunnableMethod:
+        if request.tracer is not None:
+            raise ValueError(f"the executor {EXECUTOR!r} records no events; trace with the built-in one")
+        check_room(request.name, request.backends)
+        brought = self._runtime.native_backends()
+        wired = wire({each: bound for each, bound in request.backends.items() if each in brought})
+        for backend in wired:
+            _check_available(backend, is_available=brought[backend])
         hosted = [backend for backend in request.backends if backend not in wired]
         delegates = [each.id for each in self._program.plan(request.name).delegates]
         with blame("load", request.name), self._runtime.hosted.loading(delegates, request.host) as loading:
             self._runtime.hosted.register(hosted)
             for backend, options in wired.items():
                 self._runtime.settle(backend, request.backends[backend].options, options)
-            return native.Method(
-                self._native,
-                request.name,
-                [
-                    *((backend, method_options(options)) for backend, options in wired.items()),
-                    *((backend, [(LOADING_KEY, loading.number)]) for backend in hosted),
-                ],
-                request.tracer is not None,
-                _is_single_threaded(request),
-            )
+            option_map: list[tuple[str, Sequence[tuple[str, bool | int | str]]]] = [
+                *((backend, method_options(options)) for backend, options in wired.items()),
+                *((backend, [(LOADING_KEY, loading.number)]) for backend in hosted),
+            ]
+            method = native.Method(self._native, request.name, option_map, _is_single_threaded(request))
+        return _Method(self._runtime, request, self._dim_orders(request.name), method, list(wired))
 
     def close(self) -> None:
         """Let go of the bytes; loaded methods keep them."""

@@ -55,13 +55,10 @@ Method::Buffer::Buffer(size_t size) : memory(nullptr, &std::free), size(size) {
 }
 
 Method::Method(std::shared_ptr<Program> program, const std::string& name,
-               const std::vector<std::pair<std::string, WireOptions>>& options, bool is_traced,
+               const std::vector<std::pair<std::string, WireOptions>>& options,
                bool single_threaded)
     : program_(std::move(program)), options_(options) {
   LogCapture capture;
-  if (is_traced) {
-    tracer_ = std::make_unique<executorch::etdump::ETDumpGen>();
-  }
   nb::gil_scoped_release no_gil;
   std::optional<executorch::extension::threadpool::NoThreadPoolGuard> no_pool;
   if (single_threaded) {
@@ -81,7 +78,7 @@ void Method::load(const std::string& name) {
   plan_memory(meta);
   memory_.emplace(&method_memory_, &*planned_memory_, &temporary_memory_);
   method_.emplace(take("load_method",
-                       program_->program().load_method(name.c_str(), &*memory_, tracer_.get(),
+                       program_->program().load_method(name.c_str(), &*memory_, nullptr,
                                                        program_->external_data(), options_.get())));
   place_outputs(meta);
 }
@@ -115,9 +112,6 @@ nb::list Method::execute(nb::sequence inputs) {
   // Where the program plans no memory for an input, the runtime reads the caller's: keep it until the end.
   std::vector<std::unique_ptr<InputTensor>> keep;
   set_inputs(inputs, keep);
-  if (tracer_ != nullptr) {
-    tracer_->create_event_block("Execute");
-  }
   rt::Error error;
   {
     nb::gil_scoped_release no_gil;
@@ -165,29 +159,13 @@ rt::EValue Method::input_value(size_t index, nb::handle given, std::vector<std::
   }
 }
 
-nb::bytes Method::etdump() {
-  if (tracer_ == nullptr) {
-    throw std::invalid_argument("the method was loaded without a tracer");
-  }
-  Turn turn(is_busy_);
-  const auto result = tracer_->get_etdump_data();
-  if (result.buf == nullptr) {
-    throw std::invalid_argument("nothing was traced yet: execute the method first");
-  }
-  nb::bytes data(result.buf, result.size);
-  std::free(result.buf);
-  tracer_->reset();
-  return data;
-}
-
 void bind_method(nb::module_& module) {
   nb::class_<Method>(module, "Method")
       .def(nb::init<std::shared_ptr<Program>, const std::string&,
-                    const std::vector<std::pair<std::string, WireOptions>>&, bool, bool>(),
-           nb::arg("program"), nb::arg("name"), nb::arg("options"), nb::arg("is_traced"),
+                    const std::vector<std::pair<std::string, WireOptions>>&, bool>(),
+           nb::arg("program"), nb::arg("name"), nb::arg("options"),
            nb::arg("single_threaded"))
-      .def("execute", &Method::execute, nb::arg("inputs"))
-      .def("etdump", &Method::etdump);
+      .def("execute", &Method::execute, nb::arg("inputs"));
 }
 
 }  // namespace etconfig

@@ -1,7 +1,6 @@
 // One loaded method with all its memory.
 #pragma once
 
-#include <executorch/devtools/etdump/etdump_flatcc.h>
 #include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/runtime/core/hierarchical_allocator.h>
 #include <executorch/runtime/executor/memory_manager.h>
@@ -23,16 +22,13 @@ class Method {
  public:
   // Throws RuntimeCallError, or what a Python backend raised. `single_threaded`: delegates get no thread pool.
   Method(std::shared_ptr<Program> program, const std::string& name,
-         const std::vector<std::pair<std::string, WireOptions>>& options, bool is_traced, bool single_threaded);
+         const std::vector<std::pair<std::string, WireOptions>>& options, bool single_threaded);
   ~Method();
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
 
   // Throws InputMismatchError when an input does not fit as it is, MethodBusyError, RuntimeCallError.
   nb::list execute(nb::sequence inputs);
-
-  // The trace of all executes so far, in ETDump's form.
-  nb::bytes etdump();
 
  private:
   struct Buffer {
@@ -50,7 +46,6 @@ class Method {
 
   std::shared_ptr<Program> program_;
   OptionMap options_;
-  std::unique_ptr<executorch::etdump::ETDumpGen> tracer_;
   executorch::extension::MallocMemoryAllocator method_memory_;
   executorch::extension::MallocMemoryAllocator temporary_memory_;
   std::vector<Buffer> buffers_;

@@ -222,6 +222,8 @@ class TestLifetime:
         del program
         gc.collect()
         np.testing.assert_array_equal(method.execute(inputs)[0], expected)
+        strided = [np.repeat(each, 2, axis=-1)[..., ::2] for each in inputs]  # must be checked, and copied
+        np.testing.assert_array_equal(method.execute(strided)[0], expected)
 
     def test_loading_again_and_again_takes_no_more_memory(self) -> None:
         program = etconfig.load_program(DATA / "digits" / "digits.pte", executor="executorch")

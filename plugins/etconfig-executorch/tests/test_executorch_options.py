@@ -9,6 +9,7 @@ import pytest
 
 import etconfig
 from etconfig.errors import DelegateError, OptionError
+from etconfig.executor import RecordingTracer
 
 pytestmark = pytest.mark.peers
 
@@ -177,6 +178,13 @@ except etconfig.EtconfigError as error:
 class TestRefused:
     """A value that the transport or the backend cannot take is an error, and says why."""
 
+    def test_a_tracer_is_refused(self) -> None:
+        program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
+        with pytest.raises(
+            ValueError, match="the executor 'executorch' records no events; trace with the built-in one"
+        ):
+            program.load_method("forward", tracer=RecordingTracer())
+
     def test_what_applies_at_load_cannot_change_afterwards(self) -> None:
         program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
         method = program.load_method("forward")
@@ -200,7 +208,7 @@ class TestRefused:
         program = native.Program((PROGRAMS / "xnnpack.pte").read_bytes(), [])
         wrong = [("XnnpackBackend", [("workspace_sharing_mode", 7)])]
         with pytest.raises(DelegateError) as caught, blame("load", "forward"):
-            native.Method(program, "forward", wrong, False, False)
+            native.Method(program, "forward", wrong, False)
         assert "backend 'XnnpackBackend' failed in init of method 'forward': InvalidArgument (0x12)" in str(
             caught.value
         )

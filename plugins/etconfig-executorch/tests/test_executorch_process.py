@@ -145,7 +145,7 @@ from etconfig_executorch.native import native
 import executorch.runtime
 data = open(sys.argv[1], "rb").read()
 try:
-    native.Method(native.Program(data, []), "backward", [], False, False)
+    native.Method(native.Program(data, []), "backward", [], False)
 except native.RuntimeCallError as error:
     print(error.code_name, error.log)
 print("backward" in open("stderr").read())
