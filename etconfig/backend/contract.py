@@ -57,13 +57,42 @@ class Capabilities:
 
     Attributes:
         dtypes: Element types by numpy name, such as `float32`, that its delegates accept.
+        dim_orders: How the tensors may lie in memory: `contiguous`, and `channels_last` for those of rank 4.
+        precision: The largest relative error of a result by the dtype it is computed in. None claims
+            nothing: the tolerances of the conformance kit hold.
         supports_dynamic_shapes: Inputs may be smaller than the planned bounds; outputs are resized.
+        supports_zero_size: Tensors may have no elements.
+        supports_scalars: Arguments may be Python numbers, such as a size that is known when it runs.
         frees_processed: `init` copies what it needs and frees the payload.
+        uses_named_data: Delegates read data that the program stores under a key.
+        is_deterministic: Equal inputs give equal bits, on each run and for any number of threads.
+        is_bound_to_host: A payload runs on the kind of machine that it was made for, and is refused elsewhere.
+
+    Raises:
+        ValueError: `precision` names a dtype that is not claimed, or an error that is none.
     """
 
     dtypes: frozenset[str] = frozenset({"float32"})
+    dim_orders: frozenset[str] = frozenset({"contiguous"})
+    precision: Mapping[str, float] | None = None
     supports_dynamic_shapes: bool = False
+    supports_zero_size: bool = False
+    supports_scalars: bool = False
     frees_processed: bool = False
+    uses_named_data: bool = False
+    is_deterministic: bool = False
+    is_bound_to_host: bool = False
+
+    def __post_init__(self) -> None:
+        for dtype, error in (self.precision or {}).items():
+            if dtype not in self.dtypes:
+                raise ValueError(
+                    f"precision names {dtype!r}, but dtypes are {sorted(self.dtypes)}; claim it there too"
+                )
+            if not 0 <= error < 1:
+                raise ValueError(
+                    f"precision of {dtype} is {error}; expected a relative error from 0 to below 1, such as 1e-5"
+                )
 
 
 class Processed(Protocol):
