@@ -66,7 +66,7 @@ class Capabilities:
         frees_processed: `init` copies what it needs and frees the payload.
         uses_named_data: Delegates read data that the program stores under a key.
         is_deterministic: Equal inputs give equal bits, on each run and for any number of threads.
-        is_bound_to_host: A payload runs on the kind of machine that it was made for, and is refused elsewhere.
+        is_bound_to_host: A payload runs on the kind of machine that it was made for and is refused elsewhere.
 
     Raises:
         ValueError: `precision` names a dtype that is not claimed, or an error that is none.
@@ -91,7 +91,7 @@ class Capabilities:
                 )
             if not 0 <= error < 1:
                 raise ValueError(
-                    f"precision of {dtype} is {error}; expected a relative error from 0 to below 1, such as 1e-5"
+                    f"precision of {dtype} is {error}; expected a relative error, from 0 to below 1"
                 )
 
 
