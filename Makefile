@@ -2,7 +2,7 @@
 #   make demo         run the main job on a real program
 #   make test         run the tests, without torch or executorch
 #   make check        tests, lint and types
-#   make docs         write the generated parts of the documentation
+#   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
 PYTHON ?= python3
 VENV ?= .venv
@@ -28,10 +28,12 @@ types: $(VENV)/.installed-dev
 
 check: test lint types
 
-# Write the parts of the documentation that follow from the code, and the checked conditions of the profiles.
-docs: $(VENV)/.installed-dev
+# Write the parts of the documentation that follow from the code, and the checked conditions of the profiles;
+# then build the site, with every warning an error. The variable silences the theme's notice about its successor.
+docs: $(VENV)/.installed-docs
 	$(BIN)/python tools/check_conditions.py
 	$(BIN)/python tools/generate_docs.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict
 
 # Torch comes as a CPU build where one is at hand; executorch pins what it needs beside it.
 test-peers: $(PEERS)/.native
@@ -42,7 +44,7 @@ models: $(PEERS)/.installed
 	$(PEERS)/bin/python tools/build_models.py
 
 clean:
-	rm -rf $(VENV) $(PEERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -54,6 +56,10 @@ $(VENV)/.installed: $(MANIFESTS) | $(VENV)/bin/python
 $(VENV)/.installed-dev: $(MANIFESTS) | $(VENV)/bin/python
 	$(BIN)/python $(PIP) install -e '.[dev]' -e plugins/etconfig-reference
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: $(VENV)/.installed-dev
+	$(BIN)/python $(PIP) install -e '.[docs]'
+	@touch $@
 
 $(PEERS)/bin/python:
 	$(PYTHON) -m venv $(PEERS)

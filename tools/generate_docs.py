@@ -24,6 +24,7 @@ from typing import Any
 import click
 
 from etconfig.cli.group import etconfig
+from etconfig.diagnostics import CODES
 from etconfig.facts import BUILTIN_FACTS, facts_markdown
 from etconfig.installation import Installation
 from etconfig.kernels import builtin_tables
@@ -31,9 +32,9 @@ from etconfig.schema import markdown_reference
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "etconfig"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "docs/diagnostics/README.md"]
 
-_PART = re.compile(r"(<!-- generated: (?P<name>[\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_PART = re.compile(r"(<!-- generated: (?P<name>[\w ./-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -136,6 +137,47 @@ def table(head: str, rows: Iterable[tuple[str, str]]) -> list[str]:
     return ["\n".join([f"| {head} | meaning |", "|---|---|", *lines])] if lines else []
 
 
+def source(place: str) -> str:
+    """Lines of a file of the repository: the whole file, or one class, function or constant of it.
+
+    Args:
+        place: A path from the root, and for a part of a module its dotted name after a blank.
+    """
+    path, _, symbol = place.partition(" ")
+    text = (ROOT / path).read_text(encoding="utf-8")
+    shown = definition(text, symbol, path) if symbol else text
+    language = "toml" if path.endswith(".toml") else "python"
+    return f"From [`{path}`](../{path}):\n\n{block(language, shown.rstrip())}"
+
+
+def definition(text: str, symbol: str, path: str) -> str:
+    """The lines of a module that define `symbol`, such as `Class.method`, without their indentation."""
+    found: ast.AST = ast.parse(text)
+    for name in symbol.split("."):
+        matches = [each for each in ast.iter_child_nodes(found) if defines(each, name)]
+        if not matches:
+            raise SystemExit(f"{path} has no {symbol!r}; correct the line `<!-- generated: source ... -->`")
+        found = matches[0]
+    assert isinstance(found, ast.stmt)
+    first = min([found.lineno, *(each.lineno for each in getattr(found, "decorator_list", []))])
+    return dedent("\n".join(text.splitlines()[first - 1 : found.end_lineno]))
+
+
+def defines(node: ast.AST, name: str) -> bool:
+    """Whether a statement binds `name`, as a class, a function or a variable."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
+    if isinstance(node, ast.AnnAssign):
+        return isinstance(node.target, ast.Name) and node.target.id == name
+    return getattr(node, "name", None) == name
+
+
+def diagnostics(_: str) -> str:
+    """Every diagnostic code with its summary, and its page."""
+    rows = [f"| [{code}]({code}.md) | {info.summary} |" for code, info in CODES.items()]
+    return "\n".join(["| code | summary |", "|---|---|", *rows])
+
+
 def facts(_: str) -> str:
     """The table of facts."""
     return facts_markdown(BUILTIN_FACTS)
@@ -194,11 +236,13 @@ def errors(_: str) -> str:
 PARTS: Mapping[str, Callable[[str], str]] = {
     "backend": backend,
     "command": command,
+    "diagnostics": diagnostics,
     "errors": errors,
     "facts": facts,
     "imports": imports,
     "operators": operators,
     "rooms": rooms,
+    "source": source,
 }
 """By the first word of a part's name."""
 

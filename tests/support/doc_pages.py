@@ -35,6 +35,7 @@ PAGES += sorted((ROOT / "docs").glob("*.md"))
 _FENCE = re.compile(
     r"^(?:`(?P<file>[^`\n]+)`:\n\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
+_INCLUDED = re.compile(r"<!-- generated: source .*?<!-- end -->", re.DOTALL)
 _TABLE = re.compile(r"^\|(?P<head>.+)\|\n\|[-| ]+\|\n(?P<rows>(?:\|.+\|\n)+)", re.MULTILINE)
 _VARIABLES = ("ETCONFIG_SET", "ETCONFIG_PROJECT", "ETCONFIG_PROFILE_PATH", "ETCONFIG_DISABLE_PLUGINS")
 
@@ -49,6 +50,7 @@ class Fence:
         line: The line of the opening fence.
         file: The name of the file that it is, from a line above that is only this name and a colon.
         output: The text block that follows at once and shows what this one prints, or None.
+        is_included: It shows lines of a file of the repository, which `make docs` keeps current.
     """
 
     language: str
@@ -56,6 +58,7 @@ class Fence:
     line: int
     file: str | None
     output: str | None
+    is_included: bool
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class Page:
 
     def fences(self) -> Iterator[Fence]:
         matches = list(_FENCE.finditer(self.text))
+        included = [part.span() for part in _INCLUDED.finditer(self.text)]
         for match, after in zip_longest(matches, matches[1:]):
             is_shown = (
                 after
@@ -84,7 +88,8 @@ class Page:
             )
             line = self.text.count("\n", 0, match.start("text"))
             output = after["text"] if is_shown else None
-            yield Fence(match["language"], match["text"], line, match["file"], output)
+            is_included = any(start < match.start() < end for start, end in included)
+            yield Fence(match["language"], match["text"], line, match["file"], output, is_included)
 
     def tables(self, *heads: str) -> Iterator[tuple[str, ...]]:
         """The rows of the tables with these column heads, without code marks."""
@@ -135,6 +140,8 @@ class Walkthrough:
     def do(self, fence: Fence) -> None:
         """Run, write or check one block."""
         place = f"{self.page.path}:{fence.line}"
+        if fence.is_included:
+            return
         if fence.file is not None:
             self._write(self.directory / fence.file, fence)
         elif fence.language == "python":

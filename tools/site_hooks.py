@@ -1,0 +1,95 @@
+"""Hooks of `mkdocs build`: what a page links to outside of docs/ becomes a part of the site.
+
+Pages are written for a reader of the repository, with relative links, such as
+`../CONTRIBUTING.md`. The site has a copy of each file that is linked, at `project/` and its path
+in the repository: Markdown as a page, other text as a page that shows it, the rest as it is.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+COPIES = "project"
+"""Where the site keeps what lies outside of docs/."""
+
+_LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
+_CODE_IN_TABLE = re.compile(r"(?<=\|)[^|`\n]*`[^`\n]*\\\|[^`\n]*`")
+_LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json"}
+"""How text that is not Markdown is shown, by the ending of its name."""
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a copy of every file outside of docs/ that a page or another copy links to."""
+    from mkdocs.structure.files import File
+
+    waiting = [Path(file.abs_src_path) for file in files.documentation_pages() if file.abs_src_path]
+    while waiting:
+        for source in outside_links(waiting.pop()):
+            uri = site_uri(source)
+            if files.get_file_from_path(uri) is None:
+                shown = content(source)
+                place = {"abs_src_path": str(source)} if shown is None else {"content": shown}
+                files.append(File.generated(config, uri, **place))
+                if source.suffix == ".md":
+                    waiting.append(source)
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Lead the links of a page to the copies."""
+    return site_markdown(markdown, page.file.src_uri)
+
+
+def outside_links(page: Path) -> Iterator[Path]:
+    """The files outside of docs/ to which a page of the repository links."""
+    for link in _LINK.finditer(page.read_text(encoding="utf-8")):
+        target = Path(os.path.normpath(page.parent / link["path"]))
+        if target.is_file() and not target.is_relative_to(DOCS):
+            yield target
+
+
+def site_uri(source: Path) -> str:
+    """Where a file of the repository lies among the sources of the site."""
+    if source.is_relative_to(DOCS):
+        return source.relative_to(DOCS).as_posix()
+    ending = ".md" if source.suffix in _LANGUAGES else ""
+    return f"{COPIES}/{source.relative_to(ROOT).as_posix()}{ending}"
+
+
+def repository_path(uri: str) -> Path:
+    """The file of the repository whose page is at `uri`."""
+    return ROOT / uri.removeprefix(f"{COPIES}/") if uri.startswith(f"{COPIES}/") else DOCS / uri
+
+
+def content(source: Path) -> str | None:
+    """The page that shows a text, or None for what is copied as it is."""
+    if source.suffix not in _LANGUAGES:
+        return None
+    head = f"---\nsearch:\n  exclude: true\n---\n# `{source.relative_to(ROOT).as_posix()}`"
+    text = source.read_text(encoding="utf-8").rstrip()
+    return f"{head}\n\n~~~~{_LANGUAGES[source.suffix]}\n{text}\n~~~~\n"
+
+
+def site_markdown(markdown: str, uri: str) -> str:
+    """The text of the page at `uri` as the site wants it: its links, and `|` in the code of a table."""
+    place = repository_path(uri).parent
+
+    def relinked(link: re.Match[str]) -> str:
+        target = Path(os.path.normpath(place / link["path"]))
+        if not target.is_file():  # brackets in code that look like a link
+            return link[0]
+        path = os.path.relpath(site_uri(target), PurePosixPath(uri).parent)
+        return f"]({path}{link['anchor'] or ''})"
+
+    return _CODE_IN_TABLE.sub(lambda cell: cell[0].replace(r"\|", "|"), _LINK.sub(relinked, markdown))
