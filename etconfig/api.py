@@ -72,6 +72,7 @@ class LoadedProgram:
         name: str,
         arguments: Arguments | None = None,
         *,
+        backends: Mapping[str, BoundBackend] | None = None,
         tracer: RecordingTracer | None = None,
         optimize: bool = True,
     ) -> Method:
@@ -81,6 +82,7 @@ class LoadedProgram:
             name: The method.
             arguments: Its arguments, as `resolve` gives them. Without them every option has its
                 schema's default, or what the backend recommends on this device.
+            backends: What serves the delegates, by backend id, by default what `bind` gives.
             tracer: Where to record events.
             optimize: Leave out what changes no output but its rounding. Without it every
                 instruction runs as the program says.
@@ -96,12 +98,15 @@ class LoadedProgram:
         """
         from etconfig.executor import method_request  # numpy comes with it, which resolving does not need
 
-        needed = self.backends(name)
         if arguments is None:
             arguments = resolve_defaults(self, name)
-        bound = {backend: self._bind(backend, arguments) for backend in needed}
         request = method_request(
-            self.program, name, bound, instance=arguments.instance, tracer=tracer, optimize=optimize
+            self.program,
+            name,
+            self.bind(name, arguments) if backends is None else backends,
+            instance=arguments.instance,
+            tracer=tracer,
+            optimize=optimize,
         )
         try:
             loaded = self._executor_program().load_method(request)
@@ -111,6 +116,18 @@ class LoadedProgram:
                 error.help = f"{error.help}; one that is installed is broken: {source}: {each.cause}"
             raise
         return Method(self.metadata(name), request, loaded)
+
+    def bind(self, method: str, arguments: Arguments) -> dict[str, BoundBackend]:
+        """What serves the delegates of a method, by backend id; nothing is created yet.
+
+        A caller may put something of its own around a backend's `create` and hand it to `load_method`.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+            BackendUnavailableError: a backend is not installed, or `arguments` have no options for it.
+            PluginError: a plugin is broken.
+        """
+        return {backend: self._bind(backend, arguments) for backend in self.backends(method)}
 
     def verify_bundled(
         self, method: str, arguments: Arguments | None = None, *, tolerance: Tolerance | None = None

@@ -194,10 +194,14 @@ def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
         ) from error
 
 
-def resolve_defaults(program: Delegating, method: str) -> Arguments:
-    """Arguments from schemas and recommendations alone: no file, variable or override counts.
+def resolve_defaults(program: Delegating, method: str, overrides: Overrides = ()) -> Arguments:
+    """Arguments from schemas, recommendations and `overrides` alone: no file or variable counts.
 
     The device is looked at only if a schema asks for its facts.
+
+    Raises:
+        OptionError: an override is wrong, or an option that is required is not set.
+        BackendUnavailableError, PluginError: as for `configure`.
     """
     installation = program.installation
     specs = {backend: find_spec(installation, backend) for backend in program.backends(method)}
@@ -207,7 +211,8 @@ def resolve_defaults(program: Delegating, method: str) -> Arguments:
     )
     facts = installation.detect_facts() if asks else FactSheet.empty()
     target = Target(method=method, backends=tuple(specs))
-    return Resolver.compile(specs, (), (target,)).resolve(facts).arguments(method)
+    layers = (layer_from_overrides(overrides),) if overrides else ()
+    return Resolver.compile(specs, layers, (target,)).resolve(facts).arguments(method)
 
 
 def targets_of_program(program: Delegating, instances: Mapping[str, Sequence[str]]) -> tuple[Target, ...]:

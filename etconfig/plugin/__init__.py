@@ -5,7 +5,16 @@ This module itself imports nothing but the standard library. `PluginRegistry` li
 """
 
 from etconfig.plugin.discovery import discover_plugins
-from etconfig.plugin.entry_points import BACKENDS, EXECUTORS, FACTS, GROUPS, KERNELS, PROFILES, EntryPoint
+from etconfig.plugin.entry_points import (
+    BACKENDS,
+    CONFORMANCE,
+    EXECUTORS,
+    FACTS,
+    GROUPS,
+    KERNELS,
+    PROFILES,
+    EntryPoint,
+)
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.index import PluginIndex
 from etconfig.plugin.policy import PluginPolicy
@@ -13,6 +22,7 @@ from etconfig.plugin.profile_directory import profile_directories, resolve_profi
 
 __all__ = [
     "BACKENDS",
+    "CONFORMANCE",
     "EXECUTORS",
     "FACTS",
     "GROUPS",

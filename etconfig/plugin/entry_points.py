@@ -11,8 +11,9 @@ FACTS = "etconfig.facts"
 PROFILES = "etconfig.profiles"
 KERNELS = "etconfig.kernels"
 EXECUTORS = "etconfig.executors"
+CONFORMANCE = "etconfig.conformance"
 
-GROUPS = (BACKENDS, FACTS, PROFILES, KERNELS, EXECUTORS)
+GROUPS = (BACKENDS, FACTS, PROFILES, KERNELS, EXECUTORS, CONFORMANCE)
 """The entry-point groups that etconfig looks at."""
 
 

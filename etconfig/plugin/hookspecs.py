@@ -6,6 +6,10 @@ an older version keeps working.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
 import pluggy
 
 from etconfig.execution import Executor
@@ -50,6 +54,10 @@ class ExecutorRequest(PluginRequest):
     """Asks for the executor called `name`."""
 
 
+class ConformanceRequest(PluginRequest):
+    """Asks for what the conformance kit needs to check the backend whose id is `name`."""
+
+
 @record(frozen=True, kw_only=True)
 class FactsContribution:
     """Facts of a plugin's own, and detectors that find them.
@@ -92,6 +100,36 @@ class ExecutorContribution:
     executor: Executor
 
 
+@record(frozen=True, kw_only=True)
+class LoweringRequest:
+    """A program of the conformance kit that shall delegate to the vendor's backend.
+
+    Attributes:
+        case: The name of the kit's case.
+        methods: The methods to lower, by name; each a `torch.export.ExportedProgram`, not named as a
+            type here, since the plugin API loads no torch.
+    """
+
+    case: str
+    methods: Mapping[str, Any]
+
+
+@record(frozen=True, kw_only=True)
+class ConformanceContribution:
+    """What a vendor gives the conformance kit.
+
+    Attributes:
+        api: The plugin API versions that the plugin can work with.
+        programs: The directory of golden programs, `<case>.pte` each; None when there are none.
+        lower: Makes the program of a case with the vendor's ahead-of-time half, and answers the bytes
+            of the .pte. It may import torch and executorch when it is called, not before.
+    """
+
+    api: ApiRange
+    programs: Path | None = None
+    lower: Callable[[LoweringRequest], bytes] | None = None
+
+
 @hookspec
 def etconfig_backend(request: BackendRequest) -> BackendSpec:  # type: ignore[empty-body]  # a declaration
     """The spec of one backend. Entry-point group: `etconfig.backends`."""
@@ -110,3 +148,8 @@ def etconfig_kernels(request: KernelsRequest) -> KernelsContribution:  # type: i
 @hookspec
 def etconfig_executor(request: ExecutorRequest) -> ExecutorContribution:  # type: ignore[empty-body]  # a declaration
     """An executor. Entry-point group: `etconfig.executors`."""
+
+
+@hookspec
+def etconfig_conformance(request: ConformanceRequest) -> ConformanceContribution:  # type: ignore[empty-body]  # a declaration
+    """Programs for the conformance kit. Entry-point group: `etconfig.conformance`, named after the id."""

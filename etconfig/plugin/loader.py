@@ -20,11 +20,13 @@ from etconfig.errors import PluginLoadError
 from etconfig.plugin import hookspecs
 from etconfig.plugin.api_version import CURRENT, negotiate
 from etconfig.plugin.binding import call_problem, place_of
-from etconfig.plugin.entry_points import BACKENDS, EXECUTORS, FACTS, KERNELS, EntryPoint
+from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import (
     PROJECT,
     BackendRequest,
+    ConformanceContribution,
+    ConformanceRequest,
     ExecutorContribution,
     ExecutorRequest,
     FactsContribution,
@@ -72,6 +74,7 @@ BACKEND_HOOK = Hook(BACKENDS, "etconfig_backend", BackendRequest, BackendSpec)
 FACTS_HOOK = Hook(FACTS, "etconfig_facts", FactsRequest, FactsContribution)
 KERNELS_HOOK = Hook(KERNELS, "etconfig_kernels", KernelsRequest, KernelsContribution)
 EXECUTOR_HOOK = Hook(EXECUTORS, "etconfig_executor", ExecutorRequest, ExecutorContribution)
+CONFORMANCE_HOOK = Hook(CONFORMANCE, "etconfig_conformance", ConformanceRequest, ConformanceContribution)
 
 
 def load_plugin(entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:

@@ -12,14 +12,21 @@ from etconfig.backend import Backend
 from etconfig.errors import PluginLoadError
 from etconfig.execution import Executor
 from etconfig.plugin.backends import check_spec, make_backend
+from etconfig.plugin.conformance import check_conformance
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.executors import check_executor
 from etconfig.plugin.failure import PluginFailure
-from etconfig.plugin.hookspecs import ExecutorContribution, FactsContribution, KernelsContribution
+from etconfig.plugin.hookspecs import (
+    ConformanceContribution,
+    ExecutorContribution,
+    FactsContribution,
+    KernelsContribution,
+)
 from etconfig.plugin.index import PluginIndex
 from etconfig.plugin.kernels import check_kernels
 from etconfig.plugin.loader import (
     BACKEND_HOOK,
+    CONFORMANCE_HOOK,
     EXECUTOR_HOOK,
     FACTS_HOOK,
     KERNELS_HOOK,
@@ -115,6 +122,17 @@ class PluginRegistry:
         entry = self.index.find(EXECUTOR_HOOK.group, name)
         once: _Once[ExecutorContribution] = self._answers[entry]
         return once.get(lambda: check_executor(entry, load_plugin(entry, EXECUTOR_HOOK))).executor
+
+    def conformance(self, backend_id: str) -> ConformanceContribution:
+        """What the vendor of a backend gives the conformance kit.
+
+        Raises:
+            UnknownPluginError: the vendor gives nothing.
+            DuplicatePluginError, PluginLoadError: as for `backend_spec`.
+        """
+        entry = self.index.find(CONFORMANCE_HOOK.group, backend_id)
+        once: _Once[ConformanceContribution] = self._answers[entry]
+        return once.get(lambda: check_conformance(entry, load_plugin(entry, CONFORMANCE_HOOK)))
 
     def facts(self) -> tuple[FactsContribution, ...]:
         """The facts of all usable plugins; broken ones are left out and listed in `failures`."""

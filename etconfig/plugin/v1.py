@@ -37,12 +37,15 @@ from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.facts.system import System
 from etconfig.plugin.hookspecs import (
     BackendRequest,
+    ConformanceContribution,
+    ConformanceRequest,
     ExecutorContribution,
     ExecutorRequest,
     FactsContribution,
     FactsRequest,
     KernelsContribution,
     KernelsRequest,
+    LoweringRequest,
     hookimpl,
 )
 from etconfig.schema import (
@@ -77,6 +80,8 @@ __all__ = [
     "Capabilities",
     "CompileSpecEncoding",
     "CompileSpecInfo",
+    "ConformanceContribution",
+    "ConformanceRequest",
     "DelegateError",
     "DelegateHost",
     "DelegateRun",
@@ -100,6 +105,7 @@ __all__ = [
     "KernelsRequest",
     "Le",
     "Len",
+    "LoweringRequest",
     "Lt",
     "MethodRequest",
     "MissingOperatorError",

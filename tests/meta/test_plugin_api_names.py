@@ -7,13 +7,14 @@ from etconfig.plugin import v1, v1_kernels
 
 V1_NAMES = """
     Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
-    BackendUnavailableError BoundBackend Capabilities CompileSpecEncoding CompileSpecInfo DelegateError
-    DelegateHost DelegateRun Detector Diagnostic EXECUTORCH EtconfigError ExecuteContext Executor
-    ExecutorContribution ExecutorProgram ExecutorRequest FactInfo FactType FactsContribution FactsRequest
-    FunctionDetector Ge Gt InitContext KernelsContribution KernelsRequest Le Len Lt MethodRequest
-    MissingOperatorError MultipleOf OptionChanges OptionError Processed ProgramRequest Reading
-    RunnableMethod RuntimeFailedError ScalarType Scope System Tracer Unit UpdateContext Value Volatility
-    Wire WireOption hookimpl model_validator option wire_options
+    BackendUnavailableError BoundBackend Capabilities CompileSpecEncoding CompileSpecInfo
+    ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateRun Detector Diagnostic
+    EXECUTORCH EtconfigError ExecuteContext Executor ExecutorContribution ExecutorProgram ExecutorRequest
+    FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
+    KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
+    MultipleOf OptionChanges OptionError Processed ProgramRequest Reading RunnableMethod
+    RuntimeFailedError ScalarType Scope System Tracer Unit UpdateContext Value Volatility Wire WireOption
+    hookimpl model_validator option wire_options
 """
 
 V1_KERNELS_NAMES = """
@@ -23,8 +24,8 @@ V1_KERNELS_NAMES = """
 """
 
 PLUGIN_NAMES = """
-    BACKENDS EXECUTORS FACTS GROUPS KERNELS PROFILES EntryPoint PluginFailure PluginIndex PluginPolicy
-    discover_plugins profile_directories resolve_profile_directory
+    BACKENDS CONFORMANCE EXECUTORS FACTS GROUPS KERNELS PROFILES EntryPoint PluginFailure PluginIndex
+    PluginPolicy discover_plugins profile_directories resolve_profile_directory
 """
 
 

@@ -1,0 +1,58 @@
+"""The cases of the kit: programs by their frozen inputs and outputs; `tools/build_conformance_cases.py` made them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from etconfig.conformance.case import Case, Run
+
+CASES = Path(__file__).parent / "cases.json"
+"""What the cases are; a value is a number, or the name of an array with its dtype."""
+
+ARRAYS = Path(__file__).parent / "cases.npz"
+"""The arrays, as raw bytes where numpy has no name for the dtype."""
+
+
+def load_cases() -> Mapping[str, Case]:
+    """All cases, by name, the simplest first."""
+    described = json.loads(CASES.read_text(encoding="utf-8"))
+    with np.load(ARRAYS) as arrays:
+        return {each["name"]: _case(each, arrays) for each in described}
+
+
+def _case(described: dict[str, Any], arrays: Mapping[str, Any]) -> Case:
+    return Case(
+        name=described["name"],
+        doc=described["doc"],
+        dtypes=frozenset(described["dtypes"]),
+        dim_orders=frozenset(described["dim_orders"]),
+        requires=frozenset(described["requires"]),
+        runs={
+            method: tuple(
+                Run(
+                    inputs=tuple(_value(value, arrays) for value in run["inputs"]),
+                    outputs=tuple(_value(value, arrays) for value in run["outputs"]),
+                )
+                for run in runs
+            )
+            for method, runs in described["runs"].items()
+        },
+    )
+
+
+def _value(described: Any, arrays: Mapping[str, Any]) -> Any:
+    if not isinstance(described, dict):
+        return described
+    array = arrays[described["array"]]
+    if described["dtype"] == "bfloat16":
+        import ml_dtypes
+
+        array = array.view(ml_dtypes.bfloat16)
+    strides = described.get("dim_order")
+    # a transposed view keeps the values and gives the strides of the dim order
+    return array if strides is None else array.transpose(np.argsort(strides))

@@ -1,0 +1,55 @@
+"""Compare what a method answered with what eager PyTorch did, within the tolerance of the kit or of the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from etconfig.conformance.check import CheckFailedError
+
+TOLERANCES: Mapping[str, float] = {"float64": 1e-9, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3.2e-2}
+"""The largest error by dtype, relative to the largest magnitude of the expected output: a few units
+in the last place of each. Everything else must be exact."""
+
+
+def check_outputs(
+    where: str, outputs: Sequence[Any], expected: Sequence[Any], claimed: Mapping[str, float] | None = None
+) -> None:
+    """Compare all outputs of one run.
+
+    Args:
+        where: The case and method, for messages.
+        outputs: What the method answered.
+        expected: What eager PyTorch answered.
+        claimed: The backend's own precision by dtype, instead of `TOLERANCES`.
+
+    Raises:
+        CheckFailedError: an output is missing, or has another dtype, shape or values.
+    """
+    if len(outputs) != len(expected):
+        raise CheckFailedError(f"{where}: {len(outputs)} outputs came back, expected {len(expected)}")
+    for index, (output, wanted) in enumerate(zip(outputs, expected, strict=True)):
+        _check_output(f"{where}, output {index}", np.asarray(output), np.asarray(wanted), claimed or {})
+
+
+def _check_output(where: str, output: Any, expected: Any, claimed: Mapping[str, float]) -> None:
+    if output.dtype != expected.dtype or output.shape != expected.shape:
+        raise CheckFailedError(
+            f"{where}: expected {expected.dtype} of shape {expected.shape}, "
+            f"given {output.dtype} of shape {output.shape}"
+        )
+    allowed = claimed.get(str(expected.dtype), TOLERANCES.get(str(expected.dtype), 0.0))
+    left, right = output.astype(np.float64), expected.astype(np.float64)
+    finite = np.isfinite(right)
+    if not np.array_equal(left[~finite], right[~finite], equal_nan=True):
+        raise CheckFailedError(f"{where}: infinities or NaN differ from those of the case")
+    if not finite.any():
+        return
+    scale = float(np.abs(right[finite]).max()) or 1.0
+    error = float(np.max(np.abs(left[finite] - right[finite])))
+    if not error <= allowed * scale:
+        raise CheckFailedError(
+            f"{where}: off by {error / scale:.3g} of the largest value, expected at most {allowed:.3g}"
+        )

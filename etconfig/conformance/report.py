@@ -1,0 +1,127 @@
+"""`Report`: what a run of the kit came to."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import etconfig
+from etconfig.conformance.check import KIT, Check, Outcome
+from etconfig.conformance.checks import all_checks
+from etconfig.conformance.result import Result
+from etconfig.conformance.subject import Subject
+from etconfig.plugin.api_version import CURRENT
+from etconfig.records import record
+
+FORMAT = 1
+"""The version of the JSON report; fields may be added to it, none changes or goes."""
+
+
+@record(frozen=True, kw_only=True)
+class Report:
+    """What a run of the kit came to.
+
+    Attributes:
+        backend: The backend's id.
+        distribution: The distribution that declares it.
+        version: The distribution's version.
+        executor: What ran the programs.
+        level_asked: The highest level whose checks were run.
+        pinned_kit: The version of the kit that the vendor pins.
+        results: One for each check, level by level.
+    """
+
+    backend: str
+    distribution: str
+    version: str
+    executor: str
+    level_asked: int
+    pinned_kit: str
+    results: tuple[Result, ...]
+
+    @property
+    def level(self) -> int | None:
+        """The highest level that was reached, or None if not even the lowest was.
+
+        A level is reached when each of its checks and of those below ended well. Levels 0 and 1 allow
+        no expected failure. Advisory results do not count.
+        """
+        levels = {check.id: check.level for check in all_checks()}
+        reached = None
+        for level in range(self.level_asked + 1):
+            of_level = [each for each in self.results if levels[each.check_id] == level]
+            if any(is_obstacle(each, level) for each in of_level):
+                return reached
+            reached = level
+        return reached
+
+    @property
+    def passed(self) -> bool:
+        """Whether the level that was asked for was reached."""
+        return self.level == self.level_asked
+
+    @property
+    def counts(self) -> Mapping[Outcome, int]:
+        """How many results there are of each outcome, advisory ones apart."""
+        return Counter(each.outcome for each in self.results if not each.is_advisory)
+
+    @property
+    def summary(self) -> str:
+        """Such as `L2 · kit 1.0 · 1 xfail · 3 undeclared`."""
+        level = "no level" if self.level is None else f"L{self.level}"
+        parts = [level, f"kit {self.pinned_kit}"]
+        xfails, undeclared = self.counts[Outcome.XFAILED], self.counts[Outcome.UNDECLARED]
+        if xfails:
+            parts.append(f"{xfails} xfail{'' if xfails == 1 else 's'}")
+        if undeclared:
+            parts.append(f"{undeclared} undeclared")
+        return " · ".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data; see `FORMAT`."""
+        checks = {check.id: check for check in all_checks()}
+        return {
+            "format": FORMAT,
+            "backend": self.backend,
+            "distribution": self.distribution,
+            "version": self.version,
+            "executor": self.executor,
+            "level_asked": self.level_asked,
+            "level": self.level,
+            "summary": self.summary,
+            "kit": {"version": KIT, "pinned": self.pinned_kit},
+            "etconfig": {"version": etconfig.__version__, "plugin_api": CURRENT},
+            "host": {
+                "python": platform.python_version(),
+                "platform": sys.platform,
+                "machine": platform.machine(),
+            },
+            "results": [_result_json(checks[each.check_id], each) for each in self.results],
+        }
+
+
+def is_obstacle(result: Result, level: int) -> bool:
+    """Whether a level cannot be reached with this result."""
+    if result.is_advisory:
+        return False
+    return not result.outcome.is_good or (level <= 1 and result.outcome is Outcome.XFAILED)
+
+
+def make_report(subject: Subject, results: Sequence[Result]) -> Report:
+    """The report on a subject."""
+    return Report(
+        backend=subject.backend_id,
+        distribution=subject.entry.distribution,
+        version=subject.entry.version,
+        executor=subject.settings.executor,
+        level_asked=subject.settings.level,
+        pinned_kit=subject.settings.kit,
+        results=tuple(results),
+    )
+
+
+def _result_json(check: Check, result: Result) -> dict[str, Any]:
+    return {**result.to_json(), "level": check.level, "doc": check.doc}

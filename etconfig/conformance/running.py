@@ -1,0 +1,95 @@
+"""Run checks on a backend, and make a report of what came out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from etconfig.conformance.check import (
+    Check,
+    CheckFailedError,
+    NotApplicableError,
+    NotDelegatedError,
+    Outcome,
+    is_newer,
+)
+from etconfig.conformance.checks import all_checks
+from etconfig.conformance.isolation import run_isolated
+from etconfig.conformance.report import Report, make_report
+from etconfig.conformance.result import Result
+from etconfig.conformance.settings import Settings
+from etconfig.conformance.subject import Subject
+
+Progress = Callable[[Check, Result], None]
+
+
+def run_conformance(
+    settings: Settings, xfails: Mapping[str, str] | None = None, *, progress: Progress | None = None
+) -> Report:
+    """Run every check up to the level of the settings.
+
+    Args:
+        settings: What is checked, and how.
+        xfails: The checks that are expected to fail, with the reasons.
+        progress: Is told each result at once.
+
+    Raises:
+        UnknownPluginError, DuplicatePluginError: no plugin declares the backend, or several do.
+    """
+    subject = Subject(settings)
+    subject.entry  # noqa: B018  # nothing to check without it
+    results = []
+    for each in all_checks():
+        if each.level > settings.level:
+            continue
+        result = run_check(each, subject, xfails or {})
+        results.append(result)
+        if progress is not None:
+            progress(each, result)
+    return make_report(subject, results)
+
+
+def run_check(check: Check, subject: Subject, xfails: Mapping[str, str]) -> Result:
+    """Run one check, in a process of its own if it asks for that."""
+    runner = run_isolated if check.is_isolated else run_here
+    result = judge(runner(check, subject), xfails.get(check.id))
+    return replace(result, is_advisory=is_newer(check.since, subject.settings.kit))
+
+
+def run_here(check: Check, subject: Subject) -> Result:
+    """Run one check in this process, whatever it asks for. Ctrl-C passes."""
+    started = time.perf_counter()
+    outcome, message = _outcome_of(check, subject)
+    seconds = time.perf_counter() - started
+    return Result(check_id=check.id, outcome=outcome, message=message, seconds=seconds)
+
+
+def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
+    try:
+        missing = [name for name in check.requires if not getattr(subject.capabilities, name)]
+        if missing:
+            return Outcome.UNDECLARED, f"{subject.backend_id} does not declare {', '.join(missing)}"
+        check.run(subject)
+    except CheckFailedError as error:
+        return Outcome.FAILED, str(error)
+    except NotApplicableError as error:
+        return Outcome.NOT_APPLICABLE, str(error)
+    except NotDelegatedError as error:
+        return Outcome.NOT_DELEGATED, str(error)
+    except Exception as error:
+        return Outcome.FAILED, f"{type(error).__name__}: {error}"
+    return Outcome.PASSED, None
+
+
+def judge(result: Result, reason: str | None) -> Result:
+    """What a result means where the check was expected to fail for `reason`."""
+    if reason is None:
+        return result
+    if result.outcome is Outcome.PASSED:
+        message = f"it passed, but is expected to fail ({reason}): remove its line from the expected failures"
+        return replace(result, outcome=Outcome.XPASSED, message=message, reason=reason)
+    if result.outcome.is_good:
+        message = f"it is {result.outcome.value}, but is expected to fail ({reason}): remove its line"
+        return replace(result, outcome=Outcome.XPASSED, message=message, reason=reason)
+    return replace(result, outcome=Outcome.XFAILED, reason=reason)

@@ -1,0 +1,242 @@
+"""`Subject`: the backend that is checked, with its programs; what every check is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from etconfig.api import LoadedProgram, load_program
+from etconfig.backend import Backend, Capabilities
+from etconfig.conformance.case import Case, Run
+from etconfig.conformance.cases import load_cases
+from etconfig.conformance.check import NotApplicableError, NotDelegatedError
+from etconfig.conformance.comparison import check_outputs
+from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.settings import Settings
+from etconfig.configuration import resolve_defaults
+from etconfig.errors import UnknownPluginError
+from etconfig.execution.method import Method
+from etconfig.installation import Installation
+from etconfig.plugin import BACKENDS, EntryPoint
+from etconfig.records import record
+from etconfig.schema import BackendSpec
+
+
+@record(frozen=True, kw_only=True)
+class DelegatedCase:
+    """A case and the vendor's program of it, which delegates to the backend.
+
+    Attributes:
+        case: The inputs and outputs.
+        path: The program.
+    """
+
+    case: Case
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The case's name."""
+        return self.case.name
+
+    @property
+    def method(self) -> str:
+        """The first method."""
+        return self.case.methods[0]
+
+    def runs(self, method: str | None = None) -> tuple[Run, ...]:
+        """What a method does, by default the first one."""
+        return self.case.runs[method or self.method]
+
+
+class Subject:
+    """The backend that is checked. Checks keep nothing in it.
+
+    Args:
+        settings: What is checked, and how.
+
+    Attributes:
+        settings: The same.
+        backend_id: The backend's id.
+        installation: What is installed.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.backend_id = settings.backend
+        self.installation: Installation = settings.installation()
+
+    @cached_property
+    def entry(self) -> EntryPoint:
+        """Where the backend is declared; nothing is imported.
+
+        Raises:
+            UnknownPluginError, DuplicatePluginError: nobody declares it, or several do.
+        """
+        return self.installation.index.find(BACKENDS, self.backend_id)
+
+    @property
+    def spec(self) -> BackendSpec:
+        """What the backend declares. Raises PluginError."""
+        return self.installation.plugins.backend_spec(self.backend_id)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the backend claims; nothing beyond the defaults if it claims nothing."""
+        declared = self.spec.capabilities
+        return declared if isinstance(declared, Capabilities) else Capabilities()
+
+    @property
+    def is_native(self) -> bool:
+        """Whether another runtime holds the implementation, so that no call can be watched."""
+        return self.spec.factory is None
+
+    def create_backend(self) -> Backend[Any, Any]:
+        """A new backend.
+
+        Raises:
+            NotApplicableError: another runtime holds the implementation.
+            PluginError, BackendUnavailableError: it cannot be made.
+        """
+        if self.is_native:
+            raise NotApplicableError(f"{self.backend_id} has no Python implementation that could be called")
+        return self.installation.plugins.create_backend(self.backend_id)
+
+    # --- programs ------------------------------------------------------------------------
+
+    @cached_property
+    def programs(self) -> Mapping[str, Path]:
+        """The vendor's golden programs by case. Raises PluginLoadError."""
+        directory = self.settings.golden_programs() or self._contributed_programs()
+        if directory is None:
+            return {}
+        return {path.stem: path for path in sorted(directory.glob("*.pte"))}
+
+    def _contributed_programs(self) -> Path | None:
+        try:
+            return self.installation.plugins.conformance(self.backend_id).programs
+        except UnknownPluginError:
+            return None
+
+    def allows(self, case: Case) -> bool:
+        """Whether the backend declares all that a case needs."""
+        claims = self.capabilities
+        return (
+            case.dtypes <= claims.dtypes
+            and case.dim_orders <= claims.dim_orders
+            and all(getattr(claims, name) for name in case.requires)
+        )
+
+    def cases(self, requires: str | None = None) -> Iterator[DelegatedCase]:
+        """The cases that the backend declares all needs of, as far as the vendor has their programs.
+
+        Args:
+            requires: Only cases that need this capability.
+
+        Raises:
+            NotDelegatedError: there is none.
+        """
+        wanted = [
+            case
+            for case in load_cases().values()
+            if self.allows(case) and (requires is None or requires in case.requires)
+        ]
+        found = False
+        for case in wanted:
+            path = self.programs.get(case.name)
+            if path is not None and self._delegates(path):
+                found = True
+                yield DelegatedCase(case=case, path=path)
+        if not found:
+            names = ", ".join(f"{case.name}.pte" for case in wanted[:3]) or "none is made for these capabilities"
+            raise NotDelegatedError(
+                f"no program delegates to {self.backend_id}; the vendor gives golden programs such as {names}"
+            )
+
+    def case(self, name: str) -> DelegatedCase:
+        """The case of this name.
+
+        Raises:
+            NotDelegatedError: the vendor has no program of it that delegates to the backend.
+        """
+        path = self.programs.get(name)
+        if path is None or not self._delegates(path):
+            raise NotDelegatedError(f"there is no golden program {name}.pte that delegates to {self.backend_id}")
+        return DelegatedCase(case=load_cases()[name], path=path)
+
+    @property
+    def simplest(self) -> DelegatedCase:
+        """The first case that the backend has. Raises NotDelegatedError."""
+        return next(self.cases())
+
+    def _delegates(self, path: Path) -> bool:
+        with load_program(path, installation=self.installation) as program:
+            return all(self.backend_id in program.backends(method) for method in program.method_names)
+
+    # --- methods -------------------------------------------------------------------------
+
+    def open(self, case: DelegatedCase) -> LoadedProgram:
+        """The program of a case, for the executor of the settings."""
+        return load_program(case.path, executor=self.settings.executor, installation=self.installation)
+
+    def load(
+        self,
+        case: DelegatedCase,
+        method: str | None = None,
+        *,
+        options: Mapping[str, object] | None = None,
+        instance: str | None = None,
+        through: Interposed | None = None,
+    ) -> Method:
+        """Load a method of a case.
+
+        Args:
+            case: The case.
+            method: The method, by default the first.
+            options: Options of the backend that differ from its defaults and recommendations, by name.
+            instance: The named instance.
+            through: What stands between the core and the backend.
+
+        Raises:
+            NotApplicableError: `through` is given, and another runtime holds the implementation.
+            EtconfigError: as `LoadedProgram.load_method`.
+        """
+        with self.open(case) as program:
+            return self.load_from(
+                program, method or case.method, options=options, instance=instance, through=through
+            )
+
+    def load_from(
+        self,
+        program: LoadedProgram,
+        method: str,
+        *,
+        options: Mapping[str, object] | None = None,
+        instance: str | None = None,
+        through: Interposed | None = None,
+    ) -> Method:
+        """As `load`, from a program that is open."""
+        if through is not None and self.is_native:
+            raise NotApplicableError(f"another runtime calls {self.backend_id}: its calls cannot be watched")
+        chosen = {f"{method}:{self.backend_id}.{name}": value for name, value in (options or {}).items()}
+        arguments = replace(resolve_defaults(program, method, chosen), instance=instance)
+        bound = program.bind(method, arguments)
+        if through is not None:
+            vendors = bound[self.backend_id]
+            bound[self.backend_id] = replace(vendors, create=lambda: through.around(vendors.create()))
+        return program.load_method(method, arguments, backends=bound)
+
+    def check_outputs(
+        self, case: DelegatedCase, run: Run, outputs: Sequence[Any], method: str | None = None
+    ) -> None:
+        """Compare what a run answered, within the backend's declared precision. Raises CheckFailedError."""
+        where = f"{case.name}.{method or case.method}"
+        check_outputs(where, outputs, run.outputs, self.capabilities.precision)
+
+    def check_runs(self, method: Method, case: DelegatedCase, name: str | None = None) -> None:
+        """Run all that the case has for a loaded method, and compare. Raises CheckFailedError."""
+        for run in case.runs(name):
+            self.check_outputs(case, run, method.execute(list(run.inputs)), name)

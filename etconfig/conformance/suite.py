@@ -1,0 +1,100 @@
+"""`BackendConformance`: the kit as a pytest class, which a vendor subclasses. Needs `etconfig[conformance]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from etconfig.conformance.check import KIT, LEVELS, Check, Outcome
+from etconfig.conformance.checks import all_checks
+from etconfig.conformance.running import run_check
+from etconfig.conformance.settings import NUMPY, Settings
+from etconfig.conformance.subject import Subject
+from etconfig.conformance.xfails import read_xfails
+
+
+class BackendConformance:
+    """Every check of the kit as a test. Subclasses set attributes; they cannot replace a check.
+
+    Attributes:
+        backend: The backend's id.
+        level: The level to reach.
+        kit: The version of the kit that is pinned.
+        xfails: The file of expected failures, or None.
+        executor: What runs the programs.
+        programs: The directory of golden programs, instead of what the vendor's plugin names.
+        search_path: Where distributions are installed; None for `sys.path`.
+    """
+
+    backend: ClassVar[str]
+    level: ClassVar[int] = max(LEVELS)
+    kit: ClassVar[str] = KIT
+    xfails: ClassVar[Path | None] = None
+    executor: ClassVar[str] = NUMPY
+    programs: ClassVar[Path | None] = None
+    search_path: ClassVar[tuple[str, ...] | None] = None
+
+    def __init_subclass__(cls) -> None:
+        """Refuse what would replace a check. Raises TypeError."""
+        for name in vars(cls):
+            if name in vars(BackendConformance) and name not in _SETTABLE and not name.startswith("__"):
+                raise TypeError(
+                    f"{cls.__name__}.{name} would replace a part of the conformance kit; name a check that "
+                    "fails in the file of expected failures instead: CHECK-ID # reason"
+                )
+
+    @pytest.fixture(scope="class")
+    def conformance_subject(self) -> Subject:
+        """The backend, the same for all checks."""
+        return Subject(self._settings())
+
+    @pytest.fixture(scope="class")
+    def conformance_xfails(self) -> Mapping[str, str]:
+        """The expected failures."""
+        return _expected_failures(self.xfails)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """A test for each check up to the level."""
+        if "conformance_check" in metafunc.fixturenames:
+            checks = [each for each in all_checks() if each.level <= self.level]
+            metafunc.parametrize("conformance_check", checks, ids=[f"L{c.level}-{c.id}" for c in checks])
+
+    def test_conformance(
+        self,
+        conformance_check: Check,
+        conformance_subject: Subject,
+        conformance_xfails: Mapping[str, str],
+    ) -> None:
+        """Run one check, and say how it ended as pytest does."""
+        result = run_check(conformance_check, conformance_subject, conformance_xfails)
+        if result.outcome is Outcome.PASSED:
+            return
+        text = f"{result.outcome.value}: {result.message}"
+        if result.is_advisory:
+            pytest.skip(f"advisory, since the kit {conformance_check.since}: {text}")
+        if result.outcome in {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE}:
+            pytest.skip(text)
+        if result.outcome is Outcome.XFAILED and conformance_check.level > 1:
+            pytest.xfail(f"{result.reason}: {result.message}")
+        pytest.fail(text, pytrace=False)
+
+    @classmethod
+    def _settings(cls) -> Settings:
+        return Settings(
+            backend=cls.backend,
+            level=cls.level,
+            kit=cls.kit,
+            executor=cls.executor,
+            programs=None if cls.programs is None else str(cls.programs),
+            search_path=cls.search_path,
+        )
+
+
+_SETTABLE = frozenset(BackendConformance.__annotations__)
+
+
+def _expected_failures(path: Path | None) -> Mapping[str, str]:
+    return {} if path is None else read_xfails(path, [check.id for check in all_checks()])

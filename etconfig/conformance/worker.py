@@ -1,0 +1,35 @@
+"""The process of an isolated check: reads a request from stdin, writes the result to a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from etconfig.conformance.checks import all_checks
+from etconfig.conformance.running import run_here
+from etconfig.conformance.settings import Settings
+from etconfig.conformance.subject import Subject
+
+
+def main() -> None:
+    """Run the check that the request names, under its limit of memory."""
+    request = json.load(sys.stdin)
+    _limit_memory(request["memory_limit_bytes"])
+    (check,) = (each for each in all_checks() if each.id == request["check"])
+    result = run_here(check, Subject(Settings.from_json(request["settings"])))
+    Path(request["answer"]).write_text(json.dumps(result.to_json()), encoding="utf-8")
+
+
+def _limit_memory(limit_bytes: int) -> None:
+    if sys.platform != "linux":
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
+
+
+if __name__ == "__main__":
+    main()
