@@ -54,7 +54,9 @@ def describe_case(case: CaseModel, arrays: dict[str, Any]) -> dict[str, Any]:
             runs[method].append(
                 {
                     "inputs": [recorder.describe(f"{name}.in{n}", value) for n, value in enumerate(inputs)],
-                    "outputs": [recorder.describe(f"{name}.out{n}", value) for n, value in enumerate(outputs)],
+                    "outputs": [
+                        recorder.describe(f"{name}.out{n}", value) for n, value in enumerate(outputs)
+                    ],
                 }
             )
     arrays.update(recorder.arrays)

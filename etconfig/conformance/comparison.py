@@ -1,4 +1,4 @@
-"""Compare what a method answered with what eager PyTorch did, within the tolerance of the kit or of the claim."""
+"""Compare what a method answered with what eager PyTorch did, within a tolerance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Interposed`: stands between the core and a vendor's backend, for checks that look at or disturb the calls."""
+"""`Interposed`: stands between the core and a vendor's backend, to look at calls or to disturb them."""
 
 from __future__ import annotations
 

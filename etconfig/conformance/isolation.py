@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -62,10 +63,8 @@ def run_isolated(check: Check, subject: Subject) -> Result:
 def _end(process: subprocess.Popen[str]) -> None:
     """Kill the process and all that it started."""
     if hasattr(os, "killpg"):
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     else:
         process.kill()
     process.communicate()

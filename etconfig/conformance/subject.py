@@ -10,13 +10,13 @@ from typing import Any
 
 from etconfig.api import LoadedProgram, load_program
 from etconfig.backend import Backend, Capabilities
+from etconfig.configuration import resolve_defaults
 from etconfig.conformance.case import Case, Run
 from etconfig.conformance.cases import load_cases
 from etconfig.conformance.check import NotApplicableError, NotDelegatedError
 from etconfig.conformance.comparison import check_outputs
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.settings import Settings
-from etconfig.configuration import resolve_defaults
 from etconfig.errors import UnknownPluginError
 from etconfig.execution.method import Method
 from etconfig.installation import Installation
@@ -147,11 +147,13 @@ class Subject:
         found = False
         for case in wanted:
             path = self.programs.get(case.name)
-            if path is not None and self._delegates(path):
+            if path is not None and self.delegates(path):
                 found = True
                 yield DelegatedCase(case=case, path=path)
         if not found:
-            names = ", ".join(f"{case.name}.pte" for case in wanted[:3]) or "none is made for these capabilities"
+            names = (
+                ", ".join(f"{case.name}.pte" for case in wanted[:3]) or "none is made for these capabilities"
+            )
             raise NotDelegatedError(
                 f"no program delegates to {self.backend_id}; the vendor gives golden programs such as {names}"
             )
@@ -163,8 +165,10 @@ class Subject:
             NotDelegatedError: the vendor has no program of it that delegates to the backend.
         """
         path = self.programs.get(name)
-        if path is None or not self._delegates(path):
-            raise NotDelegatedError(f"there is no golden program {name}.pte that delegates to {self.backend_id}")
+        if path is None or not self.delegates(path):
+            raise NotDelegatedError(
+                f"there is no golden program {name}.pte that delegates to {self.backend_id}"
+            )
         return DelegatedCase(case=load_cases()[name], path=path)
 
     @property
@@ -172,7 +176,8 @@ class Subject:
         """The first case that the backend has. Raises NotDelegatedError."""
         return next(self.cases())
 
-    def _delegates(self, path: Path) -> bool:
+    def delegates(self, path: Path) -> bool:
+        """Whether every method of a program delegates to the backend. Raises ProgramError."""
         with load_program(path, installation=self.installation) as program:
             return all(self.backend_id in program.backends(method) for method in program.method_names)
 
@@ -187,7 +192,7 @@ class Subject:
         case: DelegatedCase,
         method: str | None = None,
         *,
-        options: Mapping[str, object] | None = None,
+        options: Mapping[str, Any] | None = None,
         instance: str | None = None,
         through: Interposed | None = None,
     ) -> Method:
@@ -214,7 +219,7 @@ class Subject:
         program: LoadedProgram,
         method: str,
         *,
-        options: Mapping[str, object] | None = None,
+        options: Mapping[str, Any] | None = None,
         instance: str | None = None,
         through: Interposed | None = None,
     ) -> Method:

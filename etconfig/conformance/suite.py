@@ -1,4 +1,4 @@
-"""`BackendConformance`: the kit as a pytest class, which a vendor subclasses. Needs `etconfig[conformance]`."""
+"""`BackendConformance`: the kit as a pytest class for vendors. Needs `etconfig[conformance]`."""
 
 from __future__ import annotations
 

@@ -54,7 +54,11 @@ ROOMS: dict[str, set[str]] = {
     "fixing": BOTTOM | {"profile"},
     "document_schema": BOTTOM | {"schema", "facts"},
     "validation": BOTTOM | {"api", "configuration", "installation", "resolver", "schema", "facts", "profile"},
+    "conformance": BOTTOM
+    | {"api", "configuration", "installation", "execution", "executor", "program", "backend", "plugin"}
+    | {"schema", "facts", "resolver"},
     "cli": BOTTOM
+    | {"conformance"}
     | {"api", "configuration", "installation", "lock", "validation", "fixing", "document_schema"}
     | {"resolver", "schema", "facts", "profile", "plugin", "packing", "transport"}
     # `run` and `inspect` show what these hold
@@ -76,14 +80,17 @@ THIRD_PARTY: dict[str, set[str]] = {
     "pydantic_core": {"schema"},
     "annotated_types": {"schema"},
     "tomli": {"profile"},
-    "numpy": {"program", "executor", "kernels", "cli"},
-    "ml_dtypes": {"executor", "kernels"},
+    "numpy": {"program", "executor", "kernels", "conformance", "cli"},
+    "ml_dtypes": {"executor", "kernels", "conformance"},
+    "pytest": {"conformance"},
+    "torch": {"conformance"},
     "click": {"cli"},
     "rich": {"cli"},
 }
 """Every third party package and the rooms it may be used in.
 
-In cli, numpy reads and writes .npz; in program, it reads large plans by columns, where it is there.
+In cli, numpy reads and writes .npz; in program, it reads large plans by columns, where it is there. In
+conformance, pytest is imported by its class for vendors' tests, and torch only to lower the cases.
 """
 
 

@@ -1,4 +1,4 @@
-"""The programs of the cases, as torch modules. Needs torch; only lowering and building the cases import it."""
+"""The programs of the cases, as torch modules. Only lowering and building the cases imports it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Add(nn.Module):
     """The sum of two tensors."""
 
     def forward(self, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """left + right."""
+        """Left + right."""
         return left + right
 
 

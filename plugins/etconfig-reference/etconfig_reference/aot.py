@@ -17,6 +17,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 import torch
+from executorch.exir import to_edge_transform_and_lower
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
@@ -133,6 +134,13 @@ class ReferencePartitioner(Partitioner):
         stack = node.meta.get("nn_module_stack") or {}
         paths = [path for path, _ in stack.values() if path in self._placement]
         return max(paths, key=len, default=None) if node.op == "call_function" else None
+
+
+def lower_methods(methods: Mapping[str, ExportedProgram], backend_id: str) -> bytes:
+    """A .pte of exported methods that delegate all they can to one backend."""
+    partitioner = ReferencePartitioner({"": backend_id})
+    edge = to_edge_transform_and_lower(dict(methods), partitioner={name: [partitioner] for name in methods})
+    return bytes(edge.to_executorch().buffer)
 
 
 class _Support(OperatorSupportBase):

@@ -1,0 +1,21 @@
+"""A mutant for each check of the kit: the reference backend with one defect, which fails that check alone."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from mutants.mutant import Mutant
+
+MODULES = ("lifecycle",)
+"""A module for each topic; its constants are mutants."""
+
+
+def all_mutants() -> dict[str, Mutant]:
+    """Every mutant, by the value of an entry point that names it."""
+    modules = [import_module(f"{__name__}.{name}") for name in MODULES]
+    return {
+        f"{module.__name__}:{name}": value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Mutant)
+    }

@@ -1,0 +1,105 @@
+"""`Mutant`: a plugin that is the reference CPU backend but for one defect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from etconfig_reference.conformance import etconfig_conformance as reference_conformance
+from etconfig_reference.plugin import SPECS
+
+from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.settings import Settings
+from etconfig.conformance.subject import Subject
+from etconfig.plugin.v1 import (
+    BackendRequest,
+    BackendSpec,
+    ConformanceContribution,
+    ConformanceRequest,
+    hookimpl,
+)
+
+BACKEND = "ReferenceCpuBackend"
+"""The id that mutants serve: the golden programs delegate to it."""
+
+
+class Mutant:
+    """A plugin whose backend fails one check and no other.
+
+    Args:
+        check: The id of that check.
+        message: A regular expression that its message matches.
+        backend: Stands in front of the reference backend and holds the defect; None if the defect
+            lies elsewhere.
+        declared: Fields of the `BackendSpec` that differ.
+        entry_points: Lines of entry_points.txt by group that differ; `{plugin}` is this plugin.
+        files: Further files of the distribution, by path.
+        metadata: What METADATA says besides name and version.
+    """
+
+    def __init__(
+        self,
+        check: str,
+        message: str,
+        *,
+        backend: Callable[[], Interposed] | None = None,
+        declared: Mapping[str, Any] | None = None,
+        entry_points: Mapping[str, str] | None = None,
+        files: Mapping[str, str] | None = None,
+        metadata: str = "",
+    ) -> None:
+        self.check = check
+        self.message = message
+        self._backend = backend
+        self._declared = declared or {}
+        self._entry_points = entry_points or {}
+        self._files = files or {}
+        self._metadata = metadata
+
+    @hookimpl
+    def etconfig_backend(self, request: BackendRequest) -> BackendSpec:
+        """The reference's spec, with the defect."""
+        spec = SPECS[request.name]
+        return replace(spec, **{"factory": self._make(spec), **self._declared})
+
+    @hookimpl
+    def etconfig_conformance(self, request: ConformanceRequest) -> ConformanceContribution:
+        """The reference's golden programs."""
+        return reference_conformance(request)
+
+    def install(self, directory: Path, place: str) -> Path:
+        """Write the metadata of a distribution that declares this plugin, and what else it has.
+
+        Args:
+            directory: Where distributions are installed.
+            place: Where this object is, as an entry point names it.
+        """
+        info = directory / "mutant-1.0.dist-info"
+        info.mkdir(parents=True)
+        lines = {
+            "etconfig.backends": f"{BACKEND} = {{plugin}}",
+            "etconfig.conformance": f"{BACKEND} = {{plugin}}",
+            **self._entry_points,
+        }
+        text = "".join(f"[{group}]\n{line.format(plugin=place)}\n" for group, line in lines.items())
+        (info / "entry_points.txt").write_text(text)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: mutant\nVersion: 1.0\n{self._metadata}")
+        for name, content in self._files.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        return directory
+
+    def _make(self, spec: BackendSpec) -> Callable[[], object] | None:
+        make = spec.factory
+        if self._backend is None or make is None:
+            return make
+        front = self._backend
+        return lambda: front().around(make())  # type: ignore[arg-type]  # the reference makes backends
+
+
+def subject_of(directory: Path, **changed: Any) -> Subject:
+    """What is installed in `directory`, as a subject."""
+    return Subject(Settings(backend=BACKEND, search_path=(str(directory),), **changed))
