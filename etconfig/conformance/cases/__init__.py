@@ -1,4 +1,4 @@
-"""The cases of the kit: programs by frozen inputs and outputs. `tools/build_conformance_cases.py` made them."""
+"""The cases of the kit: programs by frozen inputs and outputs, from `tools/build_conformance_cases.py`."""
 
 from __future__ import annotations
 
