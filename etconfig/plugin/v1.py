@@ -1,5 +1,7 @@
 """Everything a plugin may import: the plugin API, version 1."""
 
+from typing import TYPE_CHECKING
+
 from etconfig.backend import (
     Allocator,
     Availability,
@@ -35,6 +37,7 @@ from etconfig.execution import (
 from etconfig.facts.detector import Detector, FunctionDetector, Reading
 from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.facts.system import System
+from etconfig.plugin.deprecation import deprecated_names
 from etconfig.plugin.hookspecs import (
     BackendRequest,
     ConformanceContribution,
@@ -132,3 +135,6 @@ __all__ = [
     "option",
     "wire_options",
 ]
+
+if not TYPE_CHECKING:  # a type checker shall refuse a name that is not there
+    __getattr__ = deprecated_names(__name__)

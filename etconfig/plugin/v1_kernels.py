@@ -4,6 +4,8 @@ How a kernel is written stands in `etconfig.executor.registry`. This module is t
 the executor; nothing of etconfig's own imports it.
 """
 
+from typing import TYPE_CHECKING
+
 from etconfig.executor.checks import (
     broadcast_shape,
     dimension,
@@ -31,6 +33,7 @@ from etconfig.executor.registry import (
     kernel,
 )
 from etconfig.executor.tensor import Register, Tensor
+from etconfig.plugin.deprecation import deprecated_names
 
 __all__ = [
     "Array",
@@ -60,3 +63,6 @@ __all__ = [
     "require_rank",
     "require_same_dtype",
 ]
+
+if not TYPE_CHECKING:  # a type checker shall refuse a name that is not there
+    __getattr__ = deprecated_names(__name__)
