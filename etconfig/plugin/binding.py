@@ -27,14 +27,20 @@ def call_problem(function: Callable[..., Any], symbol: str, arguments: Sequence[
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError as error:
-        call = f"{symbol}({', '.join(arguments)})"
+        call = f"{symbol.rpartition('.')[2]}({', '.join(arguments)})"
         return f"{place_of(function)}{symbol} cannot take the call {call}: {error}"
     except ValueError:
         return None  # built-in code without a signature: only the call itself can tell
     return None
 
 
-def place_of(function: Callable[..., Any]) -> str:
-    """`plugin.py:12: `, or nothing for code without a file."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    return "" if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}: "
+def place_of(code: Callable[..., Any]) -> str:
+    """`plugin.py:12: ` for a function or a class, or nothing for one without a file."""
+    if isinstance(code, type):
+        try:
+            file, line = inspect.getsourcefile(code) or "", inspect.getsourcelines(code)[1]
+        except (OSError, TypeError):
+            return ""
+        return f"{Path(file).name}:{line}: "
+    body = getattr(inspect.unwrap(code), "__code__", None)
+    return "" if body is None else f"{Path(body.co_filename).name}:{body.co_firstlineno}: "
