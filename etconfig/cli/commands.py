@@ -5,8 +5,9 @@ from __future__ import annotations
 COMMANDS = {
     "backends": "List installed backends and their options.",
     "bench": "Measure how fast a method of a program runs.",
+    "conformance": "Check a backend against the contract and its own claims.",
     "diff": "Say which options differ between two configurations.",
-    "doctor": "Check this installation, and say what to do about what is wrong.",
+    "doctor": "Check this installation; say what to do about what is wrong.",
     "explain": "Say where an option's value comes from, and what it beat.",
     "facts": "Show what is known about this device.",
     "inspect": "Show what a program holds and what it needs to run here.",

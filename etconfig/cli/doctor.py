@@ -38,7 +38,7 @@ class Finding:
 @click.command("doctor")
 @json_option
 def command(as_json: bool) -> int:
-    """Check this installation, and say what to do about what is wrong.
+    """Check this installation; say what to do about what is wrong.
 
     Imports every plugin. Exits with 1 if something is broken.
 

@@ -20,6 +20,9 @@ from etconfig.conformance.subject import Subject
 MEMORY_LIMIT_BYTES = 8 * 2**30
 """The address space of an isolated check, where the system can bound it (Linux)."""
 
+WORKER = (sys.executable, "-m", "etconfig.conformance.worker")
+"""The command of the process."""
+
 _LAST_LINES = 5
 
 
@@ -34,8 +37,8 @@ def run_isolated(check: Check, subject: Subject) -> Result:
             "memory_limit_bytes": MEMORY_LIMIT_BYTES,
         }
         started = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-m", "etconfig.conformance.worker"],
+        process = subprocess.Popen(  # noqa: S603  # our own module, in this Python
+            WORKER,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

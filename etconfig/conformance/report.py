@@ -49,14 +49,23 @@ class Report:
         A level is reached when each of its checks and of those below ended well. Levels 0 and 1 allow
         no expected failure. Advisory results do not count.
         """
-        levels = {check.id: check.level for check in all_checks()}
         reached = None
         for level in range(self.level_asked + 1):
-            of_level = [each for each in self.results if levels[each.check_id] == level]
-            if any(is_obstacle(each, level) for each in of_level):
+            if self.obstacles(level):
                 return reached
             reached = level
         return reached
+
+    def obstacles(self, level: int) -> list[Result]:
+        """What keeps the backend from a level, that of lower levels apart."""
+        return [
+            each for each in self.results if self.levels[each.check_id] == level and _is_obstacle(each, level)
+        ]
+
+    @property
+    def levels(self) -> Mapping[str, int]:
+        """The level of each check, by id."""
+        return {check.id: check.level for check in all_checks()}
 
     @property
     def passed(self) -> bool:
@@ -103,7 +112,7 @@ class Report:
         }
 
 
-def is_obstacle(result: Result, level: int) -> bool:
+def _is_obstacle(result: Result, level: int) -> bool:
     """Whether a level cannot be reached with this result."""
     if result.is_advisory:
         return False

@@ -46,30 +46,15 @@ class BackendConformance:
                     "fails in the file of expected failures instead: CHECK-ID # reason"
                 )
 
-    @pytest.fixture(scope="class")
-    def conformance_subject(self) -> Subject:
-        """The backend, the same for all checks."""
-        return Subject(self._settings())
-
-    @pytest.fixture(scope="class")
-    def conformance_xfails(self) -> Mapping[str, str]:
-        """The expected failures."""
-        return _expected_failures(self.xfails)
-
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """A test for each check up to the level."""
         if "conformance_check" in metafunc.fixturenames:
             checks = [each for each in all_checks() if each.level <= self.level]
             metafunc.parametrize("conformance_check", checks, ids=[f"L{c.level}-{c.id}" for c in checks])
 
-    def test_conformance(
-        self,
-        conformance_check: Check,
-        conformance_subject: Subject,
-        conformance_xfails: Mapping[str, str],
-    ) -> None:
+    def test_conformance(self, conformance_check: Check) -> None:
         """Run one check, and say how it ended as pytest does."""
-        result = run_check(conformance_check, conformance_subject, conformance_xfails)
+        result = run_check(conformance_check, Subject(self._settings()), self._expected_failures())
         if result.outcome is Outcome.PASSED:
             return
         text = f"{result.outcome.value}: {result.message}"
@@ -92,9 +77,11 @@ class BackendConformance:
             search_path=cls.search_path,
         )
 
+    @classmethod
+    def _expected_failures(cls) -> Mapping[str, str]:
+        if cls.xfails is None:
+            return {}
+        return read_xfails(cls.xfails, [check.id for check in all_checks()])
+
 
 _SETTABLE = frozenset(BackendConformance.__annotations__)
-
-
-def _expected_failures(path: Path | None) -> Mapping[str, str]:
-    return {} if path is None else read_xfails(path, [check.id for check in all_checks()])

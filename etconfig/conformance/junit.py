@@ -1,0 +1,67 @@
+"""A report as JUnit XML, for CI systems that show tests."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree  # it only writes here
+
+from etconfig.conformance.check import Outcome
+from etconfig.conformance.report import Report
+from etconfig.conformance.result import Result
+
+_SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED}
+_ERRORS = {Outcome.CRASHED, Outcome.TIMED_OUT}
+
+
+def junit_xml(report: Report) -> bytes:
+    """One test suite with a case for each check; outcomes that are neither pass nor failure are skips."""
+    cases = [_case(report, result) for result in report.results]
+    counts = {kind: sum(case.find(kind) is not None for case in cases) for kind in _KINDS}
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"etconfig conformance {report.backend}",
+        tests=str(len(cases)),
+        failures=str(counts["failure"]),
+        errors=str(counts["error"]),
+        skipped=str(counts["skipped"]),
+        time=f"{sum(result.seconds for result in report.results):.3f}",
+    )
+    properties = ElementTree.SubElement(suite, "properties")
+    for name in ("distribution", "version", "executor", "summary"):
+        ElementTree.SubElement(properties, "property", name=name, value=getattr(report, name))
+    suite.extend(cases)
+    ElementTree.indent(suite)
+    content: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return content + b"\n"
+
+
+_KINDS = ("failure", "error", "skipped")
+
+
+def _case(report: Report, result: Result) -> ElementTree.Element:
+    level = report.levels[result.check_id]
+    case = ElementTree.Element(
+        "testcase",
+        classname=f"etconfig.conformance.L{level}",
+        name=result.check_id,
+        time=f"{result.seconds:.3f}",
+    )
+    kind = _kind(result)
+    if kind is not None:
+        parts = (result.outcome.value, result.reason, result.message)
+        ElementTree.SubElement(case, kind, message=_printable(": ".join(filter(None, parts))))
+    return case
+
+
+def _kind(result: Result) -> str | None:
+    if result.outcome is Outcome.PASSED:
+        return None
+    if result.is_advisory or result.outcome in _SKIPPED:
+        return "skipped"
+    return "error" if result.outcome in _ERRORS else "failure"
+
+
+def _printable(text: str) -> str:
+    """Without the characters that XML 1.0 cannot hold."""
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text
+    )

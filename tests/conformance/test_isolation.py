@@ -1,0 +1,59 @@
+"""Isolated checks: whatever happens to their process is an outcome, and happens to it alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+from kit_checks import crashing, failing, greedy, hanging, leaving, made, passing, subject
+
+from etconfig.conformance import isolation
+from etconfig.conformance.check import Check, Outcome
+
+LATER = 20.0
+
+RUN = """
+import kit_checks, sys
+from etconfig.conformance import worker
+worker.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
+worker.main()
+"""
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """Run a check of `kit_checks` in a process that knows it."""
+
+    def in_process(function: Callable[..., None], timeout_seconds: float = LATER) -> object:
+        command = (sys.executable, "-c", RUN.format(name=function.__name__))
+        monkeypatch.setattr(isolation, "WORKER", command)
+        check: Check = made(function, isolated=True, timeout_seconds=timeout_seconds)
+        result = isolation.run_isolated(check, subject())
+        return result.outcome, result.message
+
+    return in_process
+
+
+class TestIsolation:
+    """The process may answer, crash, leave, hang or run out of memory."""
+
+    def test_its_answer_counts(self, run: Callable[..., object]) -> None:
+        assert run(passing) == (Outcome.PASSED, None)
+        assert run(failing) == (Outcome.FAILED, "seen 2, expected 1")
+
+    def test_a_crash_is_named_with_its_last_words(self, run: Callable[..., object]) -> None:
+        message = "its process ended with signal SIGABRT; it said: last words"
+        outcome, said = run(crashing)  # type: ignore[misc]
+        assert outcome is Outcome.CRASHED
+        assert said.startswith(message)
+
+    def test_leaving_without_an_answer_is_a_crash(self, run: Callable[..., object]) -> None:
+        assert run(leaving) == (Outcome.CRASHED, "its process ended with exit status 7")
+
+    def test_what_hangs_is_ended(self, run: Callable[..., object]) -> None:
+        assert run(hanging, 1.5) == (Outcome.TIMED_OUT, "it did not end within 1.5 s")
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
+    def test_memory_is_bounded(self, run: Callable[..., object]) -> None:
+        assert run(greedy) == (Outcome.FAILED, "MemoryError: ")

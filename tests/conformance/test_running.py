@@ -1,0 +1,120 @@
+"""How checks end, and what that means where a failure is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from kit_checks import failing, inapplicable, made, passing, stumbling, subject, undelegated
+
+from etconfig.conformance.check import Outcome, is_newer
+from etconfig.conformance.running import run_check, run_conformance
+from etconfig.conformance.settings import Settings
+from etconfig.errors import UnknownPluginError
+
+
+class TestOutcomes:
+    """Everything that a check can do has an outcome of its own, and says what was seen."""
+
+    @pytest.mark.parametrize(
+        ("function", "outcome", "message"),
+        [
+            (passing, Outcome.PASSED, None),
+            (failing, Outcome.FAILED, "seen 2, expected 1"),
+            (stumbling, Outcome.FAILED, "ZeroDivisionError: by zero"),
+            (inapplicable, Outcome.NOT_APPLICABLE, "there is no such option"),
+            (undelegated, Outcome.NOT_DELEGATED, "there is no add.pte"),
+        ],
+    )
+    def test_what_a_check_does_is_its_outcome(
+        self, function: Callable[..., None], outcome: Outcome, message: str | None
+    ) -> None:
+        result = run_check(made(function), subject(), {})
+        assert (result.outcome, result.message, result.reason) == (outcome, message, None)
+
+    def test_what_is_not_declared_is_not_run(self) -> None:
+        check = made(failing, requires=("is_bound_to_host",))
+        result = run_check(check, subject(), {})
+        assert result.outcome is Outcome.UNDECLARED
+        assert result.message == "ReferenceCpuBackend does not declare is_bound_to_host"
+
+    def test_a_broken_plugin_fails_the_check_that_meets_it(self) -> None:
+        result = run_check(made(lambda each: each.case("none")), subject("NobodysBackend"), {})
+        assert result.outcome is Outcome.NOT_DELEGATED
+        result = run_check(made(lambda each: each.spec), subject("NobodysBackend"), {})
+        assert result.outcome is Outcome.FAILED
+        assert result.message is not None
+        assert result.message.startswith("UnknownPluginError: no installed plugin declares 'NobodysBackend'")
+
+    def test_ctrl_c_ends_the_run(self) -> None:
+        def interrupted(_: object) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            run_check(made(interrupted), subject(), {})
+
+
+class TestExpectedFailures:
+    """Strict: what is expected to fail must fail."""
+
+    def test_a_failure_with_a_reason_is_expected(self) -> None:
+        result = run_check(made(failing), subject(), {"made": "the device is old"})
+        assert (result.outcome, result.reason) == (Outcome.XFAILED, "the device is old")
+        assert result.message == "seen 2, expected 1"
+
+    @pytest.mark.parametrize(
+        ("function", "said"), [(passing, "it passed"), (inapplicable, "it is not-applicable")]
+    )
+    def test_what_does_not_fail_must_not_be_named(self, function: Callable[..., None], said: str) -> None:
+        result = run_check(made(function), subject(), {"made": "the device is old"})
+        assert result.outcome is Outcome.XPASSED
+        expected = f"{said}, but is expected to fail (the device is old): remove its line"
+        assert result.message is not None
+        assert result.message.startswith(expected)
+
+    def test_a_reason_for_another_check_changes_nothing(self) -> None:
+        assert run_check(made(failing), subject(), {"other": "why"}).outcome is Outcome.FAILED
+
+
+class TestKitVersions:
+    """A vendor pins a version of the kit; what came later only advises."""
+
+    @pytest.mark.parametrize(
+        ("since", "kit", "newer"), [("1.0", "1.0", False), ("1.10", "1.9", True), ("1.2", "1.10", False)]
+    )
+    def test_versions_compare_as_numbers(self, since: str, kit: str, newer: bool) -> None:
+        assert is_newer(since, kit) is newer
+
+    def test_a_later_check_is_advisory(self) -> None:
+        assert run_check(made(failing, since="1.7"), subject(), {}).is_advisory
+        assert not run_check(made(failing), subject(), {}).is_advisory
+
+    @pytest.mark.parametrize("kit", ["2.0", "1", "1.x", "1.99", "0.9"])
+    def test_a_version_that_does_not_exist_is_refused(self, kit: str) -> None:
+        with pytest.raises(ValueError, match=f"there is no kit '{kit}'; this etconfig has 1.0 to 1"):
+            Settings(backend="ReferenceCpuBackend", kit=kit)
+
+    def test_a_level_that_does_not_exist_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="there is no level 4; the levels are 0, 1, 2, 3"):
+            Settings(backend="ReferenceCpuBackend", level=4)
+
+
+class TestRuns:
+    """A run goes level by level, and tells each result at once."""
+
+    def test_only_checks_up_to_the_level_run(self) -> None:
+        seen: list[tuple[str, int]] = []
+        settings = Settings(backend="ReferenceCpuBackend", level=0)
+        report = run_conformance(
+            settings, progress=lambda check, result: seen.append((check.id, check.level))
+        )
+        assert [each.check_id for each in report.results] == [check_id for check_id, _ in seen]
+        assert {level for _, level in seen} <= {0}
+
+    def test_a_backend_that_nobody_declares_cannot_be_checked(self) -> None:
+        with pytest.raises(UnknownPluginError, match="no installed plugin declares 'NobodysBackend'"):
+            run_conformance(Settings(backend="NobodysBackend"))
+
+    def test_settings_survive_the_way_to_another_process(self) -> None:
+        settings = Settings(backend="A", level=1, programs="golden", search_path=("one", "two"))
+        assert Settings.from_json(settings.to_json()) == settings

@@ -1,0 +1,78 @@
+"""`BackendConformance`: the kit under pytest, as a vendor has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from etconfig.conformance import BackendConformance
+
+pytest_plugins = ("pytester",)
+
+TESTS = """
+import kit_checks
+import pytest
+from pathlib import Path
+from etconfig.conformance import BackendConformance, suite
+from etconfig.conformance.check import check
+
+CHECKS = (
+    kit_checks.made(kit_checks.passing, "passes", level=1),
+    kit_checks.made(kit_checks.failing, "fails"),
+    kit_checks.made(kit_checks.failing, "is-old"),
+    kit_checks.made(kit_checks.passing, "is-mended"),
+    kit_checks.made(kit_checks.failing, "is-bound", requires=("is_bound_to_host",)),
+    kit_checks.made(kit_checks.failing, "is-later", since="1.9"),
+    kit_checks.made(kit_checks.inapplicable, "is-beside"),
+    kit_checks.made(kit_checks.undelegated, "is-left"),
+    kit_checks.made(kit_checks.failing, "is-beyond", level=3),
+)
+suite.all_checks = lambda: CHECKS
+
+class TestMine(BackendConformance):
+    backend = "ReferenceCpuBackend"
+    level = 2
+    xfails = Path(__file__).parent / "xfails.txt"
+"""
+
+
+class TestSuite:
+    """Each check is a test; outcomes keep their meaning."""
+
+    def test_outcomes_are_those_of_pytest(self, pytester: pytest.Pytester) -> None:
+        pytester.makepyfile(TESTS)
+        (pytester.path / "xfails.txt").write_text("is-old # the firmware\nis-mended # the firmware\n")
+        done = pytester.runpytest_inprocess("-rA", "-p", "no:cacheprovider")
+        done.assert_outcomes(passed=1, failed=3, xfailed=1, skipped=3)
+        done.stdout.fnmatch_lines_random(
+            [
+                "PASSED *test_conformance?L1-passes?",
+                "failed: seen 2, expected 1",
+                "xpassed: it passed, but is expected to fail (the firmware): remove its line*",
+                "not-delegated: there is no add.pte",
+                "FAILED *?L2-fails?*",
+                "FAILED *?L2-is-mended?*",
+                "FAILED *?L2-is-left?*",
+                "XFAIL *?L2-is-old? - the firmware: seen 2, expected 1",
+            ]
+        )
+        done.stdout.no_fnmatch_line("*is-beyond*")
+
+    def test_an_expected_failure_of_level_1_is_a_failure(self, pytester: pytest.Pytester) -> None:
+        pytester.makepyfile(TESTS.replace('kit_checks.made(kit_checks.failing, "fails")', "*()"))
+        (pytester.path / "xfails.txt").write_text("passes # why not\n")
+        done = pytester.runpytest_inprocess("-k", "passes", "-p", "no:cacheprovider")
+        done.assert_outcomes(failed=1)
+
+    def test_a_file_of_expected_failures_that_is_wrong_fails_every_check(
+        self, pytester: pytest.Pytester
+    ) -> None:
+        pytester.makepyfile(TESTS)
+        (pytester.path / "xfails.txt").write_text("no-such-check # why\n")
+        done = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+        done.assert_outcomes(failed=8)
+        done.stdout.fnmatch_lines(["*xfails.txt:1: there is no check 'no-such-check'*"])
+
+    @pytest.mark.parametrize("name", ["test_conformance", "pytest_generate_tests", "_settings"])
+    def test_no_part_of_the_kit_can_be_replaced(self, name: str) -> None:
+        with pytest.raises(TypeError, match=f"TestMine.{name} would replace a part of the conformance kit"):
+            type("TestMine", (BackendConformance,), {name: lambda self: None})

@@ -1,0 +1,148 @@
+"""`etconfig conformance`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import kit_checks
+import pytest
+from command_line import Outcome, error
+from kit_checks import failing, inapplicable, made, passing
+
+from etconfig.conformance import checks, report, running
+
+CHECKS = (
+    made(passing, "loads", level=0),
+    made(passing, "runs", level=1),
+    made(failing, "isolates"),
+    made(inapplicable, "survives"),
+)
+
+
+@pytest.fixture
+def four_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kit has four checks, one of which fails."""
+    for module in (checks, running, report):
+        monkeypatch.setattr(module, "all_checks", lambda: CHECKS)
+
+
+@pytest.mark.usefixtures("four_checks")
+class TestConformance:
+    """The checks level by level, then what was reached; the status says whether that is enough."""
+
+    def test_it_tells_every_check_and_what_is_missing(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("conformance", "ReferenceCpuBackend")
+        assert (done.status, done.stderr) == (1, "")
+        assert done.stdout.splitlines() == [
+            "L0 loads",
+            "  passed          loads",
+            "L1 runs",
+            "  passed          runs",
+            "L2 isolates and survives",
+            "  failed          isolates",
+            "                    seen 2, expected 1",
+            "  not-applicable  survives",
+            "                    there is no such option",
+            "",
+            "ReferenceCpuBackend of etconfig-reference 0.1.0: L1 · kit 1.0",
+            "L2 needs: isolates",
+        ]
+
+    def test_a_level_that_is_reached_is_a_success(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("conformance", "ReferenceCpuBackend", "--level", "1")
+        assert done.status == 0
+        assert done.stdout.splitlines()[-1] == "ReferenceCpuBackend of etconfig-reference 0.1.0: L1 · kit 1.0"
+
+    def test_failures_can_be_expected(self, cli: Callable[..., Outcome], place: Path) -> None:
+        (place / "xfails.txt").write_text("isolates # the driver is shared\n")
+        done = cli("conformance", "ReferenceCpuBackend", "--xfails", "xfails.txt")
+        assert done.status == 0
+        assert "the driver is shared: seen 2, expected 1" in done.stdout
+        assert done.stdout.splitlines()[-1].endswith(": L3 · kit 1.0 · 1 xfail")
+
+    def test_json_is_the_report(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("conformance", "ReferenceCpuBackend", "--json")
+        assert (done.status, done.json["level"], done.json["level_asked"]) == (1, 1, 3)
+        assert [each["outcome"] for each in done.json["results"]] == [
+            "passed",
+            "passed",
+            "failed",
+            "not-applicable",
+        ]
+
+    def test_reports_are_written_also_when_the_level_is_missed(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        reports = [argument for name in ("r.json", "r.xml", "r.svg") for argument in ("--report", name)]
+        assert cli("conformance", "ReferenceCpuBackend", *reports).status == 1
+        assert json.loads((place / "r.json").read_text())["summary"] == "L1 · kit 1.0"
+        assert (place / "r.xml").read_text().startswith("<?xml")
+        assert "L1 · kit 1.0" in (place / "r.svg").read_text(encoding="utf-8")
+
+    def test_the_checks_can_be_listed(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("conformance", "--list")
+        assert [line.split()[:2] for line in done.stdout.splitlines()[1:]] == [
+            ["L0", "loads"],
+            ["L1", "runs"],
+            ["L2", "isolates"],
+            ["L2", "survives"],
+        ]
+        listed = cli("conformance", "--list", "--json").json["checks"]
+        assert listed[2] == {
+            "id": "isolates",
+            "level": 2,
+            "since": "1.0",
+            "requires": [],
+            "doc": "It fails.",
+            "prevents": "nothing",
+        }
+
+
+SEE = "see `etconfig conformance --help`"
+BACKEND = "ReferenceCpuBackend"
+
+
+class TestRefusals:
+    """What cannot be checked is said before any check runs."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        [
+            ((), error("name a backend; `etconfig backends` lists those that are installed", SEE)),
+            (
+                ("ReferenceCpuBackends",),
+                error(
+                    "no installed plugin declares 'ReferenceCpuBackends' in etconfig.backends "
+                    "(installed: ReferenceCpuBackend, ReferenceNpuBackend)",
+                    "did you mean 'ReferenceCpuBackend'?",
+                ),
+            ),
+            ((BACKEND, "--kit", "2.0"), error("there is no kit '2.0'; this etconfig has 1.0 to 1.0", SEE)),
+            (
+                (BACKEND, "--report", "r.html"),
+                error("invalid value for '--report': r.html must end in .json, .xml, .svg", SEE),
+            ),
+            ((BACKEND, "--report", "no/r.json"), error("cannot write no/r.json: No such file or directory")),
+            (
+                (BACKEND, "--xfails", "no.txt"),
+                error("no.txt: cannot be read: [Errno 2] No such file or directory: 'no.txt'"),
+            ),
+        ],
+    )
+    def test_it_says_what_to_do(
+        self, cli: Callable[..., Outcome], arguments: tuple[str, ...], expected: str
+    ) -> None:
+        done = cli("conformance", *arguments)
+        assert (done.status, done.stdout, done.stderr) == (2, "", expected)
+
+    def test_an_executor_that_is_not_installed_fails_what_needs_it(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        loads = made(lambda subject: subject.load(subject.simplest).close(), "runs", level=1)
+        for module in (checks, running, report):
+            monkeypatch.setattr(module, "all_checks", lambda: (loads,))
+        done = cli("conformance", kit_checks.subject().backend_id, "--executor", "nmpy")
+        assert done.status == 1
+        assert "UnknownPluginError: no installed plugin declares 'nmpy' in etconfig.executors" in done.stdout
