@@ -22,6 +22,7 @@ from textwrap import dedent
 from typing import Any
 
 import click
+from kit_docs import KIT_PARTS
 
 from etconfig.cli.group import etconfig
 from etconfig.diagnostics import CODES
@@ -243,6 +244,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "operators": operators,
     "rooms": rooms,
     "source": source,
+    **KIT_PARTS,
 }
 """By the first word of a part's name."""
 

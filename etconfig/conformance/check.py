@@ -23,7 +23,9 @@ class Outcome(enum.Enum):
     """How a check ended."""
 
     PASSED = "passed"
+    """The backend does what the check is about."""
     FAILED = "failed"
+    """The backend does not; the message says what was seen and what was expected."""
     XFAILED = "xfailed"
     """It failed, as a line of the expected failures says."""
     XPASSED = "xpassed"

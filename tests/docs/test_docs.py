@@ -33,12 +33,12 @@ def page(request: pytest.FixtureRequest) -> Page:
 
 
 @pytest.fixture
-def clean_modules() -> Iterator[None]:
+def clean_modules(tmp_path: Path) -> Iterator[None]:
     """Forget the modules that a page wrote."""
     before = set(sys.modules)
     yield
     for name in set(sys.modules) - before:
-        if name.partition(".")[0] == "acme_vector":
+        if str(getattr(sys.modules[name], "__file__", None)).startswith(str(tmp_path)):
             del sys.modules[name]
 
 

@@ -49,7 +49,8 @@ class Fence:
         text: What is inside.
         line: The line of the opening fence.
         file: The name of the file that it is, from a line above that is only this name and a colon.
-        output: The text block that follows at once and shows what this one prints, or None.
+        output: The text block that follows at once and shows what this one prints, or None. What shell
+            commands print is compared in tests/peers.
         is_included: It shows lines of a file of the repository, which `make docs` keeps current.
     """
 
@@ -84,7 +85,7 @@ class Page:
                 after
                 and after["language"] == "text"
                 and not self.text[match.end() : after.start()].strip()
-                and match["language"] == "python"
+                and match["language"] in ("python", "sh")
             )
             line = self.text.count("\n", 0, match.start("text"))
             output = after["text"] if is_shown else None

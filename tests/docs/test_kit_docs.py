@@ -1,0 +1,44 @@
+"""tools/kit_docs.py: what the pages say of the conformance kit is what the kit holds."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from kit_docs import capabilities, cases, checks, levels, outcomes, table
+
+from etconfig.conformance.cases import load_cases
+from etconfig.conformance.check import LEVELS, Outcome
+from etconfig.conformance.checks import all_checks
+from etconfig.plugin.v1 import Capabilities
+
+
+class TestParts:
+    """Each part has a row for everything of its kind, and says something about it."""
+
+    def test_every_check_has_a_row_below_its_level(self) -> None:
+        parts = [part for part in checks("").split("## L") if part]
+        assert all_checks()
+        for check in all_checks():
+            (part,) = (part for part in parts if part.startswith(f"{check.level}: "))
+            assert f"| `{check.id}` | {check.doc} | {check.prevents} |" in part
+
+    def test_every_outcome_has_a_meaning(self) -> None:
+        assert outcomes("").count("\n") == len(Outcome) + 1
+        assert "|  |" not in outcomes("")
+
+    def test_only_good_outcomes_reach_every_level(self) -> None:
+        rows = outcomes("").splitlines()
+        assert {row.split("`")[1] for row in rows if row.endswith("| yes |")} == {
+            "passed",
+            "undeclared",
+            "not-applicable",
+        }
+        assert [row.split("`")[1] for row in rows if row.endswith("| from L2 on |")] == ["xfailed"]
+
+    def test_every_capability_every_case_and_every_level_is_there(self) -> None:
+        assert all(f"| `{each.name}` | " in capabilities("") for each in fields(Capabilities))
+        assert all(f"| `{name}.pte` | " in cases("") for name in load_cases())
+        assert all(f"| L{level} | {what} | " in levels("") for level, what in LEVELS.items())
+
+    def test_a_pipe_in_a_cell_ends_no_column(self) -> None:
+        assert table(("a", "b"), [("x|y", 1)]) == "| a | b |\n|---|---|\n| x\\|y | 1 |"

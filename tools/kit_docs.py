@@ -1,0 +1,113 @@
+"""The generated parts of docs/conformance.md and docs/checks.md: what the conformance kit holds."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from inspect import cleandoc, getsource
+
+from etconfig.backend import Capabilities
+from etconfig.conformance.cases import load_cases
+from etconfig.conformance.check import LEVELS, Outcome
+from etconfig.conformance.checks import all_checks
+
+_ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n        .+)*)", re.MULTILINE)
+
+
+def levels(_: str) -> str:
+    """The levels, with the number of their checks."""
+    rows = (
+        (f"L{level}", what, sum(check.level == level for check in all_checks()))
+        for level, what in LEVELS.items()
+    )
+    return table(("level", "a backend that reached it", "checks"), rows)
+
+
+def outcomes(_: str) -> str:
+    """How a check can end, and whether a level can be reached with it."""
+    documented = member_docs(Outcome)
+    rows = ((f"`{each.value}`", documented[each.name], _reaches(each)) for each in Outcome)
+    return table(("outcome", "meaning", "reaches a level"), rows)
+
+
+def _reaches(outcome: Outcome) -> str:
+    if outcome is Outcome.XFAILED:
+        return "from L2 on"
+    return "yes" if outcome.is_good else "no"
+
+
+def capabilities(_: str) -> str:
+    """What a backend can declare."""
+    doc = cleandoc(Capabilities.__doc__ or "")
+    meanings = {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(doc)}
+    rows = (
+        (f"`{each.name}`", f"`{_shown(each.default)}`", meanings[each.name]) for each in fields(Capabilities)
+    )
+    return table(("capability", "default", "meaning"), rows)
+
+
+def _shown(default: object) -> str:
+    return str(sorted(default)) if isinstance(default, frozenset) else str(default)
+
+
+def cases(_: str) -> str:
+    """The programs of the kit, and what a backend must declare for each."""
+    rows = (
+        (f"`{case.name}.pte`", case.doc, _code(sorted(case.dtypes | case.dim_orders | case.requires)))
+        for case in load_cases().values()
+    )
+    return table(("program", "what it is", "needs"), rows)
+
+
+def checks(_: str) -> str:
+    """Every check, a table for each level."""
+    return "\n\n".join(
+        f"## L{level}: {what}\n\n{_checks_of(level)}" for level, what in LEVELS.items() if _checks_of(level)
+    )
+
+
+def _checks_of(level: int) -> str:
+    rows = [
+        (f"`{each.id}`", each.doc, each.prevents, _code(each.requires), each.since)
+        for each in all_checks()
+        if each.level == level
+    ]
+    return table(("check", "what it holds", "prevents", "requires", "since kit"), rows) if rows else ""
+
+
+def table(heads: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
+    """A table in Markdown."""
+    cells = (" | ".join(str(cell).replace("|", r"\|") for cell in row) for row in rows)
+    head, *lines = (f"| {row} |" for row in (" | ".join(heads), *cells))
+    return "\n".join((head, "|---" * len(heads) + "|", *lines))
+
+
+def member_docs(enumeration: type[Outcome]) -> Mapping[str, str]:
+    """The docstring below each member of an enum, by the member's name."""
+    (definition,) = ast.parse(getsource(enumeration)).body
+    assert isinstance(definition, ast.ClassDef)
+    return dict(_documented(definition.body))
+
+
+def _documented(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    for member, below in itertools.pairwise(body):
+        if isinstance(member, ast.Assign) and isinstance(below, ast.Expr):
+            (target,) = member.targets
+            yield ast.unparse(target), " ".join(str(ast.literal_eval(below.value)).split())
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+KIT_PARTS: Mapping[str, Callable[[str], str]] = {
+    "capabilities": capabilities,
+    "cases": cases,
+    "checks": checks,
+    "levels": levels,
+    "outcomes": outcomes,
+}
+"""By name, as in `<!-- generated: NAME -->`."""
