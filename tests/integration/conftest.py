@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from command_line import DEVICE, DIGITS, ON_DEVICE, SCRIPT, Outcome
 from plugin_data import PLUGIN_DATA, search_path
+from plugin_wheels import install_wheels
 
 from etconfig.cli.main import main
 
@@ -130,4 +131,22 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     yield install
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None)).startswith(str(PLUGIN_DATA)):
+            del sys.modules[name]
+
+
+@pytest.fixture(scope="session")
+def api1_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pip installed the wheels of the plugins that were built for plugin API 1."""
+    directory = tmp_path_factory.mktemp("api1")
+    install_wheels(directory)
+    return directory
+
+
+@pytest.fixture
+def api1_site(api1_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The same directory, on the path of modules; what a test imports from it is forgotten."""
+    monkeypatch.syspath_prepend(str(api1_directory))
+    yield api1_directory
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(api1_directory)):
             del sys.modules[name]

@@ -1,0 +1,1 @@
+"""Uses all that plugin API 1 offers."""

@@ -1,0 +1,59 @@
+"""Programs that are one delegate: a tensor in, a tensor out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from program_writer import instruction, plan, table, tensor, write
+
+FLOAT, DYNAMIC_BOUND = 6, 1
+
+
+def delegating_program(
+    backend_id: str,
+    payload: bytes = b"",
+    *,
+    specs: Mapping[str, bytes] | None = None,
+    named_data: Mapping[str, bytes] | None = None,
+    scalar_type: int = FLOAT,
+    is_dynamic: bool = False,
+) -> bytes:
+    """A .pte whose method `forward` gives its input of shape (2,) to one delegate.
+
+    Args:
+        backend_id: Whose delegate it is.
+        payload: The delegate's bytes.
+        specs: Compile specs.
+        named_data: Data that the program stores by key.
+        scalar_type: The type of both tensors.
+        is_dynamic: The input may be shorter, and the output with it.
+    """
+    tensors = [
+        tensor(
+            scalar_type=scalar_type,
+            shape_dynamism=DYNAMIC_BOUND * is_dynamic,
+            allocation_info=table("AllocationDetails", memory_id=1, memory_offset_low=16 * index),
+        )
+        for index in range(2)
+    ]
+    delegate = table(
+        "BackendDelegate",
+        id=backend_id,
+        processed=table("BackendDelegateDataReference", location=0, index=0),
+        compile_specs=[table("CompileSpec", key=key, value=value) for key, value in (specs or {}).items()],
+    )
+    method = plan(
+        values=tensors,
+        inputs=[0],
+        outputs=[1],
+        delegates=[delegate],
+        instructions=[instruction("DelegateCall", delegate_index=0, args=[0, 1])],
+    )
+    return write(
+        method,
+        backend_delegate_data=[table("BackendDelegateInlineData", data=payload)],
+        payloads=list((named_data or {}).values()),
+        named_data=[
+            table("NamedData", key=key, segment_index=index) for index, key in enumerate(named_data or {})
+        ],
+    )
