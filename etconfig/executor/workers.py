@@ -80,8 +80,12 @@ class _Loop:
                 self._errors[index] = error
 
     def raise_first_error(self) -> None:
-        if self._errors:
-            raise self._errors[min(self._errors)]
+        try:
+            if self._errors:
+                raise self._errors[min(self._errors)]
+        finally:
+            # their tracebacks refer to this object: a cycle that would keep the whole Method
+            self._errors.clear()
 
     def _draw(self) -> int:
         with self._lock:

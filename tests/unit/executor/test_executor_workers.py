@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import threading
+import weakref
 from contextvars import ContextVar
 
 import pytest
@@ -66,6 +69,31 @@ def test_the_first_failure_by_index_is_raised_after_all_have_run(at_most: int) -
         workers.parallel_for(8, body, at_most)
     assert sorted(seen) == list(range(8))
     workers.close()
+
+
+@pytest.mark.parametrize("at_most", [1, 3])
+def test_a_failure_keeps_nothing_alive_once_it_is_handled(at_most: int) -> None:
+    class Memory:
+        """What the body of a loop works on."""
+
+    def fail_on(memory: Memory) -> None:
+        def body(index: int) -> None:
+            raise ValueError(f"{memory} at {index}")
+
+        with contextlib.suppress(ValueError):
+            workers.parallel_for(5, body, at_most)
+
+    workers = Workers("test")
+    memory = Memory()
+    watched = weakref.ref(memory)
+    gc.disable()  # it would find the cycle that must not be there
+    try:
+        fail_on(memory)
+        workers.close()  # a thread lets go of its work a moment after the work is done
+        del memory
+        assert watched() is None
+    finally:
+        gc.enable()
 
 
 def test_a_nested_call_runs_inline() -> None:
