@@ -34,6 +34,7 @@ Who must act decides the branch:
     │   ├── MethodClosedError      the Method was closed
     │   ├── InstructionLimitError  the method ran more instructions than its budget
     │   └── RuntimeFailedError     the runtime behind another executor failed
+    ├── ScaffoldError            the package of a new backend cannot be written as it was asked for
     └── InternalError            us: please report it
 
 Facts are attributes, the text is derived from them, and every exception pickles.
@@ -466,6 +467,24 @@ class RuntimeFailedError(ExecutionError):
         what = self.phase if self.method is None else f"{self.phase} of method {self.method!r}"
         said = "".join(f"; it logged: {line}" for line in self.log)
         return f"executor {self.executor!r} failed in {what}: {self.code_name} ({self.code:#04x}){said}"
+
+
+# --- a new package ------------------------------------------------------------------------
+
+
+@record(kw_only=True, eq=False, repr=False)
+class ScaffoldError(EtconfigError):
+    """The package of a new backend cannot be written; nothing was.
+
+    Attributes:
+        problem: What is wrong with a name or with the place.
+    """
+
+    problem: str
+
+    @property
+    def message(self) -> str:
+        return self.problem
 
 
 # --- us ----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ COMMANDS = {
     "facts": "Show what is known about this device.",
     "inspect": "Show what a program holds and what it needs to run here.",
     "lock": "Record a resolution and what it rests on, for --locked.",
+    "new-backend": "Write the package of a new backend, complete and tested.",
     "pack": "Write resolved arguments for a runtime elsewhere.",
     "profiles": "List profiles, and say why they match this device or not.",
     "resolve": "Resolve the arguments of every method, instance and backend.",

@@ -160,6 +160,12 @@ class Cursor:
             resolved[index] += position + offset
         return resolved
 
+    def field_position(self, position: int, layout: Layout, name: str) -> int:
+        """Where the field `name` of the table at `position` lies; the position itself if it is absent."""
+        vtable = position - _I32.unpack_from(self._data, position)[0]
+        index = [field.name for field in layout.fields].index(name)
+        return position + self.shape(vtable, layout).offsets[index]
+
     def shape(self, vtable: int, layout: Layout) -> Shape:
         """How to read the tables of `layout` that share the vtable at `vtable`."""
         shape = self._shapes[layout].get(vtable)

@@ -58,12 +58,24 @@ def test_the_wheel_holds_every_module_profile_and_header_and_the_marker_of_types
     assert modules | profiles | headers | {"etconfig/py.typed"} <= names_in(wheel)
 
 
+def test_the_wheel_holds_every_file_of_the_templates(wheel: Path) -> None:
+    templates = ROOT / "etconfig" / "templates"
+    listed = subprocess.run(["git", "ls-files", "-z", templates], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a checkout")
+    held = {name for name in names_in(wheel) if name.startswith("etconfig/templates/")}
+    assert held == set(listed.stdout.rstrip("\0").split("\0"))
+
+
 def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     others = {name.partition("/")[0] for name in names_in(wheel)} - {"etconfig", f"{NAME}.dist-info"}
     assert others == set()
-    assert {Path(name).suffix for name in names_in(wheel) if name.startswith("etconfig/")} == {
+    ours = (name for name in names_in(wheel) if name.startswith("etconfig/"))
+    assert {Path(name).suffix for name in ours if not name.startswith("etconfig/templates/")} == {
         ".fbs",
         ".h",
+        ".json",
+        ".npz",
         ".py",
         ".toml",
         ".typed",

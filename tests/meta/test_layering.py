@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "etconfig"
+TEMPLATES = PACKAGE / "templates"
+"""Packages of vendors, which no code of etconfig imports."""
 
 BOTTOM = {
     "lazy",
@@ -57,8 +59,9 @@ ROOMS: dict[str, set[str]] = {
     "conformance": BOTTOM
     | {"api", "configuration", "installation", "execution", "executor", "program", "backend", "plugin"}
     | {"schema", "facts", "resolver"},
+    "scaffold": BOTTOM | {"schema", "program"},
     "cli": BOTTOM
-    | {"conformance"}
+    | {"conformance", "scaffold"}
     | {"api", "configuration", "installation", "lock", "validation", "fixing", "document_schema"}
     | {"resolver", "schema", "facts", "profile", "plugin", "packing", "transport"}
     # `run` and `inspect` show what these hold
@@ -95,7 +98,7 @@ conformance, pytest is imported by its class for vendors' tests, and torch only 
 
 
 def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+    return sorted(set(PACKAGE.rglob("*.py")) - set(TEMPLATES.rglob("*.py")))
 
 
 def room_of(path: Path) -> str:
@@ -149,6 +152,12 @@ def test_kernels_are_written_against_a_part_of_the_executor(path: Path) -> None:
 def test_nothing_of_etconfig_goes_through_a_door_for_plugins(door: str) -> None:
     name = "etconfig." + door.removesuffix(".py").replace("/", ".")
     assert not [path for path in modules() if name in dict(imports(path))]
+
+
+@pytest.mark.parametrize("path", sorted(TEMPLATES.rglob("*.py")), ids=lambda p: p.name)
+def test_a_template_imports_of_etconfig_what_vendors_may(path: Path) -> None:
+    of_etconfig = {name for name, _ in imports(path) if name.partition(".")[0] == "etconfig"}
+    assert of_etconfig <= {"etconfig.plugin.v1", *(["etconfig.conformance"] if "tests" in path.parts else [])}
 
 
 def test_every_room_stands_in_the_table() -> None:

@@ -1,0 +1,14 @@
+"""The package of a new backend: its names, its files, and how they are written."""
+
+from etconfig.scaffold.licenses import LICENSES, License
+from etconfig.scaffold.names import PackageNames, derive_names
+from etconfig.scaffold.package import render_package, write_package
+
+__all__ = [
+    "LICENSES",
+    "License",
+    "PackageNames",
+    "derive_names",
+    "render_package",
+    "write_package",
+]

@@ -1,0 +1,151 @@
+"""The files of a new package: those of a working one, `example-npu`, under other names.
+
+The template is a package like any other: it is linted, type-checked and tested where it lies. What a name
+stands for is replaced in one pass, so that a new name may contain an old one.
+"""
+
+from __future__ import annotations
+
+import io
+import keyword
+import os
+import re
+import shutil
+import tokenize
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from etconfig.errors import ScaffoldError
+from etconfig.program.renaming import rename_backend
+from etconfig.scaffold.licenses import License
+from etconfig.scaffold.names import PackageNames
+
+TEMPLATE_NAMES = PackageNames(
+    distribution="example-npu", package="example_npu", backend_id="ExampleNpuBackend"
+)
+"""What the template calls itself."""
+
+_TEMPLATES = Path(__file__).parents[1] / "templates"
+_AUTHOR = "Example Author"
+_LICENSE = "LicenseRef-Example"
+_CACHES = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
+_UNSAFE_IN_TOML = re.compile(r'["\\\x00-\x1f\x7f]')
+
+
+class _Renaming:
+    """Replaces each spelling of the template's names, all in one pass."""
+
+    def __init__(self, replacements: Mapping[str, str]) -> None:
+        self._replacements = dict(replacements)
+        longest_first = sorted(replacements, key=len, reverse=True)
+        self._spelling = re.compile("|".join(map(re.escape, longest_first)))
+
+    def __call__(self, text: str) -> str:
+        return self._spelling.sub(lambda found: self._replacements[found[0]], text)
+
+
+def render_package(
+    names: PackageNames, license_: License, *, author: str | None, year: int
+) -> Mapping[Path, bytes]:
+    """The contents of each file, by its path in the package.
+
+    Args:
+        names: What the package is called.
+        license_: Its license.
+        author: Who holds the copyright; by default the authors of the package.
+        year: The year of the copyright.
+
+    Raises:
+        ScaffoldError: a name is one that the package's own code needs, or the author cannot be written.
+    """
+    author = author or f"the {names.distribution} authors"
+    if _UNSAFE_IN_TOML.search(author):
+        raise ScaffoldError(
+            problem=f"the author {author!r} cannot be written into pyproject.toml",
+            help="leave out quotes, backslashes and line breaks",
+        )
+    rename = _Renaming(
+        {
+            TEMPLATE_NAMES.distribution: names.distribution,
+            TEMPLATE_NAMES.package: names.package,
+            TEMPLATE_NAMES.class_prefix: names.class_prefix,
+            _AUTHOR: author,
+            _LICENSE: license_.identifier,
+        }
+    )
+    files = dict(_template_files())
+    _check_names_are_free(files, rename)
+    license_text = (_TEMPLATES / "licenses" / license_.file).read_text(encoding="utf-8")
+    rendered = {Path(rename(path.as_posix())): _rendered(path, files[path], rename, names) for path in files}
+    rendered[Path("LICENSE")] = license_text.format(year=year, author=author).encode()
+    return rendered
+
+
+def write_package(directory: Path, files: Mapping[Path, bytes]) -> None:
+    """Write `files` into `directory`, which is new or empty; nothing is left of a failure.
+
+    Raises:
+        ScaffoldError: there is something already, or it cannot be written.
+    """
+    if directory.is_symlink() or (directory.exists() and not _is_empty_directory(directory)):
+        raise ScaffoldError(
+            problem=f"{directory} exists and is no empty directory",
+            help="remove it, or choose another --directory",
+        )
+    # `.` has no name of its own; a link above it stays one
+    target = Path(os.path.abspath(directory))  # noqa: PTH100
+    beside = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
+    try:
+        for path, content in files.items():
+            (beside / path).parent.mkdir(parents=True, exist_ok=True)
+            (beside / path).write_bytes(content)
+        if target.exists():  # it stays the same one, for whoever is in it
+            for path in beside.iterdir():
+                path.rename(target / path.name)
+        else:
+            beside.rename(target)
+    except OSError as error:
+        raise ScaffoldError(
+            problem=f"cannot write {directory}: {error.strerror}",
+            help="choose another --directory",
+        ) from error
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(beside)
+
+
+def _is_empty_directory(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
+def _template_files() -> Iterator[tuple[Path, bytes]]:
+    root = _TEMPLATES / TEMPLATE_NAMES.distribution
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and not _CACHES & set(path.relative_to(root).parts):
+            yield path.relative_to(root), path.read_bytes()
+
+
+def _rendered(path: Path, content: bytes, rename: _Renaming, names: PackageNames) -> bytes:
+    if path.suffix == ".pte":
+        return rename_backend(content, TEMPLATE_NAMES.backend_id, names.backend_id)
+    return rename(content.decode()).encode()
+
+
+def _check_names_are_free(files: Mapping[Path, bytes], rename: _Renaming) -> None:
+    """A new name must not be one that the code uses for something else, such as `BackendOptions`."""
+    sources = (content for path, content in files.items() if path.suffix == ".py")
+    words = {word for source in sources for word in _identifiers(source)}
+    kept = {word for word in words if rename(word) == word}
+    for taken in sorted({rename(word) for word in words - kept} & kept):
+        raise ScaffoldError(
+            problem=f"the package would have to call something of its own {taken}, which means another thing "
+            "in its code",
+            help="choose another name or --id",
+        )
+
+
+def _identifiers(source: bytes) -> Iterator[str]:
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
+        if token.type == tokenize.NAME and not keyword.iskeyword(token.string):
+            yield token.string

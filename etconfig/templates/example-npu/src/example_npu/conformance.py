@@ -1,0 +1,33 @@
+"""What the conformance kit needs: golden programs, and how they are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from etconfig.plugin.v1 import (
+    ApiRange,
+    ConformanceContribution,
+    ConformanceRequest,
+    LoweringRequest,
+    hookimpl,
+)
+
+
+def lower(request: LoweringRequest) -> bytes:
+    """The program of one case of the kit; needs executorch."""
+    from executorch.exir import to_edge_transform_and_lower
+
+    from example_npu.aot import ExampleNpuPartitioner
+
+    lowered = to_edge_transform_and_lower(
+        dict(request.methods), partitioner=[ExampleNpuPartitioner()]
+    )
+    return bytes(lowered.to_executorch().buffer)
+
+
+@hookimpl
+def etconfig_conformance(request: ConformanceRequest) -> ConformanceContribution:
+    """The golden programs beside this module."""
+    return ConformanceContribution(
+        api=ApiRange(min=1, built=1), programs=Path(__file__).parent / "golden", lower=lower
+    )

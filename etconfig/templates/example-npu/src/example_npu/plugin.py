@@ -1,0 +1,41 @@
+"""What etconfig loads: the spec. Neither numpy nor the runtime is imported before it is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from etconfig.plugin.v1 import (
+    ApiRange,
+    Backend,
+    BackendRequest,
+    BackendSpec,
+    Capabilities,
+    hookimpl,
+)
+
+from example_npu.options import ExampleNpuOptions
+
+
+def make_backend() -> Backend[Any, Any]:
+    """A new backend."""
+    from example_npu.runtime import ExampleNpuBackend
+
+    return ExampleNpuBackend()
+
+
+SPEC = BackendSpec(
+    id="ExampleNpuBackend",
+    doc="Runs element-wise operators and linear layers on a simulated device.",
+    options=ExampleNpuOptions,
+    api=ApiRange(min=1, built=1),
+    factory=make_backend,
+    capabilities=Capabilities(
+        dtypes=frozenset({"float32"}), frees_processed=True, is_deterministic=True
+    ),
+)
+
+
+@hookimpl
+def etconfig_backend(request: BackendRequest) -> BackendSpec:
+    """The spec of the backend whose id is `request.name`."""
+    return SPEC

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from example_npu.payload import FORMAT_VERSION, Graph, PayloadError, Step, decode, encode
+
+
+def make_graph(**changed: object) -> Graph:
+    """relu(x + 1), with x of shape (2, 3)."""
+    fields = {
+        "shapes": ((2, 3), (), (2, 3), (2, 3)),
+        "inputs": (0,),
+        "constants": {1: np.array(1, np.float32)},
+        "steps": (Step("add", (0, 1), 2), Step("relu", (2,), 3)),
+        "outputs": (3,),
+    }
+    return Graph(**{**fields, **changed})
+
+
+PAYLOAD = encode(make_graph())
+
+
+def refusal(payload: bytes) -> str:
+    with pytest.raises(PayloadError) as caught:
+        decode(memoryview(payload))
+    return str(caught.value)
+
+
+class TestEnvelope:
+    """A payload is read as it was written, or refused with the reason."""
+
+    def test_what_was_written_is_read(self) -> None:
+        graph, expected = decode(memoryview(PAYLOAD)), make_graph()
+        assert (graph.shapes, graph.inputs, graph.steps, graph.outputs) == (
+            expected.shapes,
+            expected.inputs,
+            expected.steps,
+            expected.outputs,
+        )
+        assert graph.constants[1] == 1
+
+    def test_equal_graphs_give_equal_bytes(self) -> None:
+        assert encode(make_graph()) == PAYLOAD
+
+    def test_something_else_is_refused(self) -> None:
+        assert "begins with" in refusal(b"")
+        assert "begins with" in refusal(b"XXXX" + PAYLOAD[4:])
+
+    @pytest.mark.parametrize(
+        ("version", "advice"),
+        [(FORMAT_VERSION + 1, "update example-npu"), (0, "export the program again")],
+    )
+    def test_another_version_is_refused(self, version: int, advice: str) -> None:
+        message = refusal(PAYLOAD[:4] + version.to_bytes(4, "little") + PAYLOAD[8:])
+        assert message.endswith(
+            f"format version {version}, this example-npu reads {FORMAT_VERSION}; {advice}"
+        )
+
+    @pytest.mark.parametrize("size", range(4, len(PAYLOAD), 7))
+    def test_a_payload_that_is_cut_short_is_refused(self, size: int) -> None:
+        refusal(PAYLOAD[:size])
+
+    @pytest.mark.parametrize("position", range(len(PAYLOAD)))
+    def test_a_flipped_bit_is_found(self, position: int) -> None:
+        damaged = bytearray(PAYLOAD)
+        damaged[position] ^= 1
+        refusal(bytes(damaged))
+
+
+class TestGraph:
+    """A graph is computed in order, each value once, in the shape that it claims."""
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"inputs": (0, 1)}, "inputs and constants: 1 is no value, or is there already"),
+            ({"outputs": (4,)}, "outputs: value 4 is used before it is computed"),
+            ({"steps": (Step("relu", (2,), 3),)}, "steps.0.: value 2 is used before"),
+            ({"steps": (Step("relu", (0,), 0),)}, "steps.0.: 0 is no value, or is there already"),
+            ({"steps": (Step("sqrt", (0,), 2),)}, "steps.0.: there is no operation 'sqrt', only"),
+            ({"steps": (Step("add", (0,), 2),)}, "steps.0.: add does not take 1 inputs"),
+            ({"shapes": ((2, 3), (), (3, 2), (2, 3))}, "steps.0.: add makes .2, 3., not .3, 2."),
+        ],
+    )
+    def test_anything_else_is_refused(self, changed: dict[str, object], message: str) -> None:
+        with pytest.raises(PayloadError, match=message):
+            make_graph(**changed)

@@ -1,0 +1,183 @@
+"""The files of a new package."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from etconfig.errors import ScaffoldError
+from etconfig.program import open_program
+from etconfig.scaffold import LICENSES, derive_names, render_package, write_package
+
+TEMPLATE = Path(__file__).parents[3] / "etconfig" / "templates" / "example-npu"
+TEMPLATE_WORD = re.compile("example", re.IGNORECASE)
+
+
+def render(
+    name: str, backend_id: str | None = None, license_name: str = "mit", **given: str
+) -> Mapping[str, bytes]:
+    names = derive_names(name, backend_id)
+    files = render_package(names, LICENSES[license_name], author=given.get("author"), year=2031)
+    return {path.as_posix(): content for path, content in files.items()}
+
+
+def texts(files: Mapping[str, bytes]) -> Mapping[str, str]:
+    return {path: content.decode() for path, content in files.items() if not path.endswith(".pte")}
+
+
+class TestRename:
+    """Every name of the template is replaced once, wherever it stands."""
+
+    def test_no_word_of_the_template_is_left(self) -> None:
+        files = render("acme-npu")
+        assert [path for path in files if TEMPLATE_WORD.search(path)] == []
+        assert [path for path, text in texts(files).items() if TEMPLATE_WORD.search(text)] == []
+
+    def test_paths_are_named_after_the_package(self) -> None:
+        files = render("acme-npu")
+        assert "src/acme_npu/plugin.py" in files
+        assert "src/acme_npu/profiles/acme-npu/board.toml" in files
+
+    @pytest.mark.parametrize(
+        ("name", "backend_id"),
+        [
+            ("example-npu", None),
+            ("example-npu-two", None),
+            ("my-example-npu", "ExampleNpuExampleNpuBackend"),
+            ("AcmeX-NPU", None),
+        ],
+    )
+    def test_a_name_that_holds_a_word_of_the_template_is_not_replaced_again(
+        self, name: str, backend_id: str | None
+    ) -> None:
+        """Renaming back gives the template."""
+        names = derive_names(name, backend_id)
+        for path, text in texts(render(name, backend_id)).items():
+            for new, old in (
+                (names.package, "example_npu"),
+                (names.distribution, "example-npu"),
+                (names.class_prefix, "ExampleNpu"),
+            ):
+                text, path = text.replace(new, old), path.replace(new, old)
+            if path not in ("LICENSE", "pyproject.toml"):  # which hold the license's name, too
+                assert text == (TEMPLATE / path).read_text(), path
+
+    def test_golden_programs_delegate_to_the_new_backend(self) -> None:
+        programs = {path: data for path, data in render("acme-npu").items() if path.endswith(".pte")}
+        assert programs
+        for data in programs.values():
+            program = open_program(data)
+            delegates = [each for name in program.method_names for each in program.plan(name).delegates]
+            assert {each.id for each in delegates} == {"AcmeNpuBackend"}
+
+    @pytest.mark.parametrize(
+        ("name", "backend_id", "taken"),
+        [
+            ("numpy", None, "numpy"),
+            ("etconfig", None, "etconfig"),
+            ("acme", "BackendBackend", "BackendOptions"),
+        ],
+    )
+    def test_a_name_that_the_code_needs_for_something_else_is_refused(
+        self, name: str, backend_id: str | None, taken: str
+    ) -> None:
+        with pytest.raises(ScaffoldError) as caught:
+            render(name, backend_id)
+        assert str(caught.value) == (
+            f"the package would have to call something of its own {taken}, which means another thing in its "
+            "code; choose another name or --id"
+        )
+
+    def test_sources_stay_python(self) -> None:
+        for path, text in texts(render("a" * 40)).items():
+            if path.endswith(".py"):
+                ast.parse(text)
+
+
+class TestLicense:
+    """The license is the one that was asked for, and names year and author."""
+
+    @pytest.mark.parametrize("license_name", LICENSES)
+    def test_its_text_and_its_name_are_there(self, license_name: str) -> None:
+        files = texts(render("acme-npu", license_name=license_name, author="Acme Ltd. & friends"))
+        assert f'license = "{LICENSES[license_name].identifier}"' in files["pyproject.toml"]
+        assert re.search(r"Copyright (\(c\) )?2031,? Acme Ltd. & friends", files["LICENSE"])
+        assert "{" not in files["LICENSE"]
+
+    def test_by_default_the_authors_are_those_of_the_package(self) -> None:
+        files = texts(render("acme-npu"))
+        assert "Copyright (c) 2031 the acme-npu authors" in files["LICENSE"]
+        assert 'authors = [{ name = "the acme-npu authors" }]' in files["pyproject.toml"]
+
+    @pytest.mark.parametrize("author", ['A "B"', "A\\B", "A\nB"])
+    def test_an_author_that_toml_would_read_otherwise_is_refused(self, author: str) -> None:
+        with pytest.raises(ScaffoldError) as caught:
+            render("acme-npu", author=author)
+        assert str(caught.value) == (
+            f"the author {author!r} cannot be written into pyproject.toml; leave out quotes, backslashes and "
+            "line breaks"
+        )
+
+
+class TestWrite:
+    """All files are written, or none."""
+
+    FILES: Mapping[Path, bytes] = {Path("a"): b"1", Path("b/c"): b"2"}
+
+    @pytest.mark.parametrize("exists", [False, True])
+    def test_a_new_or_empty_directory_is_filled(self, tmp_path: Path, exists: bool) -> None:
+        directory = tmp_path / "acme"
+        if exists:
+            directory.mkdir()
+        write_package(directory, self.FILES)
+        assert (directory / "a").read_bytes() == b"1"
+        assert (directory / "b" / "c").read_bytes() == b"2"
+        assert list(tmp_path.iterdir()) == [directory]
+
+    def test_the_current_directory_can_be_filled(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        write_package(Path(), self.FILES)
+        assert Path("b/c").read_bytes() == b"2"
+
+    def test_directories_above_it_are_made(self, tmp_path: Path) -> None:
+        write_package(tmp_path / "backends" / "acme", self.FILES)
+        assert (tmp_path / "backends" / "acme" / "a").exists()
+
+    @pytest.mark.parametrize("kind", ["file", "full directory", "link"])
+    def test_what_exists_is_left_as_it_is(self, tmp_path: Path, kind: str) -> None:
+        directory, other = tmp_path / "acme", tmp_path / "other"
+        other.mkdir()
+        if kind == "file":
+            directory.write_text("mine")
+        elif kind == "link":
+            directory.symlink_to(other)
+        else:
+            directory.mkdir()
+            (directory / "mine").touch()
+        with pytest.raises(ScaffoldError) as caught:
+            write_package(directory, self.FILES)
+        assert str(caught.value) == (
+            f"{directory} exists and is no empty directory; remove it, or choose another --directory"
+        )
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["acme", "other"]
+        assert list(other.iterdir()) == []
+
+    def test_nothing_is_left_of_a_failure(self, tmp_path: Path) -> None:
+        with pytest.raises(ScaffoldError) as caught:
+            write_package(tmp_path / "acme", {**self.FILES, Path("a/b"): b"3"})  # a is a file
+        assert str(caught.value).startswith(f"cannot write {tmp_path / 'acme'}: ")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_place_that_cannot_be_written_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(ScaffoldError) as caught:
+            write_package(tmp_path / "file" / "acme", self.FILES)
+        assert str(caught.value) == (
+            f"cannot write {tmp_path / 'file' / 'acme'}: Not a directory; choose another --directory"
+        )
