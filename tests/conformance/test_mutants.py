@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,17 @@ CHECKS = {check.id: check for check in all_checks()}
 BAD = {Outcome.FAILED, Outcome.CRASHED, Outcome.TIMED_OUT}
 
 
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory where Python finds modules; those that were imported are forgotten."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
 class TestMutants:
     """Every check fails its mutant, and says what it saw."""
 
@@ -26,17 +39,17 @@ class TestMutants:
         assert {mutant.check for mutant in MUTANTS.values()} == set(CHECKS)
 
     @pytest.mark.parametrize("place", MUTANTS)
-    def test_it_fails_its_check(self, place: str, tmp_path: Path):
+    def test_it_fails_its_check(self, place: str, installed: Path):
         mutant = MUTANTS[place]
-        result = run_check(CHECKS[mutant.check], subject_of(mutant.install(tmp_path, place)), {})
+        result = run_check(CHECKS[mutant.check], subject_of(mutant.install(installed, place)), {})
         assert result.outcome in BAD, result
         assert re.search(mutant.message, result.message or ""), result.message
 
     @pytest.mark.peers
     @pytest.mark.parametrize("place", MUTANTS)
-    def test_it_fails_nothing_else(self, place: str, tmp_path: Path):
+    def test_it_fails_nothing_else(self, place: str, installed: Path):
         mutant = MUTANTS[place]
-        subject = subject_of(mutant.install(tmp_path, place))
+        subject = subject_of(mutant.install(installed, place))
         others = [check for check in CHECKS.values() if check.id != mutant.check]
         failed = {each.id: run_check(each, subject, {}).message for each in others}
         assert {name: message for name, message in failed.items() if message} == {}

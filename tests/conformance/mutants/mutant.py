@@ -18,6 +18,8 @@ from etconfig.plugin.v1 import (
     BackendSpec,
     ConformanceContribution,
     ConformanceRequest,
+    FactsContribution,
+    FactsRequest,
     hookimpl,
 )
 
@@ -35,7 +37,8 @@ class Mutant:
             lies elsewhere.
         declared: Fields of the `BackendSpec` that differ.
         entry_points: Lines of entry_points.txt by group that differ; `{plugin}` is this plugin.
-        files: Further files of the distribution, by path.
+        files: Further files of the distribution, by path; modules of it are found while the check runs.
+        facts: What the plugin contributes as facts.
         metadata: What METADATA says besides name and version.
     """
 
@@ -48,7 +51,8 @@ class Mutant:
         declared: Mapping[str, Any] | None = None,
         entry_points: Mapping[str, str] | None = None,
         files: Mapping[str, str] | None = None,
-        metadata: str = "",
+        facts: FactsContribution | None = None,
+        metadata: str = "Requires-Dist: etconfig-reference\n",
     ) -> None:
         self.check = check
         self.message = message
@@ -56,6 +60,7 @@ class Mutant:
         self._declared = declared or {}
         self._entry_points = entry_points or {}
         self._files = files or {}
+        self._facts = facts
         self._metadata = metadata
 
     @hookimpl
@@ -69,6 +74,11 @@ class Mutant:
         """The reference's golden programs."""
         return reference_conformance(request)
 
+    @hookimpl
+    def etconfig_facts(self, request: FactsRequest) -> FactsContribution | None:
+        """The facts of the mutant."""
+        return self._facts
+
     def install(self, directory: Path, place: str) -> Path:
         """Write the metadata of a distribution that declares this plugin, and what else it has.
 
@@ -81,6 +91,7 @@ class Mutant:
         lines = {
             "etconfig.backends": f"{BACKEND} = {{plugin}}",
             "etconfig.conformance": f"{BACKEND} = {{plugin}}",
+            **({"etconfig.facts": "mutant = {plugin}"} if self._facts else {}),
             **self._entry_points,
         }
         text = "".join(f"[{group}]\n{line.format(plugin=place)}\n" for group, line in lines.items())
