@@ -1,0 +1,111 @@
+"""Mutants of the checks on methods side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from driver import STATE
+
+from etconfig.backend import ExecuteContext, InitContext, Processed, Value
+from etconfig.conformance.interposed import Interposed
+from mutants.mutant import Mutant
+
+STATE.current = threading.local()
+STATE.last = (None, np.zeros(0))
+STATE.pair = threading.Barrier(2, timeout=0.5)
+STATE.is_lost = False
+
+
+class CurrentModel(Interposed):
+    """Runs the model that the thread loaded last, as drivers with a current model do."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        STATE.current.model = super().init(context, processed, compile_specs)
+        return STATE.current.model
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, getattr(STATE.current, "model", handle), args)
+
+
+class LateClearing(Interposed):
+    """Clears the output of a method when another one runs, instead of letting go of it."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        owner, output = STATE.last
+        if owner is not self:
+            output[...] = 0
+        STATE.last = (self, args[-1])
+
+
+class SharedStaging(Interposed):
+    """Hands results over in one buffer for all methods; two threads meet there."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        if threading.current_thread() is threading.main_thread():
+            return
+        output = args[-1]
+        assert isinstance(output, np.ndarray)
+        STATE.staging = output.copy()
+        with contextlib.suppress(threading.BrokenBarrierError):
+            STATE.pair.wait()
+            output[...] = STATE.staging
+
+
+class ThreadBound(Interposed):
+    """Works in the thread that loaded the method only."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        self._thread = threading.get_ident()
+        return super().init(context, processed, compile_specs)
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        if threading.get_ident() != self._thread:
+            raise RuntimeError("no context is current in this thread")
+        super().execute(context, handle, args)
+
+
+class DeviceLost(Interposed):
+    """After a bad call nothing works any more, until something is loaded again."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        STATE.is_lost = False
+        return super().init(context, processed, compile_specs)
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        if STATE.is_lost:
+            raise RuntimeError("the device is lost")
+        try:
+            super().execute(context, handle, args)
+        except ValueError:
+            STATE.is_lost = True
+            raise
+
+
+class TakesAnything(Interposed):
+    """Does nothing when there are no arguments, and tells nobody."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        if args:
+            super().execute(context, handle, args)
+
+
+CURRENT_MODEL = Mutant("matrix", r"two_methods\.\w of program \d fails beside", backend=CurrentModel)
+LATE_CLEARING = Mutant("interleave", "argument 2 of this one changed", backend=LateClearing)
+SHARED_STAGING = Mutant("parallel-methods", "fails while other methods run", backend=SharedStaging)
+THREAD_BOUND = Mutant("parallel-same", "no context is current", backend=ThreadBound)
+DEVICE_LOST = Mutant(
+    "fault-contained", "loaded before, fails after an execute failed.*is lost", backend=DeviceLost
+)
+TAKES_ANYTHING = Mutant("fault-contained", "without any argument raised nothing", backend=TakesAnything)

@@ -1,0 +1,96 @@
+"""The checks on methods side by side: what their mutants do not show."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mutants.mutant import BACKEND
+
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.checks.side_by_side import (
+    CHECKS,
+    _in_threads,
+    fault_contained,
+    interleave,
+    matrix,
+    parallel_same,
+)
+from etconfig.conformance.settings import Settings
+from etconfig.conformance.subject import Subject
+from etconfig.errors import MethodInUseError
+
+
+class NativeSubject(Subject):
+    """The reference, as if another runtime held it."""
+
+    is_native = True
+
+
+class OneMethod(NativeSubject):
+    """A subject whose every method is the same object."""
+
+    def __init__(self, method: Any) -> None:
+        super().__init__(Settings(backend=BACKEND))
+        self.method = method
+
+    def load(self, *args: Any, **options: Any) -> Any:
+        return nullcontext(self.method)
+
+
+class KeepsOutputs:
+    """Answers rightly, always in the same arrays."""
+
+    def __init__(self) -> None:
+        self._output = np.zeros((2, 3), np.float32)
+
+    def execute(self, inputs: list[Any]) -> list[Any]:
+        np.add(*inputs, out=self._output)
+        return [self._output]
+
+
+class AlwaysInUse:
+    """Refuses every call."""
+
+    def execute(self, inputs: list[Any]) -> list[Any]:
+        raise MethodInUseError(method="forward")
+
+
+class TestSideBySide:
+    """Methods side by side are looked at whoever runs them, and nothing passes unseen."""
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+    def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
+        with pytest.raises(NotDelegatedError):
+            check.run(Subject(Settings(backend=BACKEND, programs=str(tmp_path))))
+
+    @pytest.mark.parametrize("check", [matrix, interleave], ids=lambda check: check.id)
+    def test_backends_of_other_runtimes_are_looked_at_too(self, check: Any):
+        check.run(NativeSubject(Settings(backend=BACKEND)))
+
+    def test_calls_that_cannot_be_spoilt_are_not_applicable(self):
+        with pytest.raises(NotApplicableError, match="cannot be watched"):
+            fault_contained.run(NativeSubject(Settings(backend=BACKEND)))
+
+    def test_outputs_that_a_later_execute_writes_into_are_found(self):
+        with pytest.raises(CheckFailedError, match="add: outputs of the first execute changed"):
+            interleave.run(OneMethod(KeepsOutputs()))
+
+    def test_a_method_that_nobody_could_call_does_not_pass(self):
+        with pytest.raises(CheckFailedError, match=r"add fails in thread \d, when it alone calls it"):
+            parallel_same.run(OneMethod(AlwaysInUse()))
+
+    def test_a_problem_in_any_thread_is_raised_when_all_have_ended(self):
+        ended = []
+
+        def work(index: int) -> None:
+            ended.append(index)
+            if index == 2:
+                raise CheckFailedError("thread 2")
+
+        with pytest.raises(CheckFailedError, match="thread 2"):
+            _in_threads(work)
+        assert sorted(ended) == [0, 1, 2, 3]
