@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,28 +14,34 @@ from etconfig.conformance.cases.models import CaseModel, models
 
 
 class Recorder:
-    """Gives every tensor a name in the archive."""
+    """Gives every tensor a name in the archive; a tensor that is met again keeps its name."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray[Any, Any]] = {}
         self.dtypes: set[str] = set()
         self.dim_orders: set[str] = set()
+        self._seen: list[tuple[torch.Tensor, dict[str, Any]]] = []
 
     def describe(self, name: str, value: Any) -> Any:
         """The value as JSON; a tensor goes to the archive."""
         if not isinstance(value, torch.Tensor):
             return value
+        for tensor, described in self._seen:
+            if tensor is value:
+                return described
+        self._seen.append((value, self._store(name, value)))
+        return self._seen[-1][1]
+
+    def _store(self, name: str, value: torch.Tensor) -> dict[str, Any]:
         dtype = str(value.dtype).removeprefix("torch.")
+        order = list(value.dim_order())
+        is_contiguous = order == sorted(order)
         self.dtypes.add(dtype)
-        order = None
-        if value.dim() == 4 and not value.is_contiguous():
-            order = [0, 2, 3, 1]
-            value = value.permute(order)
-        self.dim_orders.add("contiguous" if order is None else "channels_last")
-        stored = value.detach().contiguous()
+        self.dim_orders.add("contiguous" if is_contiguous else "channels_last")
+        stored = value.detach().permute(order).contiguous()
         self.arrays[name] = (stored.view(torch.uint16) if dtype == "bfloat16" else stored).numpy()
         described: dict[str, Any] = {"array": name, "dtype": dtype}
-        return described if order is None else {**described, "dim_order": order}
+        return described if is_contiguous else {**described, "dim_order": order}
 
 
 def _outputs(answer: Any) -> list[Any]:
@@ -70,13 +77,13 @@ def describe_case(case: CaseModel, arrays: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Write both files."""
+def write_cases(cases_path: Path, arrays_path: Path) -> None:
+    """Write both files; the same versions of torch and numpy write the same bytes."""
     arrays: dict[str, Any] = {}
     described = [describe_case(case, arrays) for case in models()]
-    np.savez_compressed(ARRAYS, **arrays)
-    CASES.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+    np.savez_compressed(arrays_path, **arrays)
+    cases_path.write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    write_cases(CASES, ARRAYS)

@@ -19,13 +19,18 @@ ARRAYS = Path(__file__).parent / "cases.npz"
 
 
 def load_cases() -> Mapping[str, Case]:
-    """All cases, by name, the simplest first."""
+    """All cases, by name, the simplest first; the arrays are the caller's."""
     described = json.loads(CASES.read_text(encoding="utf-8"))
-    with np.load(ARRAYS) as arrays:
-        return {each["name"]: _case(each, arrays) for each in described}
+    with np.load(ARRAYS) as stored:
+        return {each["name"]: _case(each, stored) for each in described}
 
 
-def _case(described: dict[str, Any], arrays: Mapping[str, Any]) -> Case:
+def _case(described: dict[str, Any], stored: Mapping[str, Any]) -> Case:
+    arrays: dict[str, Any] = {}
+
+    def read(values: list[Any]) -> tuple[Any, ...]:
+        return tuple(_value(value, stored, arrays) for value in values)
+
     return Case(
         name=described["name"],
         doc=described["doc"],
@@ -33,26 +38,27 @@ def _case(described: dict[str, Any], arrays: Mapping[str, Any]) -> Case:
         dim_orders=frozenset(described["dim_orders"]),
         requires=frozenset(described["requires"]),
         runs={
-            method: tuple(
-                Run(
-                    inputs=tuple(_value(value, arrays) for value in run["inputs"]),
-                    outputs=tuple(_value(value, arrays) for value in run["outputs"]),
-                )
-                for run in runs
-            )
+            method: tuple(Run(inputs=read(run["inputs"]), outputs=read(run["outputs"])) for run in runs)
             for method, runs in described["runs"].items()
         },
     )
 
 
-def _value(described: Any, arrays: Mapping[str, Any]) -> Any:
+def _value(described: Any, stored: Mapping[str, Any], arrays: dict[str, Any]) -> Any:
+    """A number, or the array of this name: one array, however often it is named."""
     if not isinstance(described, dict):
         return described
-    array = arrays[described["array"]]
+    name = described["array"]
+    if name not in arrays:
+        arrays[name] = _array(described, stored[name])
+    return arrays[name]
+
+
+def _array(described: dict[str, Any], array: Any) -> Any:
     if described["dtype"] == "bfloat16":
         import ml_dtypes
 
         array = array.view(ml_dtypes.bfloat16)
-    strides = described.get("dim_order")
+    order = described.get("dim_order")
     # a transposed view keeps the values and gives the strides of the dim order
-    return array if strides is None else array.transpose(np.argsort(strides))
+    return array if order is None else array.transpose(np.argsort(order))

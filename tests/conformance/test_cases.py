@@ -1,0 +1,119 @@
+"""The frozen cases: what is read, in the types and layouts that the case has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from etconfig.backend import Capabilities
+from etconfig.conformance.case import Case
+from etconfig.conformance.cases import ARRAYS, load_cases
+
+
+@pytest.fixture(scope="module")
+def cases() -> Mapping[str, Case]:
+    return load_cases()
+
+
+class TestCases:
+    """Every case can be read, and says what a backend must declare to get it."""
+
+    def test_the_simplest_needs_nothing_but_the_defaults(self, cases: Mapping[str, Case]):
+        first = next(iter(cases.values()))
+        assert first.name == "add"
+        assert first.dtypes <= Capabilities().dtypes
+        assert not first.requires
+
+    def test_what_a_case_requires_is_a_capability(self, cases: Mapping[str, Case]):
+        flags = {field.name for field in fields(Capabilities)}
+        assert {name for case in cases.values() for name in case.requires} <= flags
+
+    def test_each_dtype_and_capability_that_programs_show_has_a_case(self, cases: Mapping[str, Case]):
+        dtypes = {dtype for case in cases.values() for dtype in case.dtypes}
+        assert dtypes == {
+            *("float64", "float32", "float16", "bfloat16"),
+            *("int64", "int32", "int8", "uint8", "bool"),
+        }
+        assert {name for case in cases.values() for name in case.requires} == {
+            "supports_dynamic_shapes",
+            "supports_scalars",
+            "supports_zero_size",
+            "uses_named_data",
+        }
+        assert {order for case in cases.values() for order in case.dim_orders} == {
+            "contiguous",
+            "channels_last",
+        }
+
+    def test_tensors_have_exactly_the_dtypes_that_the_case_names(self, cases: Mapping[str, Case]):
+        for case in cases.values():
+            values = [
+                value for runs in case.runs.values() for run in runs for value in (*run.inputs, *run.outputs)
+            ]
+            assert {str(each.dtype) for each in values if isinstance(each, np.ndarray)} == case.dtypes
+
+    def test_bfloat16_is_that_of_ml_dtypes(self, cases: Mapping[str, Case]):
+        (run, _) = cases["add_bfloat16"].runs["forward"]
+        assert run.inputs[0].dtype == ml_dtypes.bfloat16
+        assert run.outputs[0].tolist() == [n / 128 for n in range(1, 5)]
+
+    def test_channels_last_tensors_have_the_strides_of_it(self, cases: Mapping[str, Case]):
+        (run, _) = cases["conv2d_channels_last"].runs["forward"]
+        for array in (run.inputs[0], run.outputs[0]):
+            _, channels, _, width = array.shape
+            assert [stride // array.itemsize for stride in array.strides[1:]] == [
+                1,
+                width * channels,
+                channels,
+            ]
+
+    def test_an_input_that_is_given_twice_is_one_array(self, cases: Mapping[str, Case]):
+        (first, *others) = cases["same_input_twice"].runs["forward"]
+        assert first.inputs[0] is not first.inputs[1]
+        assert [run.inputs[0] is run.inputs[1] for run in others] == [True, True]
+
+    def test_numbers_are_numbers(self, cases: Mapping[str, Case]):
+        assert [run.inputs[1] for run in cases["scalars"].runs["forward"]] == [3, 2, 9]
+
+    def test_what_is_read_is_the_callers(self):
+        (first, *_) = load_cases()["add"].runs["forward"]
+        first.inputs[0][:] = 0
+        assert load_cases()["add"].runs["forward"][0].inputs[0].any()
+
+    def test_they_are_small(self):
+        assert ARRAYS.stat().st_size < 100_000
+
+
+class TestBetrayal:
+    """A type in which a sum is done silently instead of its own shows in the result."""
+
+    @pytest.mark.parametrize(
+        ("dtype", "instead"),
+        [
+            ("float64", "float32"),
+            ("float32", "float16"),
+            ("float32", "bfloat16"),
+            ("float16", "bfloat16"),
+            ("bfloat16", "float16"),
+            ("int64", "float64"),
+            ("int64", "int32"),
+            ("int32", "float32"),
+            ("int32", "int64"),
+            ("int8", "int32"),
+            ("uint8", "int32"),
+            ("uint8", "int8"),
+        ],
+    )
+    def test_another_type_gives_another_sum(self, cases: Mapping[str, Case], dtype: str, instead: str):
+        case = cases["add" if dtype == "float32" else f"add_{dtype}"]
+        with np.errstate(all="ignore"):
+            sums = [
+                (left.astype(instead) + right.astype(instead), run.outputs[0])
+                for run in case.runs["forward"]
+                for left, right in (run.inputs,)
+            ]
+        assert any((given.astype(np.float64) != wanted.astype(np.float64)).any() for given, wanted in sums)

@@ -1,0 +1,53 @@
+"""Answers are compared in their own type: exactly, or within the tolerance of the type or the one claimed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from etconfig.conformance.check import CheckFailedError
+from etconfig.conformance.comparison import check_outputs
+
+NAN, INF = np.nan, np.inf
+
+
+def float32(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+class TestCheckOutputs:
+    """Outputs of the right number, dtype, shape and values pass; all else is told."""
+
+    def test_equal_ones_pass(self):
+        check_outputs("add", [float32(1, NAN, INF), 3], [float32(1, NAN, INF), 3])
+
+    @pytest.mark.parametrize(
+        ("output", "expected", "message"),
+        [
+            (float32(1), np.array([1.0]), r"expected float64 of shape \(1,\), given float32 of shape \(1,\)"),
+            (float32(1), float32(1, 2), r"expected float32 of shape \(2,\), given float32 of shape \(1,\)"),
+            (float32(1, 0), float32(1, NAN), "infinities or NaN differ"),
+            (float32(1, INF), float32(1, -INF), "infinities or NaN differ"),
+            (float32(1, NAN), float32(1, 2), "off by nan of the largest value, expected at most 1e-05"),
+            (float32(1, 2.1), float32(1, 2), "off by 0.05 of the largest value, expected at most 1e-05"),
+            (float32(0.5), float32(0), "off by 0.5 of the largest value, expected at most 1e-05"),
+            (
+                np.array([[1, 2**53]]),
+                np.array([[1, 2**53 + 1]]),
+                r"at \(0, 1\) it is 9007199254740992, expected 9007199254740993; int64 must be exact",
+            ),
+            (np.array(True), np.array(False), r"at \(\) it is True, expected False; bool must be exact"),
+        ],
+    )
+    def test_what_differs_is_told(self, output: np.ndarray, expected: np.ndarray, message: str):
+        with pytest.raises(CheckFailedError, match=f"add, output 0: {message}"):
+            check_outputs("add", [output], [expected])
+
+    def test_a_missing_output_is_told(self):
+        with pytest.raises(CheckFailedError, match="add: 1 outputs came back, expected 2"):
+            check_outputs("add", [1], [1, 2])
+
+    def test_the_claimed_precision_holds_instead_of_the_tolerance(self):
+        check_outputs("add", [float32(1, 2.1)], [float32(1, 2)], {"float32": 0.1})
+        with pytest.raises(CheckFailedError, match="expected at most 1e-08"):
+            check_outputs("add", [float32(1, 2.00001)], [float32(1, 2)], {"float32": 1e-8})
