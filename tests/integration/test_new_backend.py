@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import ROOT, Outcome, error
+from command_line import Outcome, error
 
 NAMES = {"acme-npu": "AcmeNpuBackend", "example-npu-two": "ExampleNpuTwoBackend"}
 """A name like any, and one that holds the template's own."""
@@ -108,16 +108,6 @@ class TestCommand:
             "then replace src/acme_npu/device.py by calls of your driver; see README.md there\n"
         )
         assert "All rights reserved" in (place / "backends" / "acme" / "LICENSE").read_text()
-
-    def test_the_template_can_lie_beside_what_its_own_tools_left(self) -> None:
-        """Caches are no part of a package."""
-        from etconfig.scaffold import LICENSES, derive_names, render_package
-
-        cache = ROOT / "etconfig" / "templates" / "example-npu" / "src" / "example_npu" / "__pycache__"
-        cache.mkdir(exist_ok=True)
-        (cache / "left.pyc").write_bytes(b"\xff")
-        files = render_package(derive_names("acme"), LICENSES["mit"], author=None, year=2031)
-        assert [path for path in files if "__pycache__" in path.parts] == []
 
     def test_the_id_of_an_installed_backend_is_refused(
         self, cli: Callable[..., Outcome], place: Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -96,6 +97,19 @@ class TestRename:
         for path, text in texts(render("a" * 40)).items():
             if path.endswith(".py"):
                 ast.parse(text)
+
+
+def test_what_tools_left_in_the_template_is_no_part_of_a_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = set(render("acme"))
+    shutil.copytree(TEMPLATE.parent, tmp_path / "templates")
+    for cache in ("src/example_npu/__pycache__", ".ruff_cache", ".mypy_cache/3.10", ".pytest_cache"):
+        left = tmp_path / "templates" / TEMPLATE.name / cache / "left"
+        left.parent.mkdir(parents=True, exist_ok=True)
+        left.write_bytes(b"\xff")
+    monkeypatch.setattr("etconfig.scaffold.package._TEMPLATES", tmp_path / "templates")
+    assert set(render("acme")) == expected
 
 
 class TestLicense:
