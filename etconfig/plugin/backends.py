@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from etconfig.backend import Availability, Backend, Capabilities
 from etconfig.errors import BackendUnavailableError
+from etconfig.plugin.api_version import CURRENT, negotiate
 from etconfig.plugin.binding import call_problem, place_of
+from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.loader import guarded
 from etconfig.schema import BackendSpec
-
-_CALLS: Mapping[str, tuple[str, ...]] = {
-    "availability": (),
-    "init": ("context", "processed", "compile_specs"),
-    "execute": ("context", "handle", "args"),
-    "update": ("context", "handle", "changed"),
-    "effective_options": ("handle",),
-    "destroy": ("handle",),
-}
-"""The calls that the executor makes, by position."""
 
 
 def check_spec(entry: EntryPoint, spec: BackendSpec) -> BackendSpec:
@@ -52,30 +44,33 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
         reason = f"{entry.source} only declares its options, it holds no implementation"
         help_text = "resolve or pack for the device that has it, or install a plugin that implements it"
         raise BackendUnavailableError(backend=spec.id, reason=reason, help=help_text)
-    _check_complete(entry, spec.factory)
+    version = negotiate(spec.api)
+    contract = BACKEND_CONTRACTS[version]
+    _check_complete(entry, spec.factory, contract)
     backend = guarded(entry, "its factory", spec.factory)
     if not isinstance(backend, Backend):
         cause = f"its factory made a {type(backend).__name__}"
         raise load_error(entry, cause, "make an etconfig.plugin.v1.Backend")
-    for method, arguments in _CALLS.items():
-        symbol = f"{type(backend).__name__}.{method}"
-        problem = call_problem(getattr(backend, method), symbol, arguments)
-        if problem is not None:
-            raise load_error(entry, problem, _definition(method))
+    _check_calls(entry, backend, contract)
     _check_availability(entry, spec, backend)
+    for older in range(version, CURRENT):
+        backend = BACKEND_CONTRACTS[older].adapt(backend)
     return backend
 
 
-def _check_complete(entry: EntryPoint, factory: Callable[[], object]) -> None:
+def _check_complete(entry: EntryPoint, factory: Callable[[], object], contract: BackendContract) -> None:
     """Refuse a class that lacks a method, before Python does so without telling its place."""
     missing = sorted(getattr(factory, "__abstractmethods__", ()))
     if missing and isinstance(factory, type):
         cause = f"{place_of(factory)}{factory.__name__} lacks {missing[0]}, which a Backend needs"
-        raise load_error(entry, cause, _definition(missing[0]))
+        raise load_error(entry, cause, f"write: {contract.definition(missing[0])}")
 
 
-def _definition(method: str) -> str:
-    return f"write: def {method}({', '.join(('self', *_CALLS.get(method, ())))})"
+def _check_calls(entry: EntryPoint, backend: Backend[Any, Any], contract: BackendContract) -> None:
+    for method, arguments in contract.calls.items():
+        problem = call_problem(getattr(backend, method), f"{type(backend).__name__}.{method}", arguments)
+        if problem is not None:
+            raise load_error(entry, problem, f"write: {contract.definition(method)}")
 
 
 def _check_availability(entry: EntryPoint, spec: BackendSpec, backend: Backend[Any, Any]) -> None:

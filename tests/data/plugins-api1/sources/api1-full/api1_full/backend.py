@@ -70,7 +70,7 @@ class FullBackend(Backend[FullOptions, Handle]):
         self, context: ExecuteContext[FullOptions], handle: Handle, args: Sequence[Value]
     ) -> None:
         x, y = args
-        assert isinstance(x, np.ndarray)
+        assert isinstance(x, np.ndarray) and isinstance(y, np.ndarray)
         if x.dtype.name not in CAPABILITIES.dtypes:
             raise ValueError(f"{x.dtype.name} is not among {', '.join(CAPABILITIES.dtypes)}")
         if y.shape != x.shape:

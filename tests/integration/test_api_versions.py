@@ -1,0 +1,160 @@
+"""Plugins and cores of different plugin API versions: they work together, or one is told to upgrade."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from delegating_programs import delegating_program
+from newer_core import become_newer
+from plugin_data import write_distribution
+
+import etconfig
+from etconfig.errors import PluginLoadError
+from etconfig.installation import Installation
+from etconfig.plugin.api_version import CURRENT
+
+X = np.array([1, -2], np.float32)
+UPGRADE = "see the plugin's notes on versions"
+FUTURE = """
+from etconfig.plugin.v1 import ApiRange, Backend, BackendOptions, BackendSpec, hookimpl
+
+TOLD = []
+
+
+class Options(BackendOptions):
+    pass
+
+
+class FutureBackend(Backend):
+    def init(self, context, processed, compile_specs, *, device=None):
+        return getattr(context, "device", "the only one")
+
+    def execute(self, context, handle, args, stream=None):
+        args[1][...] = 2 * args[0]
+
+    def prefetch(self, handle):
+        raise NotImplementedError("plugin API 1 has no such call")
+
+
+@hookimpl
+def etconfig_backend(request):
+    TOLD.append(request.core_api)
+    newer = {{"streams": 4}} if {condition} else {{}}
+    api = ApiRange(min={min}, built={built})
+    return BackendSpec(id="Future", doc="A.", options=Options, api=api, factory=FutureBackend, **newer)
+
+
+@hookimpl
+def etconfig_teleport(request):
+    raise NotImplementedError("plugin API 1 has no such hook")
+"""
+"""Written for a plugin API in which specs tell of streams and backends prefetch."""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Installation]]:
+    """Install the distribution future 2.0 with this module."""
+
+    def write(source: str) -> Installation:
+        metadata = "Name: future\nVersion: 2.0\n"
+        write_distribution(
+            tmp_path, "future-2.0.dist-info", "[etconfig.backends]\nFuture = future_plugin\n", metadata
+        )
+        (tmp_path / "future_plugin.py").write_text(source)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        return Installation(search_path=[str(tmp_path)])
+
+    yield write
+    sys.modules.pop("future_plugin", None)
+
+
+def future(minimum: int = 1, built: int = CURRENT + 1, condition: str = "request.core_api > 1") -> str:
+    return FUTURE.format(min=minimum, built=built, condition=condition)
+
+
+def refusal(installation: Installation, backend_id: str = "Future") -> str:
+    """Why the backend is refused, before a program is loaded."""
+    with pytest.raises(PluginLoadError) as caught:
+        installation.plugins.backend_spec(backend_id)
+    return str(caught.value)
+
+
+class TestNewerPlugin:
+    """A plugin that was built for a newer plugin API works here, if it can work with this one."""
+
+    def test_it_is_told_the_version_of_the_core_and_runs(self, install):
+        installation = install(future())
+        program = etconfig.load_program(delegating_program("Future"), installation=installation)
+        with program, program.load_method("forward") as method:
+            assert method.execute([X])[0].tolist() == [2, -4]
+        assert sys.modules["future_plugin"].TOLD == [CURRENT]
+        assert installation.plugins.failures == ()
+
+    def test_one_that_needs_a_newer_core_is_refused_and_the_user_told_to_upgrade_etconfig(self, install):
+        assert refusal(install(future(minimum=2))) == (
+            "plugin 'Future' (etconfig.backends) of future 2.0 failed: "
+            f"it needs plugin API 2 or newer, this etconfig has 1: upgrade etconfig; {UPGRADE}"
+        )
+
+    def test_one_that_uses_what_this_core_lacks_without_asking_is_refused_by_the_name_of_it(self, install):
+        text = refusal(install(future(condition="True")))
+        assert "etconfig_backend raised TypeError: " in text
+        assert "unexpected keyword argument 'streams'" in text
+
+    def test_one_that_imports_what_this_core_lacks_is_refused_by_the_name_of_it(self, install):
+        assert refusal(install("from etconfig.plugin.v1 import Stream\n" + future())) == (
+            "plugin 'Future' (etconfig.backends) of future 2.0 failed: its import raised ImportError: cannot "
+            "import name 'Stream' from 'etconfig.plugin.v1' "
+            f"({Path(sys.modules['etconfig.plugin.v1'].__file__ or '')}); "
+            "upgrade etconfig, or install a version of future that fits this one"
+        )
+
+
+class TestOlderPlugin:
+    """A plugin that was built for an older plugin API works, for as long as the core understands that."""
+
+    def test_a_newer_core_runs_it_as_it_is(self, api1_site, monkeypatch):
+        become_newer(monkeypatch)
+        installation = Installation(search_path=[str(api1_site)])
+        program = etconfig.load_program(delegating_program("Api1Minimal"), installation=installation)
+        with program, program.load_method("forward") as method:
+            assert method.execute([X])[0].tolist() == [2, -4]
+
+    def test_a_newer_core_tells_it_its_own_version(self, api1_site, monkeypatch, caplog):
+        become_newer(monkeypatch, current=3)
+        with caplog.at_level(logging.INFO, "api1_sloppy"):
+            Installation(search_path=[str(api1_site)]).plugins.backend_spec("Api1_Sloppy-2")
+        assert caplog.messages[-1] == "asked for Api1_Sloppy-2 by plugin API 3"
+
+    def test_a_core_that_has_given_it_up_refuses_it_and_the_user_is_told_to_upgrade_the_plugin(
+        self, api1_site, monkeypatch
+    ):
+        become_newer(monkeypatch, oldest=2)
+        installation = Installation(search_path=[str(api1_site)])
+        assert refusal(installation, "Api1Minimal") == (
+            "plugin 'Api1Minimal' (etconfig.backends) of api1-minimal 1.0 failed: it was built for plugin "
+            f"API 1, this etconfig needs 2 or newer: upgrade the plugin; {UPGRADE}"
+        )
+
+    def test_its_facts_kernels_and_executor_are_given_up_with_it_and_listed(self, api1_site, monkeypatch):
+        become_newer(monkeypatch, oldest=2)
+        installation = Installation(search_path=[str(api1_site)])
+        assert "api1.cores" not in installation.fact_registry
+        assert "api1::clip.out" not in installation.kernels
+        with pytest.raises(PluginLoadError, match="upgrade the plugin"):
+            installation.plugins.executor("api1")
+        given_up = {(each.group, each.name) for each in installation.plugins.failures}
+        assert given_up == {
+            ("etconfig.facts", "api1"),
+            ("etconfig.facts", "a name with spaces"),
+            ("etconfig.kernels", "api1"),
+            ("etconfig.executors", "api1"),
+        }
+        assert {each.cause for each in installation.plugins.failures} == {
+            "it was built for plugin API 1, this etconfig needs 2 or newer: upgrade the plugin"
+        }

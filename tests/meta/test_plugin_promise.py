@@ -1,0 +1,60 @@
+"""The plugins of this repository use promised names only, as any core that keeps the promise has them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from api_surface import parse
+from write_api_surface import ROOT, SurfaceFiles
+
+from etconfig.plugin.api_version import OLDEST
+
+PROMISED = parse(SurfaceFiles(ROOT).frozen.read_text(encoding="utf-8"))
+DOORS = {"etconfig.plugin.v1", "etconfig.plugin.v1_kernels"}
+PACKAGES = [
+    path
+    for place in (ROOT / "plugins", ROOT / "tests" / "data" / "plugins-api1" / "sources")
+    for path in sorted(place.iterdir())
+    if (path / "pyproject.toml").exists()
+]
+
+
+def modules(package: Path) -> list[Path]:
+    """The modules that the wheel holds: neither tests nor tools beside them."""
+    packages = (each.parent for each in package.glob("*/__init__.py"))
+    return sorted([*package.glob("*.py"), *(path for each in packages for path in each.rglob("*.py"))])
+
+
+def used_names(path: Path) -> Iterator[str]:
+    """The dotted names of etconfig that a module imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "etconfig":
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name.partition(".")[0] == "etconfig")
+
+
+def unpromised(names: set[str]) -> set[str]:
+    """Those that no promise covers; a door itself, and all that it has, may be imported too."""
+    covered = {*PROMISED, *DOORS, *(f"{door}.*" for door in DOORS)}
+    return names - covered
+
+
+class TestPromise:
+    """A plugin imports what v1-frozen.txt holds, and nothing else of etconfig."""
+
+    @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+    def test_a_plugin_imports_promised_names_only(self, package):
+        used = {path.name: unpromised(set(used_names(path))) for path in modules(package)}
+        assert used, "the package holds no module"
+        assert {name: names for name, names in used.items() if names} == {}
+
+    def test_what_is_not_promised_is_noticed(self):
+        names = {"etconfig.api.load_program", "etconfig.plugin.v1.Backend", "etconfig.plugin.v1.Stream"}
+        assert unpromised(names) == {"etconfig.api.load_program", "etconfig.plugin.v1.Stream"}
+
+    def test_what_is_promised_belongs_to_the_oldest_version_that_is_understood(self):
+        assert {f"etconfig.plugin.v{OLDEST}"} == {path for path in DOORS if "kernels" not in path}

@@ -1,0 +1,33 @@
+"""The core of a later release, as far as plugins can notice: other versions, other contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from etconfig.plugin import backends, loader
+from etconfig.plugin.api_version import negotiate
+from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
+
+
+def become_newer(
+    monkeypatch: pytest.MonkeyPatch,
+    contracts: Mapping[int, BackendContract] = BACKEND_CONTRACTS,
+    *,
+    oldest: int = 1,
+    current: int = 2,
+) -> None:
+    """Let the core speak the plugin API versions from `oldest` to `current`, for one test.
+
+    Args:
+        monkeypatch: Undoes it.
+        contracts: What each version demands of backends.
+        oldest: The oldest version that is understood.
+        current: The newest one.
+    """
+    monkeypatch.setitem(negotiate.__kwdefaults__, "oldest", oldest)
+    monkeypatch.setitem(negotiate.__kwdefaults__, "current", current)
+    for module in (loader, backends):
+        monkeypatch.setattr(module, "CURRENT", current)
+    monkeypatch.setattr(backends, "BACKEND_CONTRACTS", contracts)
