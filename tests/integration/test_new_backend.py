@@ -11,9 +11,6 @@ from pathlib import Path
 import pytest
 from command_line import Outcome, error
 
-NAMES = {"acme-npu": "AcmeNpuBackend", "example-npu-two": "ExampleNpuTwoBackend"}
-"""A name like any, and one that holds the template's own."""
-
 
 def python(*arguments: str | Path, directory: Path, **environment: str) -> str:
     done = subprocess.run(
@@ -33,39 +30,49 @@ def python(*arguments: str | Path, directory: Path, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def write(name: str, directory: Path) -> Path:
+    """A new package, as the command writes it."""
+    python("-m", "etconfig", "new-backend", name, directory=directory)
+    return directory / name
+
+
+def install(package: Path, target: Path) -> Path:
+    options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", target)
+    python("-m", "pip", "install", *options, package, directory=package)
+    return target
+
+
+def run_its_tests(package: Path, site: Path) -> None:
+    """They pass, and none is skipped but those that need torch."""
+    shown = python("-m", "pytest", "-p", "no:cacheprovider", directory=package, PYTHONPATH=str(site))
+    skipped = [line for line in shown.splitlines() if line.startswith("SKIPPED")]
+    assert "passed" in shown
+    assert all("test_aot.py" in line and "torch" in line for line in skipped), skipped
 
 
 @pytest.fixture(scope="module")
-def package(name: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as it was written."""
-    directory = tmp_path_factory.mktemp("written")
-    python("-m", "etconfig", "new-backend", name, directory=directory)
-    return directory / name
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write("acme-npu", tmp_path_factory.mktemp("written"))
 
 
 @pytest.fixture(scope="module")
 def site(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory that the package is installed in."""
-    target = tmp_path_factory.mktemp("site")
-    options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", target)
-    python("-m", "pip", "install", *options, package, directory=package)
-    return target
+    return install(package, tmp_path_factory.mktemp("site"))
 
 
 class TestWrittenPackage:
     """It is complete."""
 
     def test_its_own_tests_pass_as_they_stand(self, package: Path, site: Path) -> None:
-        shown = python("-m", "pytest", "-p", "no:cacheprovider", directory=package, PYTHONPATH=str(site))
-        skipped = [line for line in shown.splitlines() if line.startswith("SKIPPED")]
-        assert "passed" in shown
-        assert all("test_aot.py" in line and "torch" in line for line in skipped), skipped
+        run_its_tests(package, site)
 
-    def test_it_reaches_level_1_unedited(self, name: str, package: Path, site: Path) -> None:
-        command = ("-m", "etconfig", "conformance", NAMES[name], "--level", "1", "--report", "badge.svg")
+    def test_so_do_those_of_one_whose_name_holds_the_templates_own(self, tmp_path: Path) -> None:
+        package = write("example-npu-two", tmp_path)
+        run_its_tests(package, install(package, tmp_path / "site"))
+
+    def test_it_reaches_level_1_unedited(self, package: Path, site: Path) -> None:
+        command = ("-m", "etconfig", "conformance", "AcmeNpuBackend", "--level", "1", "--report", "badge.svg")
         python(*command, directory=package, PYTHONPATH=str(site))
         badge = (package / "badge.svg").read_text()
         assert "L1" in badge
@@ -74,19 +81,18 @@ class TestWrittenPackage:
     def test_its_linter_has_nothing_to_say(self, package: Path) -> None:
         python("-m", "ruff", "check", "--no-cache", ".", directory=package)
 
-    def test_the_installed_backend_and_profile_are_found(self, name: str, package: Path, site: Path) -> None:
+    def test_the_installed_backend_and_profile_are_found(self, package: Path, site: Path) -> None:
         listed = python("-m", "etconfig", "backends", directory=package, PYTHONPATH=str(site))
-        assert [NAMES[name], name, "0.1.0"] in [line.split() for line in listed.splitlines()]
+        assert ["AcmeNpuBackend", "acme-npu", "0.1.0"] in [line.split() for line in listed.splitlines()]
         profiles = python("-m", "etconfig", "profiles", "list", directory=package, PYTHONPATH=str(site))
-        assert f"{name}/board" in profiles
+        assert "acme-npu/board" in profiles
 
     def test_its_profile_has_no_findings(self, package: Path, site: Path) -> None:
         python("-m", "etconfig", "validate", "src", directory=package, PYTHONPATH=str(site))
 
-    def test_the_runtime_half_needs_neither_torch_nor_executorch(self, name: str, site: Path) -> None:
-        module = name.replace("-", "_")
+    def test_it_loads_neither_torch_nor_executorch(self, site: Path) -> None:
         code = (
-            f"import sys, {module}.runtime, {module}.conformance, {module}.plugin\n"
+            "import sys, acme_npu.runtime, acme_npu.conformance, acme_npu.plugin\n"
             "assert not {'torch', 'executorch'} & set(sys.modules)"
         )
         python("-c", code, directory=site)
