@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from etconfig.conformance.check import Check
-from etconfig.conformance.checks import lifecycle, side_by_side
+from etconfig.conformance.checks import (
+    lifecycle,
+    option_effects,
+    options,
+    side_by_side,
+)
+
+MODULES = (
+    options,
+    option_effects,
+    lifecycle,
+    side_by_side,
+)
+"""In the order of the report, within each level."""
 
 
 def all_checks() -> tuple[Check, ...]:
     """Every check, level by level."""
-    modules = (lifecycle, side_by_side)
-    checks = (check for module in modules for check in module.CHECKS)
+    checks = (check for module in MODULES for check in module.CHECKS)
     return tuple(sorted(checks, key=lambda check: check.level))

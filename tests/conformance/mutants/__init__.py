@@ -6,7 +6,11 @@ from importlib import import_module
 
 from mutants.mutant import Mutant
 
-MODULES = ("lifecycle", "side_by_side")
+MODULES = (
+    "options",
+    "lifecycle",
+    "side_by_side",
+)
 """A module for each topic; its constants are mutants."""
 
 

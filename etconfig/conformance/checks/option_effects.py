@@ -1,0 +1,100 @@
+"""Options of a loaded method: each takes effect when it says it does, and what is in force can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.option_values import options_place, other_values
+from etconfig.conformance.subject import Subject
+from etconfig.errors import DelegateError, OptionError
+from etconfig.execution.method import Method
+from etconfig.schema import Applies
+
+TRIES = 2
+"""How many other values of an option are tried."""
+
+
+@check("effect-visible", level=1, prevents="options that are ignored in silence")
+def effect_visible(subject: Subject) -> None:
+    """`effective_options` tells every option, and another value of it when another one was given."""
+    case, spec = subject.simplest, subject.spec
+    with subject.load(case) as method:
+        usual = dict(method.options(spec.id))
+        effective = _effective(subject, method)
+    if not usual:
+        raise NotApplicableError(f"{spec.id} has no options")
+    for name in usual:
+        if name not in effective:
+            raise CheckFailedError(
+                f"{options_place(spec, name)} is not among what effective_options tells "
+                f"({', '.join(effective) or 'nothing'}); tell the value that is in force"
+            )
+    for name, info in spec.options.option_infos().items():
+        seen = [effective[name]]
+        tried = other_values(spec, info, usual[name])[:TRIES]
+        for value in tried:
+            try:
+                with subject.load(case, options={name: value}) as method:
+                    seen.append(_effective(subject, method)[name])
+            except (OptionError, DelegateError):
+                continue  # not with the other options, or not on this device; refused, so not ignored
+        if len(seen) > 1 and all(each == seen[0] for each in seen):
+            given = ", ".join(map(repr, (usual[name], *tried)))
+            raise CheckFailedError(
+                f"{options_place(spec, name)}: effective_options tells {seen[0]!r} whether {given} was "
+                "given; use the option, or refuse the values that have no effect"
+            )
+
+
+@check("scope-enforced", level=1, prevents="changes that are refused too late, or reach too far")
+def scope_enforced(subject: Subject) -> None:
+    """A loaded method takes new values of all options that apply at execute, and no other one changes."""
+    case, spec = subject.simplest, subject.spec
+    infos = [info for info in spec.options.option_infos().values() if info.applies is Applies.EXECUTE]
+    with subject.load(case) as method:
+        usual = dict(method.options(spec.id))
+        changes = [
+            (info.name, value)
+            for info in infos
+            for value in other_values(spec, info, usual[info.name])[:TRIES]
+        ]
+        if not changes:
+            raise NotApplicableError(
+                f"{spec.id} has no option that applies at execute and whose values are known"
+            )
+        for name, value in changes:
+            before = _effective(subject, method)
+            _change(subject, method, name, value)
+            _require_unchanged(subject, before, _effective(subject, method), name)
+
+
+def _effective(subject: Subject, method: Method) -> Mapping[str, object]:
+    return dict(method.effective_options().get(subject.backend_id, {}))
+
+
+def _change(subject: Subject, method: Method, name: str, value: object) -> None:
+    try:
+        method.update({f"{subject.backend_id}.{name}": value})
+    except OptionError:
+        return  # the backend's validator refuses it with the other options
+    except DelegateError as error:
+        raise CheckFailedError(
+            f"{options_place(subject.spec, name)} applies at execute, but update refuses {value!r}: "
+            f"{error.cause}; take the value on, or declare applies='load'"
+        ) from None
+
+
+def _require_unchanged(
+    subject: Subject, before: Mapping[str, object], after: Mapping[str, object], changed: str
+) -> None:
+    for name, value in before.items():
+        if name != changed and after.get(name) != value:
+            raise CheckFailedError(
+                f"{options_place(subject.spec, name)} was {value!r} and is {after.get(name)!r} after a "
+                f"change of {changed}, expected no change; let update take on only what changed"
+            )
+
+
+CHECKS = (effect_visible, scope_enforced)
+"""The checks of this module, in the order of the report."""

@@ -1,0 +1,225 @@
+"""The checks on options, where no mutant leads: each message, and what they refuse to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+import pytest
+from etconfig_reference.cpu import ReferenceCpuBackend
+from etconfig_reference.options import ReferenceCpuOptions
+from etconfig_reference.plugin import SPECS
+from kit_checks import subject
+
+from etconfig.conformance.check import CheckFailedError, NotApplicableError
+from etconfig.conformance.checks.option_effects import effect_visible, scope_enforced
+from etconfig.conformance.checks.options import (
+    defaults_valid,
+    recommend_valid,
+    schema_documented,
+    schema_roundtrip,
+    unknown_option,
+)
+from etconfig.conformance.option_values import other_values
+from etconfig.plugin.v1 import (
+    ApiRange,
+    Backend,
+    BackendOptions,
+    BackendSpec,
+    CompileSpecInfo,
+    Ge,
+    MultipleOf,
+    model_validator,
+    option,
+)
+
+Declare = Callable[..., None]
+DOC = "What it is for."
+CPU = "ReferenceCpuBackend"
+
+
+@pytest.fixture
+def declare(monkeypatch: pytest.MonkeyPatch) -> Declare:
+    """Let the reference plugin declare something else."""
+
+    def change(**fields: Any) -> None:
+        monkeypatch.setitem(SPECS, CPU, replace(SPECS[CPU], **fields))  # type: ignore[arg-type]  # a dict
+
+    return change
+
+
+class NoOptions(BackendOptions):
+    """A backend may have none."""
+
+
+class Optionless(Backend[Any, Any]):
+    """Needs no options to be loaded."""
+
+    def init(self, context: Any, processed: Any, compile_specs: Mapping[str, bytes]) -> None:
+        """Nothing to do."""
+
+    def execute(self, context: Any, handle: Any, args: Any) -> None:
+        """Nothing to do."""
+
+
+class TestDescriptions:
+    """Everything that can be set is described, and what is deprecated can be left out."""
+
+    @pytest.mark.parametrize(
+        ("fields", "what"),
+        [
+            ({"compile_specs": {"level": CompileSpecInfo(doc="Level.")}}, "compile spec 'level'"),
+            ({"environment": {"ACME_LOG": ""}}, "environment variable ACME_LOG"),
+        ],
+    )
+    def test_a_word_is_no_description(self, declare: Declare, fields: dict[str, Any], what: str):
+        declare(**fields)
+        with pytest.raises(CheckFailedError, match=f"the {what} of {CPU} is described as '.*', expected a"):
+            schema_documented.run(subject())
+
+    def test_a_deprecated_option_needs_a_default(self, declare: Declare):
+        class Options(BackendOptions):
+            level: int = option(applies="load", doc=DOC, deprecated="it does nothing")
+
+        declare(options=Options)
+        with pytest.raises(CheckFailedError, match=r"Options\.level is deprecated and has no default, so it"):
+            schema_documented.run(subject())
+
+
+class TestValues:
+    """What nobody configured is valid, and what the vendor advises too."""
+
+    def test_a_required_option_has_no_value(self, declare: Declare):
+        class Options(BackendOptions):
+            level: int = option(applies="load", doc=DOC)
+
+        declare(options=Options)
+        message = r"Options\.level has no value, expected one that works without configuration; give option"
+        with pytest.raises(CheckFailedError, match=message):
+            defaults_valid.run(subject())
+
+    def test_defaults_that_contradict_each_other_are_shown(self, declare: Declare):
+        class Options(BackendOptions):
+            low: int = option(2, applies="load", doc=DOC)
+            high: int = option(1, applies="load", doc=DOC)
+
+            @model_validator(mode="after")
+            def _check(self) -> Options:
+                if self.low > self.high:
+                    raise ValueError("low must not be above high")
+                return self
+
+        declare(options=Options)
+        message = rf"Options refuses low=2, high=1: {CPU}: low must not be above high"
+        with pytest.raises(CheckFailedError, match=message):
+            defaults_valid.run(subject())
+
+    def test_a_fact_that_is_no_value_of_its_option_is_told(self, declare: Declare):
+        class Options(BackendOptions):
+            cores: Annotated[int, Ge(1 << 20)] = option(
+                1 << 20, from_fact="cpu.available_cores", applies="load", doc=DOC
+            )
+
+        declare(options=Options)
+        with pytest.raises(CheckFailedError, match=r"Options\.cores: .*expected an integer >= 1048576"):
+            defaults_valid.run(subject())
+
+    def test_advice_is_checked_against_the_options(self, declare: Declare):
+        declare(recommend=lambda facts: {"num_threads": 0})
+        message = r"fails where no fact is known: .*num_threads: expected an integer >= 1, given 0"
+        with pytest.raises(CheckFailedError, match=message):
+            recommend_valid.run(subject())
+
+    def test_advice_is_checked_as_a_whole(self, declare: Declare):
+        declare(recommend=lambda facts: {"scratch_bytes": 4096, "accumulate": "fp64"})
+        with pytest.raises(CheckFailedError, match="scratch_bytes must be at least 8192 when accumulate is"):
+            recommend_valid.run(subject())
+
+    def test_no_advice_is_not_judged(self, declare: Declare):
+        declare(recommend=None)
+        with pytest.raises(NotApplicableError, match=f"{CPU} recommends nothing"):
+            recommend_valid.run(subject())
+
+    def test_numbers_are_tried_near_the_usual_one_and_within_their_bounds(self):
+        class Options(BackendOptions):
+            pages: Annotated[int, Ge(4), MultipleOf(4)] = option(8, applies="load", doc=DOC)
+            share: float = option(0.5, applies="load", doc=DOC)
+            is_fast: bool = option(False, applies="load", doc=DOC)
+            label: str = option("a", applies="load", doc=DOC)
+
+        spec = BackendSpec(id="Acme", doc=DOC, options=Options, api=ApiRange(1, 1))
+        found = {
+            name: other_values(spec, info, info.default) for name, info in Options.option_infos().items()
+        }
+        assert found == {
+            "pages": (16, 4),
+            "share": (1.5, -0.5, 1.0, 0.25),
+            "is_fast": (True,),
+            "label": (),
+        }
+
+
+class TestNames:
+    """A name that is no option is refused."""
+
+    def test_a_former_name_may_be_a_typo(self, declare: Declare):
+        class Options(BackendOptions):
+            threads: int = option(1, applies="load", doc=DOC, renamed_from="thread")
+
+        declare(options=Options)
+        unknown_option.run(subject())
+
+    def test_options_that_accept_everything_are_found(self, declare: Declare):
+        class Options(BackendOptions):
+            level: int = option(1, applies="load", doc=DOC)
+
+            @classmethod
+            def former_names(cls) -> Mapping[str, str]:
+                return {"etconfig_no_such_option": "level"}
+
+        declare(options=Options)
+        with pytest.raises(CheckFailedError, match="Options accepts etconfig_no_such_option, which it does"):
+            unknown_option.run(subject())
+
+
+class TestJson:
+    """Options and their schema are JSON."""
+
+    def test_what_json_cannot_hold_is_told(self, declare: Declare):
+        class Options(ReferenceCpuOptions):
+            def to_jsonable(self) -> dict[str, Any]:
+                return dict(self)
+
+        declare(options=Options)
+        message = r"Options: to_jsonable\(\) of .* cannot be written as JSON: Object of type Accumulate is"
+        with pytest.raises(CheckFailedError, match=message):
+            schema_roundtrip.run(subject())
+
+
+class TestEffects:
+    """Options of a loaded method are read back, and change when they say so."""
+
+    def test_no_options_are_not_judged(self, declare: Declare):
+        declare(options=NoOptions, factory=Optionless, recommend=None)
+        with pytest.raises(NotApplicableError, match=f"{CPU} has no options"):
+            effect_visible.run(subject())
+        with pytest.raises(NotApplicableError, match=f"{CPU} has no option that applies at execute and"):
+            scope_enforced.run(subject())
+
+    def test_an_option_that_is_not_told_is_named(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {"num_threads": 1})
+        message = r"\.scratch_bytes is not among what effective_options tells \(num_threads\); tell the value"
+        with pytest.raises(CheckFailedError, match=message):
+            effect_visible.run(subject())
+
+    def test_an_update_that_fails_is_named(self, monkeypatch: pytest.MonkeyPatch):
+        def update(self: object, context: object, handle: object, changed: object) -> None:
+            raise NotImplementedError("not yet")
+
+        monkeypatch.setattr(ReferenceCpuBackend, "update", update)
+        message = (
+            r"num_threads applies at execute, but update refuses \d+: NotImplementedError: not yet; take"
+        )
+        with pytest.raises(CheckFailedError, match=message):
+            scope_enforced.run(subject())
