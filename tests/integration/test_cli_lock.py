@@ -31,7 +31,7 @@ def locked(place: Path, cli: Callable[..., Outcome]) -> Path:
     """The lock file of a small profile."""
     (place / "board.toml").write_text(PROFILE)
     done = cli(*LOCK)
-    assert (done.status, done.stdout) == (0, "9 options written to etconfig.lock\n")
+    assert (done.status, done.stdout) == (0, "11 options written to etconfig.lock\n")
     return place / "etconfig.lock"
 
 

@@ -39,7 +39,7 @@ def test_the_script_is_given_what_may_follow(
     assert done.stdout.splitlines() == completions
 
 
-NPU = ("core", "power_mode", "precision")
+NPU = ("core", "power_mode", "precision", "fault")
 CPU = ("num_threads", "scratch_bytes", "accumulate")
 
 

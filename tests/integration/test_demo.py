@@ -84,7 +84,7 @@ def test_3_it_shows_the_origin_of_every_value(steps: Mapping[int, str]) -> None:
     origin = re.compile(
         r"(default \w+|profile profiles/demo/two-cameras.toml:\d+:\d+|recommendation \w+)( \(.*\))?$"
     )
-    assert len(rows) == 12
+    assert len(rows) == 14
     assert all(origin.search(row) for row in rows)
 
 

@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import final
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from executorch.exir import to_edge_transform_and_lower
+from executorch.exir._serialize._named_data_store import NamedDataStore
 from executorch.exir.backend.backend_details import BackendDetails, PreprocessResult
 from executorch.exir.backend.compile_spec_schema import CompileSpec
 from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, PartitionResult
@@ -27,9 +26,11 @@ from torch.fx import Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from etconfig_reference.graph import Graph, Operation, Shape
-from etconfig_reference.lowering import NotSupportedError, lower_call, static_shape
+from etconfig_reference.graph import DTYPES, Array, Graph, Operation, ValueType
+from etconfig_reference.lowering import NotSupportedError, lower_call, value_type
 from etconfig_reference.payload import encode_graph
+from etconfig_reference.plugin import COMPILE_SPECS
+from etconfig_reference.support import check_compile_specs
 
 KEPT_WHOLE = [
     torch.ops.aten.avg_pool2d.default,
@@ -46,8 +47,8 @@ class ReferenceCpuBackend(BackendDetails):
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """Write one delegate's payload. Raises ValueError for any compile spec: there are none."""
-        return _preprocess(edge_program, compile_specs)
+        """Write one delegate's payload. Raises CompileSpecError."""
+        return _preprocess(edge_program, compile_specs, "ReferenceCpuBackend")
 
 
 @final
@@ -56,8 +57,8 @@ class ReferenceNpuBackend(BackendDetails):
 
     @staticmethod
     def preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-        """Write one delegate's payload. Raises ValueError for any compile spec: there are none."""
-        return _preprocess(edge_program, compile_specs)
+        """Write one delegate's payload. Raises CompileSpecError."""
+        return _preprocess(edge_program, compile_specs, "ReferenceNpuBackend")
 
 
 BACKEND_IDS = (ReferenceCpuBackend.__name__, ReferenceNpuBackend.__name__)
@@ -69,17 +70,20 @@ class ReferencePartitioner(Partitioner):
     Args:
         placement: Backend id by module path, such as `{"features": "ReferenceNpuBackend"}`. The
             longest path that holds a node decides; the empty path is the whole model.
+        named_data: Constants become named data of the program, which are stored once however many
+            delegates use them, and are found by their key when a delegate is loaded.
 
     Raises:
         ValueError: a backend id is unknown, or, while partitioning, a path matches nothing.
     """
 
-    def __init__(self, placement: Mapping[str, str]) -> None:
+    def __init__(self, placement: Mapping[str, str], *, named_data: bool = False) -> None:
         super().__init__()
         unknown = sorted(set(placement.values()) - set(BACKEND_IDS))
         if unknown:
             raise ValueError(f"unknown backend {unknown[0]!r}; there are {', '.join(BACKEND_IDS)}")
         self._placement = dict(placement)
+        self._compile_specs = [CompileSpec("named_data", b"\1")] if named_data else []
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
@@ -94,7 +98,7 @@ class ReferencePartitioner(Partitioner):
         for backend_id in sorted(set(self._placement.values())):
             for index, nodes in enumerate(self._propose(exported_program, backend_id)):
                 tag = f"{backend_id}_{index}"
-                tags[tag] = DelegationSpec(backend_id, [])
+                tags[tag] = DelegationSpec(backend_id, self._compile_specs)
                 for node in nodes:
                     node.meta["delegation_tag"] = tag
         tag_constant_data(exported_program)
@@ -117,10 +121,11 @@ class ReferencePartitioner(Partitioner):
             yield list(partition.nodes)
 
     def _is_delegated(self, node: Node) -> bool:
-        if self._backend_of(node) is None:
+        backend_id = self._backend_of(node)
+        if backend_id is None:
             return False
         try:
-            lower_call(node)
+            lower_call(node, backend_id)
         except NotSupportedError:
             return False
         return True
@@ -132,8 +137,10 @@ class ReferencePartitioner(Partitioner):
     def _placed_path(self, node: Node) -> str | None:
         """The innermost module of the placement that holds `node`."""
         stack = node.meta.get("nn_module_stack") or {}
-        paths = [path for path, _ in stack.values() if path in self._placement]
-        return max(paths, key=len, default=None) if node.op == "call_function" else None
+        # what a pass inserted may have no stack; it lies in the whole model
+        paths = ["", *(path for path, _ in stack.values())]
+        placed = [path for path in paths if path in self._placement]
+        return max(placed, key=len, default=None) if node.op == "call_function" else None
 
 
 def lower_methods(methods: Mapping[str, ExportedProgram], backend_id: str) -> bytes:
@@ -151,12 +158,19 @@ class _Support(OperatorSupportBase):
         return self._is_supported(node)
 
 
-def _preprocess(edge_program: ExportedProgram, compile_specs: list[CompileSpec]) -> PreprocessResult:
-    if compile_specs:
-        raise ValueError(f"the reference backends take no compile spec, given {compile_specs[0].key!r}")
-    builder = _GraphBuilder(edge_program)
+def _preprocess(
+    edge_program: ExportedProgram, compile_specs: list[CompileSpec], backend_id: str
+) -> PreprocessResult:
+    specs = {spec.key: spec.value for spec in compile_specs}
+    check_compile_specs(specs)
+    uses_named_data = bool(COMPILE_SPECS["named_data"].decode(specs.get("named_data", b"\0")))
+    builder = _GraphBuilder(edge_program, backend_id)
+    named_data = NamedDataStore()
+    payload = encode_graph(builder.build(), named_data.add_named_data if uses_named_data else None)
     return PreprocessResult(
-        processed_bytes=encode_graph(builder.build()), debug_handle_map=builder.debug_handles
+        processed_bytes=payload,
+        debug_handle_map=builder.debug_handles,
+        data_store_output=named_data.get_named_data_store_output(),
     )
 
 
@@ -167,15 +181,16 @@ class _GraphBuilder:
         debug_handles: By the index of each operation, the handle of its node in ExecuTorch's tools.
     """
 
-    def __init__(self, edge_program: ExportedProgram) -> None:
+    def __init__(self, edge_program: ExportedProgram, backend_id: str) -> None:
         self._program = edge_program
+        self._backend_id = backend_id
         self._index: dict[Node, int] = {}
-        self._shapes: list[Shape] = []
+        self._values: list[ValueType] = []
         self.debug_handles: dict[int, tuple[int]] = {}
 
     def build(self) -> Graph:
         inputs: list[int] = []
-        constants: dict[int, npt.NDArray[np.float32]] = {}
+        constants: dict[int, Array] = {}
         operations: list[Operation] = []
         outputs: list[int] = []
         for node in self._program.graph.nodes:
@@ -191,7 +206,7 @@ class _GraphBuilder:
                 self.debug_handles[len(operations)] = (node.meta["debug_handle"],)
                 operations.append(self._lower(node))
         return Graph(
-            shapes=tuple(self._shapes),
+            values=tuple(self._values),
             inputs=tuple(inputs),
             outputs=tuple(outputs),
             constants=constants,
@@ -199,11 +214,11 @@ class _GraphBuilder:
         )
 
     def _number(self, node: Node) -> int:
-        self._shapes.append(static_shape(node))
+        self._values.append(value_type(node))
         return self._index.setdefault(node, len(self._index))
 
     def _lower(self, node: Node) -> Operation:
-        name, inputs, attributes = lower_call(node)
+        name, inputs, attributes = lower_call(node, self._backend_id)
         return Operation(
             name=name,
             inputs=tuple(self._index[source] for source in inputs),
@@ -211,7 +226,7 @@ class _GraphBuilder:
             attributes=attributes,
         )
 
-    def _constant(self, node: Node) -> npt.NDArray[np.float32] | None:
+    def _constant(self, node: Node) -> Array | None:
         signature = self._program.graph_signature
         for names in (
             signature.inputs_to_parameters,
@@ -222,9 +237,14 @@ class _GraphBuilder:
                 return self._stored_tensor(names[node.name])
         return None
 
-    def _stored_tensor(self, name: str) -> npt.NDArray[np.float32]:
+    def _stored_tensor(self, name: str) -> Array:
         # buffers that are not persistent lie with the constants
         stored = self._program.state_dict.get(name)
         tensor = self._program.constants[name] if stored is None else stored
-        array: npt.NDArray[np.float32] = tensor.detach().contiguous().numpy()
+        tensor = tensor.detach().contiguous()
+        if tensor.dtype == torch.bfloat16:
+            # numpy knows the type by the name that ml_dtypes gave it, torch does not
+            array: Array = tensor.view(torch.int16).numpy().view(DTYPES["bfloat16"])
+        else:
+            array = tensor.numpy()
         return array

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from etconfig.plugin.v1 import Backend, ExecuteContext, InitContext, Processed, UpdateContext, Value
-from etconfig_reference.delegate import FLOAT32, FLOAT64, Delegate, Numerics
+from etconfig_reference.delegate import Delegate
+from etconfig_reference.graph import FLOAT32, FLOAT64
+from etconfig_reference.numerics import Numerics
 from etconfig_reference.options import Accumulate, ReferenceCpuOptions
+from etconfig_reference.support import load_graph
 from etconfig_reference.work import Work
 
-_DTYPES: Mapping[Accumulate, np.dtype[np.floating[Any]]] = {
-    Accumulate.FP32: FLOAT32,
-    Accumulate.FP64: FLOAT64,
-}
+_DTYPES: Mapping[Accumulate, np.dtype[Any]] = {Accumulate.FP32: FLOAT32, Accumulate.FP64: FLOAT64}
 
 
 @dataclass(kw_only=True)
@@ -42,8 +42,9 @@ class ReferenceCpuBackend(Backend[ReferenceCpuOptions, CpuHandle]):
         compile_specs: Mapping[str, bytes],
     ) -> CpuHandle:
         """Read and verify the payload. Raises PayloadError or CompileSpecError."""
+        graph = load_graph("ReferenceCpuBackend", context, processed, compile_specs)
         numerics = Numerics(accumulate=_DTYPES[context.options.accumulate])
-        delegate = Delegate(processed, compile_specs, allocator=context.allocator, numerics=numerics)
+        delegate = Delegate(graph, allocator=context.allocator, numerics=numerics)
         return CpuHandle(delegate=delegate, options=context.options)
 
     def execute(
@@ -57,7 +58,7 @@ class ReferenceCpuBackend(Backend[ReferenceCpuOptions, CpuHandle]):
             tile_bytes=context.options.scratch_bytes,
             accumulate=_DTYPES[context.options.accumulate],
         )
-        handle.delegate.run(args, work, context.tracer)
+        handle.delegate.run(context, args, work)
 
     def update(
         self, context: UpdateContext[ReferenceCpuOptions], handle: CpuHandle, changed: frozenset[str]

@@ -2,137 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from etconfig_reference.errors import CompileSpecError, DelegateArgumentError
-from etconfig_reference.graph import Array, Shape
-from etconfig_reference.payload import decode_graph
-from etconfig_reference.plan import Plan
+from etconfig_reference.errors import DelegateArgumentError, InvalidGraphError
+from etconfig_reference.graph import DTYPES, FLOATS, INTEGERS, Array, Graph, ValueType, computed_dtype
+from etconfig_reference.numerics import Numerics
+from etconfig_reference.plan import Plan, Step
 from etconfig_reference.work import Work
 
 if TYPE_CHECKING:
-    from etconfig.plugin.v1 import Allocator, Processed, Tracer, Value
-
-FLOAT32 = np.dtype(np.float32)
-FLOAT64 = np.dtype(np.float64)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Numerics:
-    """How exactly a delegate computes.
-
-    Attributes:
-        accumulate: The type that sums are kept in.
-        rounds_to_half: Weights and every result are rounded to float16.
-    """
-
-    accumulate: np.dtype[np.floating[Any]] = FLOAT32
-    rounds_to_half: bool = False
-
-    def prepare_constant(self, constant: Array, allocator: Allocator) -> Array:
-        """The constant as the operations need it: itself, or a converted copy."""
-        if not self.rounds_to_half and self.accumulate == constant.dtype:
-            return constant
-        memory = allocator.allocate(constant.size * self.accumulate.itemsize)
-        prepared: Array = np.ndarray(constant.shape, self.accumulate, memory)
-        np.copyto(prepared, constant)
-        self.round(prepared)
-        return prepared
-
-    def round(self, result: Array) -> None:
-        """Round in place. A value beyond the range of float16 becomes infinite."""
-        if self.rounds_to_half:
-            np.copyto(result, result.astype(np.float16))
+    from etconfig.plugin.v1 import Allocator, ExecuteContext, Value
 
 
 class Delegate:
-    """A payload that was read and verified, with its constants as `numerics` wants them.
+    """A graph with its constants as `numerics` wants them, and a plan for the latest shapes.
 
     Args:
-        processed: The payload; float32 constants stay views into it.
-        compile_specs: Must be empty: there are none.
-        allocator: Memory for converted constants.
+        graph: What to compute.
+        allocator: Memory for converted constants; the others stay where `graph` has them.
         numerics: How to compute.
 
     Raises:
-        PayloadError: the payload cannot be used.
-        CompileSpecError: there is a compile spec.
+        InvalidGraphError: the graph cannot be computed.
     """
 
-    def __init__(
-        self,
-        processed: Processed,
-        compile_specs: Mapping[str, bytes],
-        *,
-        allocator: Allocator,
-        numerics: Numerics,
-    ) -> None:
-        if compile_specs:
-            raise CompileSpecError(f"compile spec {min(compile_specs)!r} is not known; there are none")
-        self._graph = decode_graph(processed.data)
-        self._plan = Plan(self._graph)
+    def __init__(self, graph: Graph, *, allocator: Allocator, numerics: Numerics) -> None:
+        self._plan = Plan(graph)
         self._numerics = numerics
         with np.errstate(over="ignore"):
             self._constants = {
                 value: numerics.prepare_constant(constant, allocator)
-                for value, constant in self._graph.constants.items()
+                for value, constant in graph.constants.items()
             }
+        self._graph = replace(graph, constants=self._constants)
 
     @property
     def multiply_accumulates(self) -> tuple[int, ...]:
-        """How much work each operation is."""
+        """How much work each operation is, for inputs of the latest shapes."""
         return tuple(step.op.multiply_accumulates for step in self._plan.steps)
 
-    def run(self, args: Sequence[Value], work: Work, tracer: Tracer) -> None:
+    def run(self, context: ExecuteContext[Any], args: Sequence[Value], work: Work) -> None:
         """Compute the outputs from the inputs.
 
         Args:
-            args: Inputs, then outputs, float32, in the shapes of the program. Outputs are written
-                last, so one may share its memory with an input.
+            context: Gives outputs their sizes, and the tracer a span for each operation, with its
+                index as debug id.
+            args: Inputs, then outputs, in the types of the program. Outputs are written last, so
+                one may share its memory with an input.
             work: Memory and workers.
-            tracer: Gets a span for each operation, with its index as debug id.
 
         Raises:
-            DelegateArgumentError: an argument is missing, or has another dtype or shape.
+            DelegateArgumentError: an argument is missing, or has another type or shape.
         """
-        inputs, outputs = self._check_arguments(args)
-        values = {**self._constants, **dict(zip(self._graph.inputs, inputs, strict=True))}
-        arena = work.temporary.allocate(self._plan.arena_bytes)
-        # infinities and NaN are results here, no events
-        with np.errstate(all="ignore"):
-            for index, step in enumerate(self._plan.steps):
-                result: Array = np.ndarray(step.op.output_shape, FLOAT32, arena, step.arena_offset)
-                with tracer.span(step.op.name, debug_id=index):
-                    step.op.run([values[value] for value in step.inputs], result, work)
-                    self._numerics.round(result)
-                values[step.output] = result
-            for output, value in zip(outputs, self._graph.outputs, strict=True):
-                np.copyto(output, values[value])
-
-    def _check_arguments(self, args: Sequence[Value]) -> tuple[list[Array], list[Array]]:
         graph = self._graph
-        expected = (*graph.inputs, *graph.outputs)
-        if len(args) != len(expected):
+        if len(args) != len(graph.inputs) + len(graph.outputs):
             raise DelegateArgumentError(
                 f"takes {len(graph.inputs)} input(s) and {len(graph.outputs)} output(s), "
                 f"given {len(args)} arguments"
             )
-        arrays = [
-            _check_argument(i, arg, graph.shapes[value])
-            for i, (arg, value) in enumerate(zip(args, expected, strict=True))
+        inputs = [_as_array(i, args[i], graph.values[value]) for i, value in enumerate(graph.inputs)]
+        self._fit_plan(inputs)
+        outputs = [
+            self._fit_output(context, i, args[i], value)
+            for i, value in enumerate(graph.outputs, start=len(inputs))
         ]
-        return arrays[: len(graph.inputs)], arrays[len(graph.inputs) :]
+        values = {**self._constants, **dict(zip(graph.inputs, map(_computed, inputs), strict=True))}
+        # infinities and NaN are results here, no events
+        with np.errstate(all="ignore"):
+            arena = work.temporary.allocate(self._plan.arena_bytes)
+            for index, step in enumerate(self._plan.steps):
+                with context.tracer.span(step.op.name, debug_id=index):
+                    values[step.output] = self._run_step(step, values, arena, work)
+            for output, value in zip(outputs, graph.outputs, strict=True):
+                np.copyto(output, values[value], casting="unsafe")
+
+    def _run_step(self, step: Step, values: dict[int, Array], arena: Array, work: Work) -> Array:
+        dtype = self._graph.values[step.output].dtype
+        result: Array = np.ndarray(step.op.output_shape, computed_dtype(dtype), arena, step.arena_offset)
+        if result.size:
+            step.op.run([values[value] for value in step.inputs], result, work)
+            self._numerics.round(result, DTYPES[dtype])
+        return result
+
+    def _fit_plan(self, inputs: Sequence[Array]) -> None:
+        """Plan anew when inputs of dynamic shapes have other sizes than before."""
+        shapes = tuple(array.shape for array in inputs)
+        if shapes == self._plan.input_shapes:
+            return
+        try:
+            self._plan = Plan(self._graph, shapes)
+        except InvalidGraphError as error:
+            raise DelegateArgumentError(f"inputs of shapes {list(shapes)} do not fit: {error}") from None
+
+    def _fit_output(self, context: ExecuteContext[Any], index: int, arg: Value, value: int) -> Array:
+        """The array to write an output into, of the shape that it has for these inputs."""
+        expected, shape = self._graph.values[value], self._plan.shapes[value]
+        if expected.dynamic and isinstance(arg, np.ndarray) and arg.shape != shape:
+            arg = context.resize_output(index, shape)
+        return _as_array(index, arg, expected)
 
 
-def _check_argument(index: int, arg: Value, shape: Shape) -> Array:
+_NUMBERS = {bool: ("bool",), int: tuple(INTEGERS), float: tuple(FLOATS)}
+"""The types of values that a Python number can be given for."""
+
+
+def _as_array(index: int, arg: Value, value: ValueType) -> Array:
+    if value.shape == () and value.dtype in _NUMBERS.get(type(arg), ()):
+        return np.asarray(arg, DTYPES[value.dtype])
     if not isinstance(arg, np.ndarray):
-        raise DelegateArgumentError(f"argument {index} must be float32 {shape}, given {type(arg).__name__}")
-    if arg.dtype != FLOAT32 or arg.shape != shape:
-        raise DelegateArgumentError(
-            f"argument {index} must be float32 {shape}, given {arg.dtype.name} {arg.shape}"
-        )
+        raise DelegateArgumentError(f"argument {index} must be {value}, given {type(arg).__name__}")
+    if arg.dtype != DTYPES[value.dtype] or not value.admits(arg.shape):
+        raise DelegateArgumentError(f"argument {index} must be {value}, given {arg.dtype.name} {arg.shape}")
     return arg
+
+
+def _computed(array: Array) -> Array:
+    return array.astype(computed_dtype(array.dtype.name), copy=False)

@@ -6,9 +6,13 @@ ValueError
 │   ├── PayloadVersionError     its format has another version
 │   ├── TruncatedPayloadError   it ends too early
 │   ├── DamagedPayloadError     its checksum does not match
+│   ├── MissingDataError        the program lacks data that it refers to
 │   └── InvalidGraphError       its contents contradict themselves
-├── CompileSpecError          a compile spec is not known
+├── CompileSpecError          a compile spec is not known, or its bytes are none of its kind
 └── DelegateArgumentError     the caller's tensors do not fit the delegate
+
+RuntimeError
+└── DeviceError               the simulated device does not answer
 """
 
 from __future__ import annotations
@@ -34,13 +38,21 @@ class DamagedPayloadError(PayloadError):
     """The payload's bytes are not those that were written."""
 
 
+class MissingDataError(PayloadError):
+    """The payload refers to named data that the program does not have."""
+
+
 class InvalidGraphError(PayloadError):
     """The payload is intact, but what it describes cannot be computed."""
 
 
 class CompileSpecError(ValueError):
-    """A compile spec is not known."""
+    """A compile spec is not known, or its bytes are none of its kind."""
 
 
 class DelegateArgumentError(ValueError):
     """The tensors of a call do not fit the delegate."""
+
+
+class DeviceError(RuntimeError):
+    """The simulated device does not answer."""

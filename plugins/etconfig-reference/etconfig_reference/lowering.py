@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.fx import Node
+from torch.utils._sympy.value_ranges import bound_sympy
 
-from etconfig_reference.graph import Attributes, Shape
+from etconfig_reference.graph import DTYPES, Attributes, ValueType
 from etconfig_reference.ops import OPS
+from etconfig_reference.support import why_unsupported
 
 
 class NotSupportedError(Exception):
-    """The reference backends cannot run a node."""
+    """A reference backend cannot run a node."""
 
 
 class LoweredCall(NamedTuple):
@@ -27,40 +29,64 @@ class LoweredCall(NamedTuple):
     attributes: Attributes
 
 
-def lower_call(node: Node) -> LoweredCall:
+def lower_call(node: Node, backend_id: str) -> LoweredCall:
     """The operation that computes `node`.
 
     Raises:
-        NotSupportedError: there is none for this operator or these arguments.
+        NotSupportedError: the backend has none for this operator or these arguments.
     """
     schema = getattr(node.target, "_schema", None)
     lower = None if schema is None else LOWERINGS.get(_full_name(schema))
     if node.op != "call_function" or lower is None:
         raise NotSupportedError(f"{node} is no operator of the reference backends")
     lowered = lower(_Call(node, schema))
-    shapes = [static_shape(tensor) for tensor in lowered.inputs]
+    inputs, output = [value_type(source) for source in lowered.inputs], value_type(node)
+    for value in (*inputs, output):
+        reason = why_unsupported(value, backend_id)
+        if reason is not None:
+            raise NotSupportedError(f"{node}: {backend_id} {reason}, not {value}")
+    kind = OPS[lowered.name]
     try:
-        op = OPS[lowered.name](shapes, lowered.attributes)
+        op = kind([value.shape for value in inputs], lowered.attributes)
+        kind.check_dtypes([value.dtype for value in inputs], output.dtype)
     except ValueError as error:
         raise NotSupportedError(f"{node}: {error}") from None
-    if op.output_shape != static_shape(node):
-        raise NotSupportedError(f"{node} has shape {static_shape(node)}, not {op.output_shape}")
+    if op.output_shape != output.shape:
+        raise NotSupportedError(f"{node} has shape {output.shape}, not {op.output_shape}")
     return lowered
 
 
-def static_shape(node: object) -> Shape:
-    """The shape of the float32 tensor that `node` stands for.
+def value_type(node: object) -> ValueType:
+    """What is known of the tensor or number that `node` stands for.
 
     Raises:
-        NotSupportedError: it is no tensor, not float32, empty, or its shape is not known yet.
+        NotSupportedError: it is something else, or a dynamic size has no upper bound.
     """
     # before the edge dialect, a scalar operand is still a Python number
     value = node.meta.get("val") if isinstance(node, Node) else None
-    if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
-        raise NotSupportedError(f"{node} is no float32 tensor")
-    if not all(isinstance(size, int) and size > 0 for size in value.shape):
-        raise NotSupportedError(f"{node} has an empty or a dynamic shape: {tuple(value.shape)}")
-    return tuple(value.shape)
+    if type(value) in _NUMBERS:
+        return ValueType(shape=(), dtype=_NUMBERS[type(value)])
+    dtype = str(value.dtype).removeprefix("torch.") if isinstance(value, torch.Tensor) else ""
+    if not isinstance(value, torch.Tensor) or dtype not in DTYPES:
+        raise NotSupportedError(f"{node} is no tensor of {', '.join(DTYPES)}")
+    return ValueType(
+        shape=tuple(_largest(node, size) for size in value.shape),
+        dtype=dtype,
+        dynamic=tuple(dim for dim, size in enumerate(value.shape) if not isinstance(size, int)),
+    )
+
+
+_NUMBERS = {torch.SymInt: "int64", torch.SymFloat: "float64", torch.SymBool: "bool"}
+"""The types of numbers that are known when the program runs."""
+
+
+def _largest(node: object, size: int | torch.SymInt) -> int:
+    if isinstance(size, int):
+        return size
+    bound = bound_sympy(size.node.expr, size.node.shape_env.var_to_range).upper
+    if not bound.is_Integer:
+        raise NotSupportedError(f"{node} has the size {size}, which has no upper bound")
+    return int(bound)
 
 
 def _full_name(schema: torch.FunctionSchema) -> str:
@@ -98,7 +124,7 @@ class _Call:
 
     def dims(self, name: str) -> tuple[int, ...]:
         """Dimensions of `self`, counted from the first; none given means all."""
-        rank = len(static_shape(self._values["self"]))
+        rank = len(value_type(self._values["self"]).shape)
         chosen = self._values[name]
         if chosen is None or chosen == []:
             return tuple(range(rank))
@@ -159,7 +185,9 @@ def _permute(call: _Call) -> LoweredCall:
 
 
 def _reshape(call: _Call) -> LoweredCall:
-    return LoweredCall("reshape", call.tensors("self"), {"shape": static_shape(call.node)})
+    result = value_type(call.node)
+    sizes = tuple(-1 if dim in result.dynamic else size for dim, size in enumerate(result.shape))
+    return LoweredCall("reshape", call.tensors("self"), {"shape": sizes})
 
 
 def _plain(name: str, *tensors: str) -> Callable[[_Call], LoweredCall]:
@@ -178,9 +206,12 @@ LOWERINGS: Mapping[str, Callable[[_Call], LoweredCall]] = {
     "aten::mul.Tensor": _plain("mul", "self", "other"),
     "aten::permute_copy": _permute,
     "aten::relu": _plain("relu", "self"),
+    "aten::scalar_tensor": _plain("convert", "s"),
     "aten::squeeze_copy.dims": _reshape,
     "aten::sub.Tensor": _scaled_sum("sub"),
     "aten::unsqueeze_copy": _reshape,
     "aten::view_copy": _reshape,
+    "dim_order_ops::_clone_dim_order": _plain("convert", "self"),
+    "dim_order_ops::_to_dim_order_copy": _plain("convert", "self"),
 }
 """How each operator becomes an operation."""

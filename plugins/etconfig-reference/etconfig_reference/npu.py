@@ -1,21 +1,36 @@
 """`ReferenceNpuBackend`: computes delegates with numpy and takes as long as a simulated device.
 
 The device has four cores and a clock, see `etconfig_reference.device`. Results are real;
-time is simulated: an execute that numpy finished early sleeps until the device would be
-done. One that numpy finished late takes longer than on the device. Every handle has its
-core to itself: two instances on one core do not wait for each other.
+time is simulated: an execute that numpy finished early waits for the core to be done. One
+that numpy finished late takes longer than on the device. Every handle has its core, a thread,
+to itself: two instances on one core do not wait for each other.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from etconfig.plugin.v1 import Backend, ExecuteContext, InitContext, Processed, UpdateContext, Value
-from etconfig_reference.delegate import FLOAT32, Delegate, Numerics
+from etconfig.plugin.v1 import (
+    Availability,
+    Backend,
+    ExecuteContext,
+    InitContext,
+    Processed,
+    UpdateContext,
+    Value,
+)
+from etconfig_reference.core import Core
+from etconfig_reference.delegate import Delegate
 from etconfig_reference.device import count_cycles, seconds_of
-from etconfig_reference.options import Precision, ReferenceNpuOptions
+from etconfig_reference.errors import DeviceError
+from etconfig_reference.graph import FLOAT32
+from etconfig_reference.numerics import Numerics
+from etconfig_reference.options import Fault, Precision, ReferenceNpuOptions
+from etconfig_reference.plugin import NPU_VARIABLE
+from etconfig_reference.support import load_graph
 from etconfig_reference.work import Work
 
 ON_CHIP_BYTES = 256 * 1024
@@ -29,6 +44,7 @@ class NpuHandle:
     Attributes:
         delegate: The verified payload.
         options: The options in force.
+        core: The simulated core; `destroy` closes it.
         cycles_per_execute: What one execute costs on the chosen core.
         executes: How many executes there were.
         cycles: How many cycles they took together.
@@ -37,6 +53,7 @@ class NpuHandle:
 
     delegate: Delegate
     options: ReferenceNpuOptions
+    core: Core
     cycles_per_execute: int
     executes: int = 0
     cycles: int = 0
@@ -59,26 +76,44 @@ class ReferenceNpuBackend(Backend[ReferenceNpuOptions, NpuHandle]):
     def __init__(self, sleep: Callable[[float], None] = time.sleep) -> None:
         self._sleep = sleep
 
+    def availability(self) -> Availability:
+        """Whether the device is there; an environment variable takes it away."""
+        setting = os.environ.get(NPU_VARIABLE, "on")
+        if setting == "on":
+            return Availability.yes()
+        reason = (
+            "the simulated device is off" if setting == "off" else "nobody knows whether the device is on"
+        )
+        return Availability.no(
+            f"{reason}: {NPU_VARIABLE} is {setting!r}", f"set {NPU_VARIABLE} to on, or unset it"
+        )
+
     def init(
         self,
         context: InitContext[ReferenceNpuOptions],
         processed: Processed,
         compile_specs: Mapping[str, bytes],
     ) -> NpuHandle:
-        """Read and verify the payload. Raises PayloadError or CompileSpecError."""
-        numerics = Numerics(rounds_to_half=context.options.precision is Precision.FP16)
-        delegate = Delegate(processed, compile_specs, allocator=context.allocator, numerics=numerics)
+        """Read the payload into the device's memory. Raises PayloadError, CompileSpecError or DeviceError."""
+        _inject_fault(Fault.INIT, context.options)
+        graph = load_graph("ReferenceNpuBackend", context, processed, compile_specs)
+        numerics = Numerics(rounds_to_half=context.options.precision is Precision.FP16, copies_constants=True)
+        delegate = Delegate(graph, allocator=context.allocator, numerics=numerics)
+        # the graph still has views into the payload
+        del graph
+        processed.free()
         return NpuHandle(
             delegate=delegate,
             options=context.options,
+            core=Core(self._sleep),
             cycles_per_execute=count_cycles(delegate.multiply_accumulates, context.options.core),
         )
 
     def execute(
         self, context: ExecuteContext[ReferenceNpuOptions], handle: NpuHandle, args: Sequence[Value]
     ) -> None:
-        """Compute the outputs, not faster than the device. Raises DelegateArgumentError."""
-        started = time.perf_counter()
+        """Compute the outputs, not faster than the device. Raises DelegateArgumentError or DeviceError."""
+        _inject_fault(Fault.EXECUTE, context.options)
         work = Work(
             temporary=context.temporary,
             parallel_for=context.parallel_for,
@@ -88,16 +123,29 @@ class ReferenceNpuBackend(Backend[ReferenceNpuOptions, NpuHandle]):
         )
         seconds = seconds_of(handle.cycles_per_execute, context.options.power_mode)
         with context.tracer.span(f"npu core {context.options.core}"):
-            handle.delegate.run(args, work, context.tracer)
-            self._sleep(max(0.0, seconds - (time.perf_counter() - started)))
+            done = handle.core.start(seconds)
+            handle.delegate.run(context, args, work)
+            done.result()
         handle.account(seconds)
 
     def update(
         self, context: UpdateContext[ReferenceNpuOptions], handle: NpuHandle, changed: frozenset[str]
     ) -> None:
-        """Take on a new power mode, from the next execute on."""
+        """Take on new options, from the next execute on. Raises DeviceError."""
+        _inject_fault(Fault.UPDATE, context.options)
         handle.options = context.options
 
     def effective_options(self, handle: NpuHandle) -> Mapping[str, object]:
         """All options; none is adjusted to the device."""
         return dict(handle.options)
+
+    def destroy(self, handle: NpuHandle) -> None:
+        """End the thread of the core."""
+        handle.core.close()
+
+
+def _inject_fault(fault: Fault, options: ReferenceNpuOptions) -> None:
+    if options.fault is fault:
+        raise DeviceError(
+            f"core {options.core} does not answer to {fault.value}: the option fault asks for it"
+        )

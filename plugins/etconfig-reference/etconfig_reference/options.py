@@ -33,6 +33,15 @@ class PowerMode(enum.Enum):
     HIGH = "high"
 
 
+class Fault(enum.Enum):
+    """What the simulated device fails to do."""
+
+    NONE = "none"
+    INIT = "init"
+    EXECUTE = "execute"
+    UPDATE = "update"
+
+
 class ReferenceCpuOptions(BackendOptions):
     """Options of `ReferenceCpuBackend`."""
 
@@ -87,4 +96,10 @@ class ReferenceNpuOptions(BackendOptions):
         "fp32",
         applies="load",
         doc="What weights and the result of every operation are rounded to.",
+    )
+    fault: Fault = option(
+        "none",
+        applies="execute",
+        doc="Makes the device fail at init, at each execute, or at the update that sets it: for tests of "
+        "what surrounds a backend.",
     )

@@ -1,10 +1,10 @@
 """The payload: a versioned, checksummed envelope around a graph.
 
-Little-endian. A fixed header, the graph as JSON, then the constants as raw float32:
+Little-endian. A fixed header, the graph as JSON, then the raw constants:
 
     offset  size  field
          0     4  magic `ETRF`
-         4     2  format version, 1
+         4     2  format version, 2
          6     2  zero
          8     4  length of the JSON text, J
         12     8  length of the whole payload
@@ -14,14 +14,19 @@ Little-endian. A fixed header, the graph as JSON, then the constants as raw floa
 
 The JSON object has five members:
 
-    shapes      [[1, 1, 8, 8], …]          one per value
-    inputs      [0]                        indices into shapes
+    values      [{"dtype": "float32", "shape": [8, 3], "dynamic": [0]}, …]
+    inputs      [0]                        indices into values
     outputs     [7]
-    constants   [[1, 0], [2, 576], …]      value and byte offset, from the first constant on
+    constants   [[1, 0], [2, 576], …]      value and byte offset, from the first constant on;
+                                           or value and key of the program's named data
     operations  [{"name": "conv2d", "inputs": [0, 1, 2], "output": 3, "attributes": {…}}, …]
 
 The checksum finds damage; it is no protection against forgery, so the graph is still
 verified before it is used: its structure here, its meaning in `etconfig_reference.plan`.
+
+A change that an older release would misread gets a new version; every version is read as long
+as programs with it may be around. Version 1 had `shapes` instead of `values`: float32, not
+dynamic. A reader refuses a version that it does not know by name, before it looks further.
 """
 
 from __future__ import annotations
@@ -31,11 +36,10 @@ import math
 import struct
 import zlib
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from etconfig_reference.constants import ALIGNMENT_BYTES, Place, Store, pack_constants, view_constant
 from etconfig_reference.errors import (
     DamagedPayloadError,
     InvalidGraphError,
@@ -43,28 +47,36 @@ from etconfig_reference.errors import (
     PayloadVersionError,
     TruncatedPayloadError,
 )
-from etconfig_reference.graph import Graph, Operation, Shape
+from etconfig_reference.graph import DTYPES, Array, Graph, Operation, Shape, ValueType
 
 MAGIC = b"ETRF"
-FORMAT_VERSION = 1
-ALIGNMENT_BYTES = 64
+FORMAT_VERSION = 2
+"""What `encode_graph` writes."""
+
+OLDEST_VERSION = 1
+"""What `decode_graph` still reads."""
+
 MAX_RANK = 8
 MAX_TENSOR_BYTES = 1 << 40
 
 _FIXED = struct.Struct("<4sHHIQ")
 _CHECKSUM = struct.Struct("<I")
 _FIXED_BYTES = _FIXED.size + _CHECKSUM.size
-_FLOAT32 = np.dtype("<f4")
 
 
-def encode_graph(graph: Graph) -> bytes:
-    """Write `graph` as a payload; equal graphs give equal bytes."""
-    offsets, blob = _pack_constants(graph.constants)
+def encode_graph(graph: Graph, store: Store | None = None) -> bytes:
+    """Write `graph` as a payload; equal graphs give equal bytes.
+
+    Args:
+        graph: What to write.
+        store: Puts constants into the program's named data instead of the payload.
+    """
+    places, blob = pack_constants(graph.constants, store)
     header = {
-        "shapes": graph.shapes,
+        "values": [asdict(value) for value in graph.values],
         "inputs": graph.inputs,
         "outputs": graph.outputs,
-        "constants": offsets,
+        "constants": places,
         "operations": [
             {"name": op.name, "inputs": op.inputs, "output": op.output, "attributes": dict(op.attributes)}
             for op in graph.operations
@@ -77,37 +89,33 @@ def encode_graph(graph: Graph) -> bytes:
     return fixed + _CHECKSUM.pack(zlib.crc32(body, zlib.crc32(fixed))) + body
 
 
-def decode_graph(data: memoryview) -> Graph:
+def decode_graph(data: memoryview, named_data: Mapping[str, memoryview] | None = None) -> Graph:
     """Read a payload.
 
-    The constants are read-only views into `data`, valid as long as `data` is.
+    The constants are read-only views into `data` and `named_data`, valid as long as these are.
 
     Raises:
         NotAPayloadError: `data` does not begin with the magic.
         PayloadVersionError: the format has another version.
         TruncatedPayloadError: `data` is shorter than the payload says.
-        DamagedPayloadError: the checksum does not match.
+        DamagedPayloadError: the checksum of the payload or of named data does not match.
+        MissingDataError: a constant's key is not in `named_data`.
         InvalidGraphError: the graph is not well formed, or an index is out of range.
     """
     data = data.cast("B").toreadonly()
-    text_bytes = _check_envelope(data)
+    version, text_bytes = _check_envelope(data)
     text_end = _FIXED_BYTES + text_bytes
+    header = _parse_json(data[_FIXED_BYTES:text_end])
+    if version == 1:
+        header["values"] = [
+            {"dtype": "float32", "shape": shape, "dynamic": []} for shape in _list(header, "shapes")
+        ]
     constants_at = text_end + -text_end % ALIGNMENT_BYTES
-    return _GraphReader(_parse_json(data[_FIXED_BYTES:text_end])).read(data[constants_at:])
+    return _GraphReader(header).read(data[constants_at:], named_data or {})
 
 
-def _pack_constants(constants: Mapping[int, npt.NDArray[np.float32]]) -> tuple[list[tuple[int, int]], bytes]:
-    offsets = []
-    blob = bytearray()
-    for value, array in sorted(constants.items()):
-        blob += bytes(-len(blob) % ALIGNMENT_BYTES)
-        offsets.append((value, len(blob)))
-        blob += array.astype(_FLOAT32).tobytes()
-    return offsets, bytes(blob)
-
-
-def _check_envelope(data: memoryview) -> int:
-    """Verify the fixed header and the checksum; return the length of the JSON text."""
+def _check_envelope(data: memoryview) -> tuple[int, int]:
+    """Verify the fixed header and the checksum; return the version and the length of the JSON text."""
     if bytes(data[: len(MAGIC)]) != MAGIC:
         raise NotAPayloadError(
             f"a payload begins with {MAGIC!r}, this one with {bytes(data[: len(MAGIC)])!r}; "
@@ -116,10 +124,11 @@ def _check_envelope(data: memoryview) -> int:
     if len(data) < _FIXED_BYTES:
         raise TruncatedPayloadError(f"the header takes {_FIXED_BYTES} bytes, but only {len(data)} are there")
     _, version, zero, text_bytes, total_bytes = _FIXED.unpack_from(data)
-    if version != FORMAT_VERSION:
+    if not OLDEST_VERSION <= version <= FORMAT_VERSION:
         raise PayloadVersionError(
-            f"the payload has format version {version}, this etconfig-reference reads version "
-            f"{FORMAT_VERSION}; {'update it' if version > FORMAT_VERSION else 'export the program again'}"
+            f"the payload has format version {version}, this etconfig-reference reads versions "
+            f"{OLDEST_VERSION} to {FORMAT_VERSION}; "
+            f"{'update it' if version > FORMAT_VERSION else 'export the program again'}"
         )
     if len(data) < total_bytes:
         raise TruncatedPayloadError(f"the payload takes {total_bytes} bytes, but only {len(data)} are there")
@@ -131,7 +140,7 @@ def _check_envelope(data: memoryview) -> int:
         )
     if zero != 0 or len(data) != total_bytes or _FIXED_BYTES + text_bytes > total_bytes:
         raise InvalidGraphError("the lengths in the payload's header contradict each other")
-    return int(text_bytes)
+    return int(version), int(text_bytes)
 
 
 def _parse_json(text: memoryview) -> dict[str, Any]:
@@ -149,59 +158,45 @@ class _GraphReader:
 
     def __init__(self, header: dict[str, Any]) -> None:
         self._header = header
-        shapes = self._list(header, "shapes")
-        self._shapes = tuple(self._shape(sizes, f"shapes[{i}]") for i, sizes in enumerate(shapes))
+        self._types = tuple(_value_type(v, f"values[{i}]") for i, v in enumerate(_list(header, "values")))
 
-    def read(self, blob: memoryview) -> Graph:
+    def read(self, blob: memoryview, named_data: Mapping[str, memoryview]) -> Graph:
         return Graph(
-            shapes=self._shapes,
+            values=self._types,
             inputs=self._values(self._header, "inputs"),
             outputs=self._values(self._header, "outputs"),
-            constants=self._constants(blob),
+            constants=self._constants(blob, named_data),
             operations=tuple(
                 self._operation(entry, f"operations[{i}]")
-                for i, entry in enumerate(self._list(self._header, "operations"))
+                for i, entry in enumerate(_list(self._header, "operations"))
             ),
         )
 
-    def _list(self, table: dict[str, Any], name: str, where: str = "") -> list[Any]:
-        value = table.get(name)
-        if not isinstance(value, list):
-            raise InvalidGraphError(f"{where}{name} must be a list, not {type(value).__name__}")
-        return value
-
-    def _shape(self, sizes: object, where: str) -> Shape:
-        shape = _integers(sizes, where)
-        is_valid = len(shape) <= MAX_RANK and min(shape, default=1) >= 1
-        if not is_valid or math.prod(shape) * _FLOAT32.itemsize > MAX_TENSOR_BYTES:
-            raise InvalidGraphError(f"{where} is no shape this plugin computes: {shape}")
-        return shape
-
     def _values(self, table: dict[str, Any], name: str, where: str = "") -> tuple[int, ...]:
-        indices = _integers(self._list(table, name, where), where + name)
+        indices = _integers(_list(table, name, where), where + name)
         for index in indices:
             self._check_value(index, where + name)
         return indices
 
     def _check_value(self, index: object, where: str) -> int:
-        if type(index) is not int or not 0 <= index < len(self._shapes):
-            raise InvalidGraphError(
-                f"{where}: there is no value {index!r}, only 0 to {len(self._shapes) - 1}"
-            )
+        if type(index) is not int or not 0 <= index < len(self._types):
+            raise InvalidGraphError(f"{where}: there is no value {index!r}, only 0 to {len(self._types) - 1}")
         return index
 
-    def _constants(self, blob: memoryview) -> dict[int, npt.NDArray[np.float32]]:
-        constants: dict[int, npt.NDArray[np.float32]] = {}
-        for i, entry in enumerate(self._list(self._header, "constants")):
+    def _constants(self, blob: memoryview, named_data: Mapping[str, memoryview]) -> dict[int, Array]:
+        constants: dict[int, Array] = {}
+        for i, entry in enumerate(_list(self._header, "constants")):
             where = f"constants[{i}]"
-            pair = _integers(entry, where)
-            if len(pair) != 2:
-                raise InvalidGraphError(f"{where} must be a value and an offset, not {len(pair)} numbers")
-            value, offset = self._check_value(pair[0], where), pair[1]
+            value, place = self._placed(entry, where)
             if value in constants:
                 raise InvalidGraphError(f"{where}: value {value} has data already")
-            constants[value] = _view_constant(blob, offset, self._shapes[value], where)
+            constants[value] = view_constant(place, self._types[value], blob, named_data, where)
         return constants
+
+    def _placed(self, entry: object, where: str) -> tuple[int, Place]:
+        if not isinstance(entry, list) or len(entry) != 2 or type(entry[1]) not in (int, str):
+            raise InvalidGraphError(f"{where} must be a value and an offset or key, not {entry!r:.80}")
+        return self._check_value(entry[0], where), entry[1]
 
     def _operation(self, entry: object, where: str) -> Operation:
         if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
@@ -219,18 +214,33 @@ class _GraphReader:
         )
 
 
+def _value_type(entry: object, where: str) -> ValueType:
+    if not isinstance(entry, dict) or str(entry.get("dtype")) not in DTYPES:
+        raise InvalidGraphError(f"{where} must be an object with a dtype of {', '.join(DTYPES)}")
+    shape = _shape(entry.get("shape"), where, DTYPES[entry["dtype"]].itemsize)
+    dynamic = _integers(entry.get("dynamic"), f"{where}.dynamic")
+    if not set(dynamic) <= set(range(len(shape))):
+        raise InvalidGraphError(f"{where}.dynamic: {list(dynamic)} are no dimensions of {shape}")
+    return ValueType(shape=shape, dtype=entry["dtype"], dynamic=dynamic)
+
+
+def _shape(sizes: object, where: str, item_bytes: int) -> Shape:
+    shape = _integers(sizes, f"{where}.shape")
+    is_valid = len(shape) <= MAX_RANK and min(shape, default=0) >= 0
+    if not is_valid or math.prod(size or 1 for size in shape) * item_bytes > MAX_TENSOR_BYTES:
+        raise InvalidGraphError(f"{where}.shape is none this plugin computes: {shape}")
+    return shape
+
+
+def _list(table: dict[str, Any], name: str, where: str = "") -> list[Any]:
+    value = table.get(name)
+    if not isinstance(value, list):
+        raise InvalidGraphError(f"{where}{name} must be a list, not {type(value).__name__}")
+    return value
+
+
 def _integers(value: object, where: str) -> tuple[int, ...]:
     # bool is a subclass of int, but true is no number in JSON
     if not isinstance(value, list) or any(type(item) is not int for item in value):
         raise InvalidGraphError(f"{where} must be a list of integers")
     return tuple(value)
-
-
-def _view_constant(blob: memoryview, offset: int, shape: Shape, where: str) -> npt.NDArray[np.float32]:
-    needed_bytes = math.prod(shape) * _FLOAT32.itemsize
-    if not 0 <= offset <= len(blob) or needed_bytes > len(blob) - offset:
-        raise InvalidGraphError(
-            f"{where}: {needed_bytes} bytes at {offset} lie outside of the {len(blob)} bytes of constants"
-        )
-    constant: npt.NDArray[np.float32] = np.ndarray(shape, _FLOAT32, blob, offset)
-    return constant

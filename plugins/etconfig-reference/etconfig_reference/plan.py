@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from etconfig_reference.errors import InvalidGraphError
-from etconfig_reference.graph import Graph, Operation
+from etconfig_reference.graph import Graph, Operation, Shape, computed_dtype
 from etconfig_reference.ops import OPS, Op
 
 _ALIGNMENT_BYTES = 64
-_FLOAT32_BYTES = 4
 
 
 class Step(NamedTuple):
@@ -23,9 +23,15 @@ class Step(NamedTuple):
 
 
 class Plan:
-    """A graph whose every value is computed once, before it is used, in the shape that it claims.
+    """A graph whose every value is computed once, before it is used, in the type and shape that it claims.
+
+    Args:
+        graph: What to compute.
+        input_shapes: The shapes of its inputs; by default the largest.
 
     Attributes:
+        input_shapes: The shapes that the plan is for.
+        shapes: The shape of every value that is known, by its index.
         steps: What to run, in order.
         arena_bytes: Memory for the results of all steps.
 
@@ -33,43 +39,52 @@ class Plan:
         InvalidGraphError: the graph cannot be computed; the message names the operation.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, input_shapes: Sequence[Shape] | None = None) -> None:
+        if input_shapes is None:
+            input_shapes = [graph.values[value].shape for value in graph.inputs]
         self._graph = graph
-        self._known = set(graph.constants)
+        self._shapes = {value: graph.values[value].shape for value in graph.constants}
+        self.input_shapes = tuple(input_shapes)
         self.arena_bytes = 0
-        for value in graph.inputs:
-            self._define(value, "inputs")
+        for value, shape in zip(graph.inputs, input_shapes, strict=True):
+            self._define(value, shape, "inputs")
         self.steps = tuple(self._plan_step(i, operation) for i, operation in enumerate(graph.operations))
         self._check_known(graph.outputs, "outputs")
+
+    @property
+    def shapes(self) -> Mapping[int, Shape]:
+        """The shape of every value, by its index."""
+        return self._shapes
 
     def _plan_step(self, index: int, operation: Operation) -> Step:
         where = f"operations[{index}] ({operation.name})"
         if operation.name not in OPS:
             raise InvalidGraphError(f"{where}: there is no such operation, only {', '.join(OPS)}")
         self._check_known(operation.inputs, where)
-        shapes = [self._graph.shapes[value] for value in operation.inputs]
+        kind, claimed = OPS[operation.name], self._graph.values[operation.output]
         try:
-            op = OPS[operation.name](shapes, operation.attributes)
+            op = kind([self._shapes[value] for value in operation.inputs], operation.attributes)
+            kind.check_dtypes([self._graph.values[value].dtype for value in operation.inputs], claimed.dtype)
         except ValueError as error:
             raise InvalidGraphError(f"{where}: {error}") from None
-        claimed = self._graph.shapes[operation.output]
-        if op.output_shape != claimed:
-            raise InvalidGraphError(f"{where}: its result has shape {op.output_shape}, not {claimed}")
-        self._define(operation.output, where)
+        if not claimed.admits(op.output_shape):
+            raise InvalidGraphError(f"{where}: its result has shape {op.output_shape}, not {claimed.shape}")
+        self._define(operation.output, op.output_shape, where)
         return Step(op, operation.inputs, operation.output, self._reserve(operation.output))
 
     def _check_known(self, values: tuple[int, ...], where: str) -> None:
         for value in values:
-            if value not in self._known:
+            if value not in self._shapes:
                 raise InvalidGraphError(f"{where}: value {value} is used before it is computed")
 
-    def _define(self, value: int, where: str) -> None:
-        if value in self._known:
+    def _define(self, value: int, shape: Shape, where: str) -> None:
+        if value in self._shapes:
             raise InvalidGraphError(f"{where}: value {value} is there already")
-        self._known.add(value)
+        self._shapes[value] = shape
 
     def _reserve(self, value: int) -> int:
         offset = self.arena_bytes
-        size_bytes = math.prod(self._graph.shapes[value]) * _FLOAT32_BYTES
+        item_bytes = computed_dtype(self._graph.values[value].dtype).itemsize
+        size_bytes = math.prod(self._shapes[value]) * item_bytes
         self.arena_bytes = offset + size_bytes + -size_bytes % _ALIGNMENT_BYTES
         return offset

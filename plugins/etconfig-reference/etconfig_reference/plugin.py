@@ -9,10 +9,51 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from etconfig.plugin.v1 import ApiRange, Backend, BackendRequest, BackendSpec, Capabilities, hookimpl
+from etconfig.plugin.v1 import (
+    ApiRange,
+    Backend,
+    BackendRequest,
+    BackendSpec,
+    Capabilities,
+    CompileSpecEncoding,
+    CompileSpecInfo,
+    hookimpl,
+)
 from etconfig_reference.options import MIN_SCRATCH_BYTES, ReferenceCpuOptions, ReferenceNpuOptions
 
 _API = ApiRange(min=1, built=1)
+
+NPU_VARIABLE = "ETCONFIG_REFERENCE_NPU"
+"""Set to `off`, it takes the simulated device away."""
+
+COMPILE_SPECS: Mapping[str, CompileSpecInfo] = {
+    "named_data": CompileSpecInfo(
+        doc="Whether constants were stored as named data of the program instead of in the payload.",
+        encoding=CompileSpecEncoding.BOOL,
+    )
+}
+"""What both backends take."""
+
+CAPABILITIES: Mapping[str, Capabilities] = {
+    "ReferenceCpuBackend": Capabilities(
+        dtypes=frozenset(
+            {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32", "int64", "bool"}
+        ),
+        dim_orders=frozenset({"contiguous", "channels_last"}),
+        supports_dynamic_shapes=True,
+        supports_zero_size=True,
+        supports_scalars=True,
+        uses_named_data=True,
+        is_deterministic=True,
+    ),
+    "ReferenceNpuBackend": Capabilities(
+        dim_orders=frozenset({"contiguous", "channels_last"}),
+        frees_processed=True,
+        uses_named_data=True,
+        is_deterministic=True,
+    ),
+}
+"""What each backend takes; the partitioner delegates what is claimed here, and `init` refuses the rest."""
 
 
 def make_cpu_backend() -> Backend[Any, Any]:
@@ -46,7 +87,8 @@ SPECS: Mapping[str, BackendSpec] = {
             options=ReferenceCpuOptions,
             api=_API,
             factory=make_cpu_backend,
-            capabilities=Capabilities(),
+            compile_specs=COMPILE_SPECS,
+            capabilities=CAPABILITIES["ReferenceCpuBackend"],
             recommend=recommend_cpu_options,
         ),
         BackendSpec(
@@ -55,7 +97,9 @@ SPECS: Mapping[str, BackendSpec] = {
             options=ReferenceNpuOptions,
             api=_API,
             factory=make_npu_backend,
-            capabilities=Capabilities(),
+            compile_specs=COMPILE_SPECS,
+            environment={NPU_VARIABLE: "`off` takes the simulated device away; `on` is the default."},
+            capabilities=CAPABILITIES["ReferenceNpuBackend"],
         ),
     )
 }

@@ -29,16 +29,20 @@ class Work:
         num_threads: The most workers that run jobs at the same time.
         tile_bytes: How much data one job may take in hand. It alone decides how work is cut,
             so results do not depend on the number of workers.
-        accumulate: The type that sums are kept in.
+        accumulate: The type that sums of float32 are kept in.
     """
 
     temporary: Allocator
     parallel_for: Callable[[int, Callable[[int], None], int], None]
     num_threads: int
     tile_bytes: int
-    accumulate: np.dtype[np.floating[Any]]
+    accumulate: np.dtype[Any]
 
-    def new_array(self, shape: Shape, dtype: np.dtype[np.floating[Any]]) -> Array:
+    def sum_dtype(self, out: Array) -> np.dtype[Any]:
+        """The type that sums for the result `out` are kept in."""
+        return np.promote_types(self.accumulate, out.dtype)
+
+    def new_array(self, shape: Shape, dtype: np.dtype[Any]) -> Array:
         """A zeroed array in temporary memory."""
         memory = self.temporary.allocate(math.prod(shape) * dtype.itemsize)
         array: Array = np.ndarray(shape, dtype, memory)
@@ -46,7 +50,7 @@ class Work:
 
     def cut_rows(self, rows: int, row_bytes: int) -> list[slice]:
         """Cut `rows` rows into tiles of at most `tile_bytes`, but of one row at least."""
-        tile_rows = max(1, min(rows, self.tile_bytes // row_bytes))
+        tile_rows = max(1, min(rows, self.tile_bytes // max(1, row_bytes)))
         return [slice(start, min(start + tile_rows, rows)) for start in range(0, rows, tile_rows)]
 
     def run_jobs(self, jobs: Sequence[T], body: Callable[[T], None]) -> None:
@@ -63,10 +67,10 @@ class Work:
 class ScratchPool:
     """Equal buffers that jobs running at the same time borrow, one each."""
 
-    def __init__(self, work: Work, jobs: int, shape: Shape) -> None:
+    def __init__(self, work: Work, jobs: int, shape: Shape, dtype: np.dtype[Any]) -> None:
         workers = min(work.num_threads, jobs)
         # append and pop of a deque are atomic, so it needs no lock
-        self._free = deque(work.new_array(shape, work.accumulate) for _ in range(workers))
+        self._free = deque(work.new_array(shape, dtype) for _ in range(workers))
 
     @contextlib.contextmanager
     def borrow(self) -> Iterator[Array]:

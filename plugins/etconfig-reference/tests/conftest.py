@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from etconfig_reference.graph import Graph, Operation
+from etconfig_reference.graph import Graph, Operation, ValueType
 
-from etconfig.plugin.v1 import ExecuteContext, InitContext
+from etconfig.plugin.v1 import ExecuteContext, InitContext, UpdateContext
 
 
 class Heap:
@@ -26,10 +26,19 @@ class Heap:
 
 @dataclass
 class Payload:
-    data: memoryview
+    """A payload that can tell whether it was freed while something still refers to it."""
+
+    content: bytearray
+    is_freed: bool = False
+
+    @property
+    def data(self) -> memoryview:
+        return memoryview(self.content)
 
     def free(self) -> None:
-        raise AssertionError("the reference backends keep views into the payload")
+        self.is_freed = True
+        # refused with BufferError as long as there is a view
+        self.content.clear()
 
 
 @dataclass
@@ -62,20 +71,32 @@ class Harness:
         self.backend, self.options = backend, options
         self.heap, self.temporary = Heap(), Heap()
         self.spans, self.workers = Spans(), Workers()
+        self.named_data: dict[str, memoryview] = {}
+        self.payload = Payload(bytearray())
+        self._handles: list[Any] = []
 
     def init(self, payload: bytes, compile_specs: dict[str, bytes] | None = None) -> Any:
+        self.payload = Payload(bytearray(payload))
         context = InitContext(
             options=self.options,
             method_name="forward",
             instance_name=None,
             delegate_index=0,
-            named_data={},
+            named_data=self.named_data,
             allocator=self.heap,
             tracer=self.spans,
         )
-        return self.backend.init(context, Payload(memoryview(payload)), compile_specs or {})
+        self._handles.append(self.backend.init(context, self.payload, compile_specs or {}))
+        return self._handles[-1]
 
-    def execute(self, handle: Any, *args: Any, **changed: Any) -> None:
+    def execute(self, handle: Any, *args: Any, **changed: Any) -> list[Any]:
+        """Run it; return the arguments, of which some outputs may have become others."""
+        values = list(args)
+
+        def resize_output(index: int, shape: Any) -> Any:
+            values[index] = np.zeros(shape, values[index].dtype)
+            return values[index]
+
         context = ExecuteContext(
             options=self.options.model_copy(update=changed),
             method_name="forward",
@@ -83,13 +104,36 @@ class Harness:
             temporary=self.temporary,
             parallel_for=self.workers.parallel_for,
             tracer=self.spans,
+            resize_output=resize_output,
         )
-        self.backend.execute(context, handle, list(args))
+        self.backend.execute(context, handle, values)
+        return values
+
+    def update(self, handle: Any, **changed: Any) -> None:
+        previous, self.options = self.options, self.options.model_copy(update=changed)
+        context = UpdateContext(
+            options=self.options, previous=previous, method_name="forward", instance_name=None
+        )
+        self.backend.update(context, handle, frozenset(changed))
+
+    def destroy(self) -> None:
+        """Destroy every handle."""
+        while self._handles:
+            self.backend.destroy(self._handles.pop())
 
 
 @pytest.fixture
-def make_harness() -> type[Harness]:
-    return Harness
+def make_harness() -> Iterator[Callable[[Any, Any], Harness]]:
+    """Makes harnesses, and destroys their handles in the end."""
+    made = []
+
+    def make(backend: Any, options: Any) -> Harness:
+        made.append(Harness(backend, options))
+        return made[-1]
+
+    yield make
+    for harness in made:
+        harness.destroy()
 
 
 @pytest.fixture
@@ -98,7 +142,7 @@ def small_graph() -> Graph:
     weight = np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 0.1]], np.float32)
     bias = np.array([0.25, -4.0], np.float32)
     return Graph(
-        shapes=((2, 3), (2,), (1, 3), (1, 2), (1, 2)),
+        values=tuple(ValueType(shape=shape) for shape in ((2, 3), (2,), (1, 3), (1, 2), (1, 2))),
         inputs=(2,),
         outputs=(4,),
         constants={0: weight, 1: bias},
@@ -114,7 +158,10 @@ def conv_graph() -> Graph:
     """A convolution from 3 to 8 channels over 24 x 17 pixels, then a linear layer over the rows."""
     random = np.random.default_rng(3)
     return Graph(
-        shapes=((8, 3, 3, 3), (8,), (30, 17), (2, 3, 24, 17), (2, 8, 24, 17), (2, 8, 24, 30)),
+        values=tuple(
+            ValueType(shape=shape)
+            for shape in ((8, 3, 3, 3), (8,), (30, 17), (2, 3, 24, 17), (2, 8, 24, 17), (2, 8, 24, 30))
+        ),
         inputs=(3,),
         outputs=(5,),
         constants={

@@ -11,8 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from etconfig_reference.cpu import ReferenceCpuBackend
+from etconfig_reference.errors import CompileSpecError
 from etconfig_reference.options import ReferenceCpuOptions
+from etconfig_reference.payload import decode_graph
 from etconfig_reference.plugin import SPECS
+
+import etconfig
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -40,7 +44,14 @@ def et() -> Any:
         found = get_lowered_submodules(program.graph_module)
         return [(lowered.backend_id, lowered.processed_bytes) for _, lowered, _ in found]
 
-    return SimpleNamespace(torch=torch, nn=torch.nn, aot=aot, lower=lower, delegates=delegates)
+    return SimpleNamespace(
+        torch=torch,
+        nn=torch.nn,
+        aot=aot,
+        to_edge=to_edge_transform_and_lower,
+        lower=lower,
+        delegates=delegates,
+    )
 
 
 def portable_operators(program: Any) -> list[str]:
@@ -147,15 +158,132 @@ class TestLowering:
         assert operator in portable_operators(program)
         assert len(et.delegates(program)) == 1
 
-    def test_a_dynamic_shape_stays_with_the_runtime(self, et: Any) -> None:
-        from executorch.exir import to_edge_transform_and_lower
-
-        exported = et.torch.export.export(
-            et.nn.ReLU(), (et.torch.randn(4, 3),), dynamic_shapes=({0: et.torch.export.Dim("n", max=8)},)
-        )
-        partitioner = et.aot.ReferencePartitioner({"": "ReferenceCpuBackend"})
-        program = to_edge_transform_and_lower(exported, partitioner=[partitioner]).exported_program()
+    @pytest.mark.parametrize(
+        ("backend_id", "most"), [("ReferenceNpuBackend", 8), ("ReferenceCpuBackend", None)]
+    )
+    def test_a_dynamic_shape_stays_where_it_cannot_be_planned(
+        self, et: Any, backend_id: str, most: int | None
+    ) -> None:
+        sizes = ({0: et.torch.export.Dim("n", max=most)},)
+        exported = et.torch.export.export(et.nn.ReLU(), (et.torch.randn(4, 3),), dynamic_shapes=sizes)
+        partitioner = et.aot.ReferencePartitioner({"": backend_id})
+        program = et.to_edge(exported, partitioner=[partitioner]).exported_program()
         assert portable_operators(program) == ["aten::relu"]
+
+    def test_a_buffer_that_is_written_stays_with_the_runtime(self, et: Any) -> None:
+        class Counter(et.nn.Module):  # type: ignore[misc, name-defined]  # torch comes when the tests run
+            def __init__(self) -> None:
+                super().__init__()
+                self.register_buffer("total", et.torch.zeros(3))
+                self.register_buffer("factor", et.torch.full((3,), 2.0))
+
+            def forward(self, x: Any) -> Any:
+                self.total.add_(x * self.factor)
+                return self.total + 0.0
+
+        program = et.lower(Counter(), et.torch.randn(3))
+        ((_, payload),) = et.delegates(program)
+        graph = decode_graph(memoryview(payload))
+        assert len(graph.inputs) == 2
+        factors = [constant for constant in graph.constants.values() if constant.shape == (3,)]
+        np.testing.assert_array_equal(factors, [[2.0, 2.0, 2.0]])
+
+
+DTYPES = ["float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32", "int64", "bool"]
+
+
+class TestPrograms:
+    """A whole program, which delegates all it can, gives the answers of PyTorch in etconfig."""
+
+    @pytest.fixture
+    def run(self, et: Any, tmp_path: Path) -> Any:
+        """Exports a module with its first inputs, and runs it on all."""
+
+        def run(module: Any, *runs: Any, dynamic_shapes: Any = None, **settings: Any) -> Any:
+            exported = et.torch.export.export(module.eval(), runs[0], dynamic_shapes=dynamic_shapes)
+            partitioner = et.aot.ReferencePartitioner({"": "ReferenceCpuBackend"}, **settings)
+            edge = et.to_edge(exported, partitioner=[partitioner])
+            path = tmp_path / "program.pte"
+            path.write_bytes(edge.to_executorch().buffer)
+            with etconfig.load_program(path) as program, program.load_method("forward") as method:
+                for inputs in runs:
+                    expected = module(*inputs)
+                    outputs = method.execute(list(inputs))
+                    for output, wanted in zip(
+                        outputs, et.torch.utils._pytree.tree_leaves(expected), strict=True
+                    ):
+                        assert output.shape == tuple(wanted.shape)
+                        assert output.dtype.name == str(wanted.dtype).removeprefix("torch.")
+                        found = np.asarray(output, np.float64)
+                        np.testing.assert_allclose(found, wanted.detach().double().numpy(), rtol=1e-2)
+            return edge.exported_program()
+
+        return run
+
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_each_type(self, et: Any, run: Any, dtype: str) -> None:
+        kind = getattr(et.torch, dtype)
+        module = function_module(et.torch, lambda x: (x + x, x * x, x.reshape(3, 2), x[0, 0].reshape(())))
+        numbers = et.torch.tensor([[0, 1, 2], [3, 4, 5]]).to(kind)
+        program = run(module, (numbers,))
+        assert [name for name, _ in et.delegates(program)] == ["ReferenceCpuBackend"]
+
+    @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+    def test_layers_of_each_floating_type(self, et: Any, run: Any, dtype: str) -> None:
+        et.torch.manual_seed(2)
+        kind = getattr(et.torch, dtype)
+        module = et.nn.Sequential(et.nn.Conv2d(2, 3, 3), et.nn.ReLU(), et.nn.Flatten(), et.nn.Linear(48, 4))
+        program = run(module.to(kind), (et.torch.randn(1, 2, 6, 6, dtype=kind).abs(),))
+        assert portable_operators(program) == []
+
+    def test_a_dynamic_batch(self, et: Any, run: Any) -> None:
+        et.torch.manual_seed(3)
+        module = et.nn.Sequential(et.nn.Conv2d(2, 3, 3), et.nn.ReLU(), et.nn.Flatten(), et.nn.Linear(48, 4))
+        runs = [(et.torch.randn(count, 2, 6, 6),) for count in (3, 1, 8, 2)]
+        program = run(module, *runs, dynamic_shapes=({0: et.torch.export.Dim("n", min=1, max=8)},))
+        assert portable_operators(program) == ["aten::sym_size"]
+
+    def test_a_number_that_is_known_when_it_runs(self, et: Any, run: Any) -> None:
+        class Scale(et.nn.Module):  # type: ignore[misc, name-defined]  # torch comes when the tests run
+            def forward(self, x: Any, count: int) -> Any:
+                return x * count + x.shape[0]
+
+        runs = [(et.torch.randn(3, 2), 2), (et.torch.randn(4, 2), 7)]
+        sizes = ({0: et.torch.export.Dim("n", max=8)}, et.torch.export.Dim.DYNAMIC)
+        program = run(Scale(), *runs, dynamic_shapes=sizes)
+        assert portable_operators(program) == ["aten::sym_size"]
+
+    def test_channels_last(self, et: Any, run: Any) -> None:
+        module = et.nn.Conv2d(2, 3, 3).to(memory_format=et.torch.channels_last)
+        image = et.torch.rand(2, 2, 5, 4).to(memory_format=et.torch.channels_last)
+        program = run(module, (image,))
+        assert portable_operators(program) == []
+
+    def test_a_change_of_dim_order(self, et: Any, run: Any) -> None:
+        module = function_module(et.torch, lambda x: x.to(memory_format=et.torch.channels_last) + x)
+        assert portable_operators(run(module, (et.torch.randn(2, 2, 5, 4),))) == []
+
+    def test_a_tensor_without_elements(self, et: Any, run: Any) -> None:
+        program = run(et.nn.Linear(3, 2), (et.torch.zeros(0, 3),))
+        assert portable_operators(program) == []
+
+    def test_named_data_are_stored_once_for_two_delegates(self, et: Any, run: Any, tmp_path: Path) -> None:
+        class Twice(et.nn.Module):  # type: ignore[misc, name-defined]  # torch comes when the tests run
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = et.nn.Linear(64, 64)
+
+            def forward(self, x: Any) -> Any:
+                return et.torch.relu(self.layer(et.torch.exp(self.layer(x))))
+
+        et.torch.manual_seed(4)
+        x, module = et.torch.rand(1, 64), Twice()
+        sizes = {}
+        for named_data in (False, True):
+            program = run(module, (x,), named_data=named_data)
+            assert len(et.delegates(program)) == 2
+            sizes[named_data] = (tmp_path / "program.pte").stat().st_size
+        assert sizes[False] - sizes[True] > 64 * 64 * 4 - 2000
 
 
 class TestPlacement:
@@ -210,7 +338,7 @@ def test_the_ids_are_those_of_the_running_half(et: Any) -> None:
 
 
 @pytest.mark.parametrize("backend_id", ["ReferenceCpuBackend", "ReferenceNpuBackend"])
-def test_a_compile_spec_is_refused(et: Any, backend_id: str) -> None:
+def test_an_unknown_compile_spec_is_refused(et: Any, backend_id: str) -> None:
     spec = SimpleNamespace(key="device", value=b"x")
-    with pytest.raises(ValueError, match=r"^the reference backends take no compile spec, given 'device'$"):
+    with pytest.raises(CompileSpecError, match=r"^compile spec 'device' is not known; there is named_data$"):
         getattr(et.aot, backend_id).preprocess(None, [spec])

@@ -34,7 +34,7 @@ def find_payload(program: bytes, input_shape: tuple[int, ...]) -> bytes:
 
 def takes(payload: bytes, input_shape: tuple[int, ...]) -> bool:
     graph = decode_graph(memoryview(payload))
-    return [graph.shapes[value] for value in graph.inputs] == [input_shape]
+    return [graph.values[value].shape for value in graph.inputs] == [input_shape]
 
 
 def run_features(harness: Any, payload: bytes, images: Any) -> Any:

@@ -11,12 +11,13 @@ import pytest
 from etconfig_reference.errors import (
     DamagedPayloadError,
     InvalidGraphError,
+    MissingDataError,
     NotAPayloadError,
     PayloadError,
     PayloadVersionError,
     TruncatedPayloadError,
 )
-from etconfig_reference.graph import Graph
+from etconfig_reference.graph import DTYPES, Graph, ValueType
 from etconfig_reference.payload import decode_graph, encode_graph
 
 
@@ -46,6 +47,14 @@ def replace_text(payload: bytes, text: bytes) -> bytes:
     return seal(payload[:8] + struct.pack("<I", len(text)) + payload[12:24] + text + padding + constants)
 
 
+def value_with(**changes: object) -> Callable[[dict[str, Any]], object]:
+    """Changes the first value."""
+    return lambda header: header["values"][0].update(changes)
+
+
+KNOWN = ", ".join(DTYPES)
+
+
 @pytest.fixture
 def payload(small_graph: Graph) -> bytes:
     return encode_graph(small_graph)
@@ -56,7 +65,7 @@ class TestRoundTrip:
 
     def test_the_graph_is_the_same(self, small_graph: Graph, payload: bytes) -> None:
         decoded = decode(payload)
-        assert decoded.shapes == small_graph.shapes
+        assert decoded.values == small_graph.values
         assert decoded.inputs == small_graph.inputs
         assert decoded.outputs == small_graph.outputs
         assert decoded.operations == small_graph.operations
@@ -69,7 +78,11 @@ class TestRoundTrip:
 
     def test_a_scalar_constant_and_a_graph_without_operations_survive(self) -> None:
         graph = Graph(
-            shapes=((),), inputs=(), outputs=(0,), constants={0: np.float32(2.5).reshape(())}, operations=()
+            values=(ValueType(shape=()),),
+            inputs=(),
+            outputs=(0,),
+            constants={0: np.float32(2.5).reshape(())},
+            operations=(),
         )
         assert decode(encode_graph(graph)).constants[0] == 2.5
 
@@ -87,6 +100,70 @@ class TestRoundTrip:
     def test_the_views_stay_read_only_when_the_payload_can_be_written(self, payload: bytes) -> None:
         decoded = decode_graph(memoryview(bytearray(payload)))
         assert not any(constant.flags.writeable for constant in decoded.constants.values())
+
+
+class TestNamedData:
+    """Constants may lie in the named data of the program, under a key that their bytes give."""
+
+    @pytest.fixture
+    def stored(self, small_graph: Graph) -> tuple[bytes, dict[str, bytes]]:
+        data: dict[str, bytes] = {}
+        return encode_graph(small_graph, data.__setitem__), data
+
+    def test_the_constants_are_views_of_the_named_data(
+        self, small_graph: Graph, stored: tuple[bytes, dict[str, bytes]]
+    ) -> None:
+        payload, data = stored
+        graph = decode_graph(memoryview(payload), {key: memoryview(each) for key, each in data.items()})
+        for value, constant in small_graph.constants.items():
+            np.testing.assert_array_equal(graph.constants[value], constant)
+            assert any(
+                np.shares_memory(graph.constants[value], np.frombuffer(each, np.uint8))
+                for each in data.values()
+            )
+
+    def test_equal_constants_have_one_key(self, small_graph: Graph) -> None:
+        keys: list[str] = []
+        for _ in range(2):
+            encode_graph(small_graph, lambda key, data: keys.append(key))
+        assert len(keys) == 4
+        assert len(set(keys)) == 2
+
+    def test_data_that_are_missing_are_named(self, stored: tuple[bytes, dict[str, bytes]]) -> None:
+        with pytest.raises(MissingDataError) as caught:
+            decode(stored[0])
+        (key, *_) = stored[1]
+        assert str(caught.value) == (
+            f"constants[0]: the program has no data {key!r}; "
+            "load it together with the .ptd file of its export"
+        )
+
+    @pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: bytes(len(data))])
+    def test_data_of_another_export_are_refused(
+        self, stored: tuple[bytes, dict[str, bytes]], change: Callable[[bytes], bytes]
+    ) -> None:
+        payload, data = stored
+        (key, *_) = data
+        with pytest.raises(DamagedPayloadError) as caught:
+            decode_graph(memoryview(payload), {each: memoryview(change(data[each])) for each in data})
+        assert str(caught.value) == (
+            f"constants[0]: the data {key!r} are not those of the export; copy them again"
+        )
+
+
+class TestVersions:
+    """A payload of the first version is read as one of float32 and fixed shapes."""
+
+    def test_the_first_version_is_read(self, small_graph: Graph, payload: bytes) -> None:
+        def as_version_1(header: dict[str, Any]) -> None:
+            header["shapes"] = [value["shape"] for value in header.pop("values")]
+
+        older = rewrite(payload, as_version_1)
+        assert decode(seal(older[:4] + b"\1\0" + older[6:])).values == small_graph.values
+
+    def test_a_list_of_shapes_must_be_there(self, payload: bytes) -> None:
+        with pytest.raises(InvalidGraphError, match=r"^shapes must be a list, not NoneType$"):
+            decode(seal(payload[:4] + b"\1\0" + payload[6:]))
 
 
 class TestEnvelope:
@@ -107,7 +184,7 @@ class TestEnvelope:
         with pytest.raises(PayloadVersionError) as caught:
             decode(payload[:4] + b"\7\0" + payload[6:])
         assert str(caught.value) == (
-            "the payload has format version 7, this etconfig-reference reads version 1; update it"
+            "the payload has format version 7, this etconfig-reference reads versions 1 to 2; update it"
         )
 
     def test_an_older_version(self, payload: bytes) -> None:
@@ -163,26 +240,31 @@ class TestStructure:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            (lambda h: h.pop("shapes"), "shapes must be a list, not NoneType"),
+            (lambda h: h.pop("values"), "values must be a list, not NoneType"),
             (lambda h: h.update(operations={}), "operations must be a list, not dict"),
-            (lambda h: h["shapes"].append([2, -1]), r"shapes[5] is no shape this plugin computes: (2, -1)"),
-            (lambda h: h["shapes"].append([0]), r"shapes[5] is no shape this plugin computes: (0,)"),
+            (lambda h: h["values"].append(7), f"values[5] must be an object with a dtype of {KNOWN}"),
             (
-                lambda h: h["shapes"].append([1] * 9),
-                f"shapes[5] is no shape this plugin computes: {(1,) * 9}",
+                lambda h: h["values"].append({"dtype": ["int8"]}),
+                f"values[5] must be an object with a dtype of {KNOWN}",
             ),
-            (
-                lambda h: h["shapes"].append([1 << 39]),
-                f"shapes[5] is no shape this plugin computes: ({1 << 39},)",
-            ),
-            (lambda h: h["shapes"].append([2, True]), "shapes[5] must be a list of integers"),
-            (lambda h: h["shapes"].append([2.0]), "shapes[5] must be a list of integers"),
-            (lambda h: h["shapes"].append("23"), "shapes[5] must be a list of integers"),
+            (value_with(shape=[2, -1]), "values[0].shape is none this plugin computes: (2, -1)"),
+            (value_with(shape=[1] * 9), f"values[0].shape is none this plugin computes: {(1,) * 9}"),
+            (value_with(shape=[1 << 39]), f"values[0].shape is none this plugin computes: ({1 << 39},)"),
+            (value_with(shape=[0, 1 << 39]), f"values[0].shape is none this plugin computes: (0, {1 << 39})"),
+            (value_with(shape=[2, True]), "values[0].shape must be a list of integers"),
+            (value_with(shape=[2.0]), "values[0].shape must be a list of integers"),
+            (value_with(shape="23"), "values[0].shape must be a list of integers"),
+            (value_with(dynamic=None), "values[0].dynamic must be a list of integers"),
+            (value_with(dynamic=[2]), "values[0].dynamic: [2] are no dimensions of (2, 3)"),
             (lambda h: h["inputs"].append(5), "inputs: there is no value 5, only 0 to 4"),
             (lambda h: h["outputs"].append(-1), "outputs: there is no value -1, only 0 to 4"),
             (
                 lambda h: h.update(constants=[[0]]),
-                "constants[0] must be a value and an offset, not 1 numbers",
+                "constants[0] must be a value and an offset or key, not [0]",
+            ),
+            (
+                lambda h: h.update(constants=[[0, 1.5]]),
+                "constants[0] must be a value and an offset or key, not [0, 1.5]",
             ),
             (lambda h: h.update(constants=[[9, 0]]), "constants[0]: there is no value 9, only 0 to 4"),
             (lambda h: h.update(constants=[[0, 0], [0, 0]]), "constants[1]: value 0 has data already"),

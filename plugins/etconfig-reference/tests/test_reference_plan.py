@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from etconfig_reference.errors import InvalidGraphError
-from etconfig_reference.graph import Graph, Operation
+from etconfig_reference.graph import Graph, Operation, ValueType
 from etconfig_reference.ops import OPS
 from etconfig_reference.plan import Plan
 
@@ -51,7 +51,7 @@ class TestPlan:
 
     def test_a_result_of_another_shape_is_named(self, small_graph: Graph) -> None:
         with pytest.raises(InvalidGraphError) as caught:
-            Plan(replace(small_graph, shapes=(*small_graph.shapes[:4], (2, 1))))
+            Plan(replace(small_graph, values=(*small_graph.values[:4], ValueType(shape=(2, 1)))))
         assert str(caught.value) == "operations[1] (relu): its result has shape (1, 2), not (2, 1)"
 
     @pytest.mark.parametrize(

@@ -64,17 +64,26 @@ class TestSpecs:
         defaults = {name: spec.options().to_jsonable() for name, spec in plugin.SPECS.items()}
         assert defaults == {
             "ReferenceCpuBackend": {"num_threads": 1, "scratch_bytes": 1 << 20, "accumulate": "fp32"},
-            "ReferenceNpuBackend": {"core": 0, "power_mode": "balanced", "precision": "fp32"},
+            "ReferenceNpuBackend": {
+                "core": 0,
+                "power_mode": "balanced",
+                "precision": "fp32",
+                "fault": "none",
+            },
         }
 
-    def test_power_mode_and_num_threads_can_change_on_a_loaded_method(self) -> None:
+    def test_what_can_change_on_a_loaded_method(self) -> None:
         updatable = {
             f"{spec.id}.{name}"
             for spec in plugin.SPECS.values()
             for name, info in spec.options.option_infos().items()
             if info.applies.value == "execute"
         }
-        assert updatable == {"ReferenceCpuBackend.num_threads", "ReferenceNpuBackend.power_mode"}
+        assert updatable == {
+            "ReferenceCpuBackend.num_threads",
+            "ReferenceNpuBackend.power_mode",
+            "ReferenceNpuBackend.fault",
+        }
 
     def test_the_readme_lists_every_option_with_its_default(self) -> None:
         rows = [row.strip("| ").split(" | ") for row in README.read_text().splitlines()]

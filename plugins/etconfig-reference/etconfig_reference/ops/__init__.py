@@ -8,7 +8,7 @@ from etconfig_reference.ops.base import Op
 from etconfig_reference.ops.elementwise import Add, Mul, Relu, Softmax, Sub
 from etconfig_reference.ops.matrix import Conv2d, Linear
 from etconfig_reference.ops.pool import AvgPool2d, MaxPool2d, Mean
-from etconfig_reference.ops.shape import Permute, Reshape
+from etconfig_reference.ops.shape import Convert, Permute, Reshape
 
 __all__ = ["OPS", "Op"]
 
@@ -18,6 +18,7 @@ OPS: Mapping[str, type[Op]] = {
         Add,
         AvgPool2d,
         Conv2d,
+        Convert,
         Linear,
         MaxPool2d,
         Mean,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
-from etconfig_reference.graph import Array, Attributes, Shape
+from etconfig_reference.graph import FLOATS, Array, Attributes, Shape
 from etconfig_reference.work import Work
 
 AttributeLengths: TypeAlias = Mapping[str, "int | None"]
@@ -15,7 +15,7 @@ AttributeLengths: TypeAlias = Mapping[str, "int | None"]
 
 
 class Op(abc.ABC):
-    """An operation for inputs of fixed shape.
+    """An operation for inputs of certain shapes.
 
     Args:
         shapes: The shapes of its inputs.
@@ -25,6 +25,8 @@ class Op(abc.ABC):
         name: What the payload calls it.
         input_counts: How many inputs it takes; more than one number when some are optional.
         attribute_lengths: What attributes it takes.
+        dtypes: What types its result can have.
+        converts: Whether inputs may have other types than the result; they are converted to it.
         output_shape: The shape of its result.
 
     Raises:
@@ -34,6 +36,8 @@ class Op(abc.ABC):
     name: ClassVar[str]
     input_counts: ClassVar[tuple[int, ...]] = (1,)
     attribute_lengths: ClassVar[AttributeLengths] = {}
+    dtypes: ClassVar[Collection[str]] = tuple(FLOATS)
+    converts: ClassVar[bool] = False
 
     def __init__(self, shapes: Sequence[Shape], attributes: Attributes) -> None:
         if len(shapes) not in self.input_counts:
@@ -48,6 +52,14 @@ class Op(abc.ABC):
                 raise ValueError(f"{name} takes {length} integer(s), given {list(attributes[name])}")
         self.output_shape = self._prepare(shapes, attributes)
 
+    @classmethod
+    def check_dtypes(cls, inputs: Sequence[str], output: str) -> None:
+        """Raise ValueError unless it computes such a result from such inputs."""
+        if output not in cls.dtypes:
+            raise ValueError(f"computes {', '.join(cls.dtypes)}, not {output}")
+        if not cls.converts and any(dtype != output for dtype in inputs):
+            raise ValueError(f"takes {output} to compute {output}, given {', '.join(inputs)}")
+
     @property
     def multiply_accumulates(self) -> int:
         """How much work it is; an element-wise operation counts one for each element."""
@@ -59,7 +71,10 @@ class Op(abc.ABC):
 
     @abc.abstractmethod
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
-        """Compute into `out`, a dense float32 array that overlaps no input."""
+        """Compute into `out`, a dense array that overlaps no input and has elements.
+
+        All arrays have types that numbers are computed in, which float16 and bfloat16 are not.
+        """
 
 
 def check_dims(dims: Sequence[int], rank: int) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from etconfig_reference.graph import Array, Attributes, Shape
+from etconfig_reference.graph import DTYPES, FLOATS, INTEGERS, Array, Attributes, Shape
 from etconfig_reference.ops.base import AttributeLengths, Op, check_dims
 from etconfig_reference.work import Work
 
@@ -16,17 +16,19 @@ class _Binary(Op):
     """An operation on two tensors, which are broadcast against each other."""
 
     input_counts = (2,)
+    dtypes = tuple(DTYPES)
+    converts = True
     ufunc: ClassVar[np.ufunc]
 
     def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
         return np.broadcast_shapes(*shapes)
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
-        self.ufunc(*inputs, out=out)
+        self.ufunc(*inputs, out=out, dtype=out.dtype, casting="unsafe")
 
 
 class Add(_Binary):
-    """`a + b`."""
+    """`a + b`; for bool, whether one is true."""
 
     name = "add"
     ufunc = np.add
@@ -36,11 +38,12 @@ class Sub(_Binary):
     """`a - b`."""
 
     name = "sub"
+    dtypes = (*FLOATS, *INTEGERS)
     ufunc = np.subtract
 
 
 class Mul(_Binary):
-    """`a * b`."""
+    """`a * b`; for bool, whether both are true."""
 
     name = "mul"
     ufunc = np.multiply
@@ -50,6 +53,7 @@ class Relu(Op):
     """`max(x, 0)`; NaN passes through."""
 
     name = "relu"
+    dtypes = (*FLOATS, *INTEGERS)
 
     def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
         return shapes[0]
@@ -71,8 +75,8 @@ class Softmax(Op):
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         (x,) = inputs
-        powers = work.new_array(out.shape, work.accumulate)
+        powers = work.new_array(out.shape, work.sum_dtype(out))
         # with the largest one at zero, no exponential overflows
-        np.subtract(x, x.max(axis=self._dim, keepdims=True), out=powers, dtype=work.accumulate)
+        np.subtract(x, x.max(axis=self._dim, keepdims=True), out=powers, dtype=powers.dtype)
         np.exp(powers, out=powers)
         np.divide(powers, powers.sum(axis=self._dim, keepdims=True), out=out)

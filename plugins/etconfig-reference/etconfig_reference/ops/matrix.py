@@ -35,8 +35,8 @@ class Linear(Op):
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         x, weight, *bias = inputs
-        rows = x.reshape(-1, self._items)
-        result = out.reshape(len(rows), -1)
+        rows = x.reshape(math.prod(x.shape[:-1]), self._items)
+        result = out.reshape(len(rows), len(weight))
 
         def multiply(features: slice) -> None:
             np.matmul(rows, weight[features].T, out=result[:, features])
@@ -80,9 +80,10 @@ class Conv2d(Op):
         kernels = weight.reshape(self._groups, -1, math.prod(self._patch_shape))
         results = out.reshape(images, *kernels.shape[:2], height * width)
 
-        tiles = work.cut_rows(height, kernels.shape[2] * width * work.accumulate.itemsize)
+        tiles = work.cut_rows(height, kernels.shape[2] * width * work.sum_dtype(out).itemsize)
         jobs = list(product(range(images), range(self._groups), tiles))
-        scratch = ScratchPool(work, len(jobs), (kernels.shape[2] * tiles[0].stop * width,))
+        scratch_shape = (kernels.shape[2] * tiles[0].stop * width,)
+        scratch = ScratchPool(work, len(jobs), scratch_shape, work.sum_dtype(out))
 
         def multiply(job: tuple[int, int, slice]) -> None:
             image, group, rows = job

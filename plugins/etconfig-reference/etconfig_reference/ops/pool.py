@@ -46,7 +46,7 @@ class AvgPool2d(_Pool):
         return super()._prepare(shapes, attributes)
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
-        total = work.new_array(out.shape, work.accumulate)
+        total = work.new_array(out.shape, work.sum_dtype(out))
         for _, _, seen in self._window.shifts(self._window.pad(inputs[0], 0, work)):
             np.add(total, seen, out=total)
         np.divide(total, self._window_items, out=out)
@@ -64,6 +64,7 @@ class Mean(Op):
         self._keep_dims = bool(attributes["keep_dims"][0])
         self._input_items = math.prod(shape)
         check_dims(self._dims, len(shape))
+        self._reduced_items = math.prod(shape[dim] for dim in self._dims)
         if self._keep_dims:
             return tuple(1 if dim in self._dims else size for dim, size in enumerate(shape))
         return tuple(size for dim, size in enumerate(shape) if dim not in self._dims)
@@ -73,4 +74,6 @@ class Mean(Op):
         return self._input_items
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
-        np.mean(inputs[0], axis=self._dims, keepdims=self._keep_dims, dtype=work.accumulate, out=out)
+        sums = np.sum(inputs[0], axis=self._dims, keepdims=self._keep_dims, dtype=work.sum_dtype(out))
+        # np.mean warns of no elements; without any, the mean is NaN
+        np.divide(sums, self._reduced_items, out=out)

@@ -1,4 +1,4 @@
-"""Operations that move elements without computing."""
+"""Operations that move elements, or convert them, without computing."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from typing import ClassVar
 
 import numpy as np
 
-from etconfig_reference.graph import Array, Attributes, Shape
+from etconfig_reference.graph import DTYPES, Array, Attributes, Shape
 from etconfig_reference.ops.base import AttributeLengths, Op, check_dims
 from etconfig_reference.work import Work
 
 
 class Reshape(Op):
-    """The same elements in the same order, shaped `shape`."""
+    """The same elements in the same order, shaped `shape`; a size of -1 follows from the others."""
 
     name = "reshape"
+    dtypes = tuple(DTYPES)
     attribute_lengths: ClassVar[AttributeLengths] = {"shape": None}
 
     def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-        shape = attributes["shape"]
-        if min(shape, default=1) < 1 or math.prod(shape) != math.prod(shapes[0]):
+        shape, items = attributes["shape"], math.prod(shapes[0])
+        known_items = math.prod(size for size in shape if size != -1)
+        inferred = items // known_items if known_items > 0 and shape.count(-1) == 1 else -1
+        result = tuple(inferred if size == -1 else size for size in shape)
+        if min(result, default=0) < 0 or math.prod(result) != items:
             raise ValueError(f"a tensor of shape {shapes[0]} cannot be shaped {shape}")
-        return shape
+        return result
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         np.copyto(out, inputs[0].reshape(out.shape))
@@ -33,6 +37,7 @@ class Permute(Op):
     """Dimension `dims[i]` becomes dimension i."""
 
     name = "permute"
+    dtypes = tuple(DTYPES)
     attribute_lengths: ClassVar[AttributeLengths] = {"dims": None}
 
     def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
@@ -45,3 +50,17 @@ class Permute(Op):
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         np.copyto(out, inputs[0].transpose(self._dims))
+
+
+class Convert(Op):
+    """The same numbers as another type: toward zero for integers, nonzero for bool."""
+
+    name = "convert"
+    dtypes = tuple(DTYPES)
+    converts = True
+
+    def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+        return shapes[0]
+
+    def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
+        np.copyto(out, inputs[0], casting="unsafe")

@@ -1,0 +1,50 @@
+"""`Numerics`: how exactly a delegate computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from etconfig_reference.graph import DTYPES, FLOAT32, FLOATS, Array
+
+if TYPE_CHECKING:
+    from etconfig.plugin.v1 import Allocator
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numerics:
+    """How exactly a delegate computes.
+
+    float16 and bfloat16 are computed in float32, and each result is rounded once.
+
+    Attributes:
+        accumulate: The type that sums of float32 are kept in.
+        rounds_to_half: Weights and every result are rounded to float16.
+        copies_constants: Every constant is copied, so that nothing refers to the payload.
+    """
+
+    accumulate: np.dtype[Any] = FLOAT32
+    rounds_to_half: bool = False
+    copies_constants: bool = False
+
+    def prepare_constant(self, constant: Array, allocator: Allocator) -> Array:
+        """The constant as the operations need it: itself, or a converted copy."""
+        dtype = constant.dtype
+        if dtype.name in FLOATS:
+            dtype = np.promote_types(self.accumulate, dtype)
+        if dtype == constant.dtype and not (self.rounds_to_half or self.copies_constants):
+            return constant
+        memory = allocator.allocate(constant.size * dtype.itemsize)
+        prepared: Array = np.ndarray(constant.shape, dtype, memory)
+        np.copyto(prepared, constant)
+        self.round(prepared, constant.dtype)
+        return prepared
+
+    def round(self, result: Array, dtype: np.dtype[Any]) -> None:
+        """Round to `dtype` in place. A value beyond the range of float16 becomes infinite."""
+        if self.rounds_to_half and dtype.name in FLOATS:
+            dtype = DTYPES["float16"]
+        if dtype != result.dtype:
+            np.copyto(result, result.astype(dtype))

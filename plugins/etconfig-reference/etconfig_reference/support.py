@@ -1,0 +1,55 @@
+"""What a backend takes: the one rule that exporting and loading both follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from etconfig_reference.errors import CompileSpecError, InvalidGraphError
+from etconfig_reference.graph import Graph, ValueType
+from etconfig_reference.payload import decode_graph
+from etconfig_reference.plugin import CAPABILITIES, COMPILE_SPECS
+
+if TYPE_CHECKING:
+    from etconfig.plugin.v1 import InitContext, Processed
+
+
+def why_unsupported(value: ValueType, backend_id: str) -> str | None:
+    """Why a backend takes no such value, or None when it does."""
+    capabilities = CAPABILITIES[backend_id]
+    if value.dtype not in capabilities.dtypes:
+        return f"takes {', '.join(sorted(capabilities.dtypes))} only"
+    if value.dynamic and not capabilities.supports_dynamic_shapes:
+        return "takes fixed shapes only"
+    if 0 in value.shape and not capabilities.supports_zero_size:
+        return "takes no tensors without elements"
+    return None
+
+
+def check_compile_specs(compile_specs: Mapping[str, bytes]) -> None:
+    """Raise CompileSpecError unless each is known and its bytes are of its kind."""
+    for key, value in compile_specs.items():
+        if key not in COMPILE_SPECS:
+            raise CompileSpecError(f"compile spec {key!r} is not known; there is {', '.join(COMPILE_SPECS)}")
+        try:
+            COMPILE_SPECS[key].decode(value)
+        except ValueError as error:
+            raise CompileSpecError(f"compile spec {key!r}: {error}") from None
+
+
+def load_graph(
+    backend_id: str, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+) -> Graph:
+    """The graph of a payload that the backend can run.
+
+    Raises:
+        CompileSpecError: a compile spec is not known, or its bytes are none of its kind.
+        PayloadError: the payload cannot be used.
+    """
+    check_compile_specs(compile_specs)
+    graph = decode_graph(processed.data, context.named_data)
+    for index, value in enumerate(graph.values):
+        reason = why_unsupported(value, backend_id)
+        if reason is not None:
+            raise InvalidGraphError(f"values[{index}] is {value}; {backend_id} {reason}")
+    return graph
