@@ -11,7 +11,7 @@ from etconfig.errors import KernelArgumentError, MissingOperatorError
 from etconfig.execution import DelegateRun
 from etconfig.executor.delegate import bind_delegate
 from etconfig.executor.memory import Scratch
-from etconfig.executor.optimiser import Optimiser, is_straight
+from etconfig.executor.optimiser import EffectsReader, Optimiser, is_straight
 from etconfig.executor.patterns import StepPatterns
 from etconfig.executor.plan import Bind, Block, DynamicStep, Plan
 from etconfig.executor.registry import ENTRY_POINT_GROUP, Kernel, Step
@@ -64,6 +64,7 @@ class _Operator(NamedTuple):
     """What all calls of one operator have in common.
 
     Attributes:
+        op_index: Its index in the plan.
         name: The full name.
         kernel: Its kernel.
         arity: How many arguments the kernel takes.
@@ -71,6 +72,7 @@ class _Operator(NamedTuple):
         bind: The kernel's `bind`; what is left to give is the arguments.
     """
 
+    op_index: int
     name: str
     kernel: Kernel
     arity: int
@@ -139,7 +141,10 @@ class _Compiler:
             return self._kernel_step(instruction.op_index, instruction.args, index)
         if isinstance(instruction, model.DelegateCall):
             run = self._delegates[instruction.delegate_index]
-            return self._bound(partial(bind_delegate, run), instruction.args)
+            bind, args = partial(bind_delegate, run), instruction.args
+            if self._varying.isdisjoint(args):
+                return bind([*map(self._registers.initial, args)])
+            return self._dynamic_step(bind, args)
         if isinstance(instruction, model.MoveCall):
             source, target = self._registers[instruction.move_from], self._registers[instruction.move_to]
             return partial(_move_item if instruction.move_to in self._listed else _move, source, target)
@@ -153,7 +158,7 @@ class _Compiler:
             name = self._names[op_index]
             kernel = self._kernels[name]
             bind = partial(kernel.bind, name, self._scratch)
-            operator = _Operator(name, kernel, len(kernel.parameters), _is_in_place(name), bind)
+            operator = _Operator(op_index, name, kernel, len(kernel.parameters), _is_in_place(name), bind)
             self._operators[op_index] = operator
         return operator
 
@@ -174,14 +179,14 @@ class _Compiler:
         if len(taken) < arity or (result is None and not self._repeats(extra, taken)):
             detail = f"takes {arity} arguments, given {len(args)}"
             raise KernelArgumentError(operator=operator.name, detail=detail)
-        step = self._bind_taken(operator, taken, index)
+        step = self._bind_taken(operator, args, index)
         if result is None:
             return step
         return partial(_run_and_move, step, self._registers[args[0]], self._registers[result])
 
-    def _bind_taken(self, operator: _Operator, taken: Sequence[int], index: int) -> Step:
+    def _bind_taken(self, operator: _Operator, args: Sequence[int], index: int) -> Step:
         """Bind the arguments that the kernel takes."""
-        kernel, bind = operator.kernel, operator.bind
+        kernel, bind, taken = operator.kernel, operator.bind, args[: operator.arity]
         fold = self._optimiser.fold_of(index) if self._optimiser is not None else None
         if fold is not None:
             if index == fold.batch_norm:
@@ -190,7 +195,22 @@ class _Compiler:
             return bind([fold.replaced.get(place, value) for place, value in enumerate(values)])
         if kernel.wants_unread and self._optimiser is not None:
             bind = partial(bind, unread=self._optimiser.unread(index, kernel))
-        return self._bound(bind, taken, kernel.register_positions)
+        if self._varying.isdisjoint(taken):
+            return bind([*map(self._registers.initial, taken)])
+        aliases = frozenset(args[place] for place in kernel.varying_positions)
+        written = self._written(operator, args) - aliases
+        return self._dynamic_step(bind, taken, kernel.register_positions, written, aliases)
+
+    def _written(self, operator: _Operator, args: Sequence[int]) -> frozenset[int]:
+        """The tensors, and lists of tensors, that a kernel gives a shape and does not read."""
+        reads, writes = self._effects.effects_of(model.KernelCall(operator.op_index, tuple(args)))
+        written = frozenset(writes).difference(reads)
+        lists = (arg for arg in args if self._items(arg))
+        return written.union(each for each in lists if written.issuperset(self._items(each)))
+
+    @cached_property
+    def _effects(self) -> EffectsReader:
+        return EffectsReader(self._plan, self._kernels)
 
     def _repeats(self, extra: Sequence[int], taken: Sequence[int]) -> bool:
         """Whether what follows a kernel's arguments is its outputs again, as a program gives them."""
@@ -209,23 +229,35 @@ class _Compiler:
         found = self._plan.values[value]
         return found.items if isinstance(found, model.TensorList) else ()
 
-    def _bound(self, bind: Bind, args: Sequence[int], as_registers: frozenset[int] = frozenset()) -> Step:
-        """Bind now, or let a DynamicStep do it if an argument varies.
+    def _dynamic_step(
+        self,
+        bind: Bind,
+        args: Sequence[int],
+        as_registers: frozenset[int] = frozenset(),
+        written: frozenset[int] = frozenset(),
+        aliases: frozenset[int] = frozenset(),
+    ) -> Step:
+        """Let a DynamicStep bind arguments of which some vary.
 
         What a kernel takes as a register (at the positions `as_registers`), it reads while it
         runs: that need not be bound again.
         """
-        if self._varying.isdisjoint(args):
-            return bind([*map(self._registers.initial, args)])
         operands = [
             Register(self._registers[arg]) if position in as_registers else self._registers[arg]
             for position, arg in enumerate(args)
         ]
         watched = [arg for position, arg in enumerate(args) if position not in as_registers]
-        varying = [self._registers[arg] for arg in watched if arg in self._varying]
+        varying = [arg for arg in watched if arg in self._varying]
         if not varying:
             return bind([current_value(operand) for operand in operands])
-        return DynamicStep(bind, operands, varying)
+        read = [self._registers[arg] for arg in varying if arg not in written | aliases]
+        return DynamicStep(
+            bind,
+            operands,
+            read,
+            [self._registers[arg] for arg in varying if arg in written],
+            [self._registers[arg] for arg in varying if arg in aliases],
+        )
 
     def _traced(self, step: Step, name: str, instruction: model.Instruction, chain: int, index: int) -> Step:
         kind = _EVENT_KINDS.get(type(instruction))

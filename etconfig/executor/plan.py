@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import length_hint
 from typing import TypeAlias
 
 from etconfig.errors import EtconfigError, InstructionLimitError, KernelArgumentError
+from etconfig.executor.memory import Shape
 from etconfig.executor.registry import Step, refusal
-from etconfig.executor.tensor import Register, Tensor
+from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor
 from etconfig.executor.values import current_value
 from etconfig.records import record
 from etconfig.values import ScalarType
@@ -88,44 +89,97 @@ Bind: TypeAlias = Callable[[Sequence[object]], Step]
 
 
 class DynamicStep:
-    """A step whose arguments change between runs: it is bound again when they did."""
+    """A step whose arguments change between runs: it is bound for each shape and number that it meets.
 
-    __slots__ = ("_bind", "_key", "_operands", "_step", "_varying")
+    What was bound is kept and serves again when its arguments return, as long as there are not more
+    than `KEPT_SHAPES` of them.
+    """
 
-    def __init__(self, bind: Bind, operands: Sequence[Register], varying: Sequence[Register]) -> None:
-        """Bind `operands` by `bind`, again whenever one of `varying`, a part of them, has changed."""
+    __slots__ = ("_bind", "_bound", "_operands", "_outputs", "_read", "_written")
+
+    def __init__(
+        self,
+        bind: Bind,
+        operands: Sequence[Register],
+        read: Sequence[Register],
+        written: Sequence[Register] = (),
+        aliases: Sequence[Register] = (),
+    ) -> None:
+        """Take what is needed to bind.
+
+        Args:
+            bind: Binds the operands.
+            operands: The arguments.
+            read: The registers that decide what is bound.
+            written: Tensors, and lists of them, that get their shape from binding and are not read.
+            aliases: Tensors that the step itself makes a view of another, and that are not read.
+        """
         self._bind = bind
         self._operands = operands
-        self._varying = varying
-        self._key: list[object] | None = None
-        self._step: Step = _nothing
+        self._read = read
+        self._written = written
+        self._outputs = (*written, *aliases)
+        self._bound: dict[Hashable, tuple[Step, list[tuple[Tensor, Shape, object]]]] = {}
 
     def __call__(self) -> None:
-        if self._current_key() != self._key:
-            self._step = self._bind([current_value(operand) for operand in self._operands])
-            self._key = self._current_key()  # taken again, for binding may resize the outputs
-        self._step()
+        # outputs count as objects: an instruction may move another tensor into a register
+        key = (
+            *[
+                value.token if type(value := each.value) is Tensor else _key_of(current_value(each))
+                for each in self._read
+            ],
+            *[
+                value if type(value := each.value) is Tensor else current_value(each)
+                for each in self._outputs
+            ],
+        )
+        found = self._bound.get(key)
+        if found is None or not _return_to(found[1]):
+            found = self._bind_now(key)
+        found[0]()
 
-    def _current_key(self) -> list[object]:
-        return [_key_of(current_value(register)) for register in self._varying]
+    def _bind_now(self, key: Hashable) -> tuple[Step, list[tuple[Tensor, Shape, object]]]:
+        self._bound.pop(key, None)
+        if len(self._bound) == KEPT_SHAPES:
+            del self._bound[next(iter(self._bound))]
+        step = self._bind([current_value(operand) for operand in self._operands])
+        # also of those that are read: an operator that the core does not know may resize any
+        tensors = _tensors_among(map(current_value, (*self._read, *self._written)))
+        shapes = [(each, each.shape, each.token) for each in tensors]
+        found = self._bound[key] = (step, shapes)
+        return found
 
 
-def _key_of(value: object) -> object:
+def _tensors_among(values: Iterable[object]) -> Iterator[Tensor]:
+    for value in values:
+        if type(value) is Tensor:
+            yield value
+        elif type(value) is tuple:
+            yield from _tensors_among(value)
+
+
+def _return_to(shapes: Sequence[tuple[Tensor, Shape, object]]) -> bool:
+    """Give tensors the shapes that they had; False if one lies elsewhere now."""
+    for tensor, shape, token in shapes:
+        if tensor.token is not token:
+            tensor.resize(shape)
+            if tensor.token is not token:
+                return False
+    return True
+
+
+def _key_of(value: object) -> Hashable:
     """What tells whether a step must be bound again: another tensor, or another number of any type.
 
-    A tensor's token is new whenever its memory or shape is another one.
+    A tensor has another token whenever its memory or shape is another one.
     """
     if type(value) is Tensor:
         return value.token
     if type(value) is tuple:
-        return [_key_of(item) for item in value]
+        return tuple([_key_of(item) for item in value])
     if type(value) is float:
         return value.hex()  # 0.0 equals -0.0, and NaN not even itself
     return type(value), value  # True equals 1
-
-
-def _nothing() -> None:
-    """The step of an instruction that was not bound yet."""
 
 
 def _is_true(condition: Register) -> bool:

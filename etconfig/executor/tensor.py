@@ -42,6 +42,9 @@ DTYPES: dict[ScalarType, np.dtype[Any]] = {
 }
 """The numpy dtype that holds a scalar type; quantized types are held by their plain integers."""
 
+KEPT_SHAPES = 8
+"""How many shapes of one tensor, and of the tensors of one instruction, are kept bound."""
+
 _ROW_MAJOR = tuple(tuple(range(rank)) for rank in range(MAX_RANK + 1))
 _NO_MEMORY: Array = np.empty((0,), np.uint8)
 
@@ -88,11 +91,11 @@ class Tensor:
         array: The data in logical dimension order; its strides carry the dim order.
         dtype: The numpy dtype.
         form: Everything else about the tensor but its memory.
-        token: A new object whenever `array` becomes another one; what was bound to the old
-            array must be bound again.
+        token: Another object whenever `array` becomes another one, and the same one again when a
+            shape that the tensor had returns; what was bound to another array must be bound again.
     """
 
-    __slots__ = ("_memory", "_offset", "array", "dtype", "form", "token")
+    __slots__ = ("_memory", "_offset", "_views", "array", "dtype", "form", "token")
 
     def __init__(
         self,
@@ -131,6 +134,7 @@ class Tensor:
         self.token = object()
         self._memory = memory
         self._offset = offset
+        self._views: dict[Shape, tuple[Array, object]] = {}
         if array is None and memory is not None:
             array = np.ndarray(form.bounds, form.dtype, memory, offset, form.strides)
         self.array: Array = _NO_MEMORY if array is None else array
@@ -176,10 +180,13 @@ class Tensor:
         """
         if self.array.shape == shape and self.has_memory:
             return
-        self.check_shape(shape)
-        if self._memory is None or self.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
-            self._reserve(shape)
-        self.rebind(self._view(shape))
+        known = self._views.get(shape)
+        if known is None:
+            self.check_shape(shape)
+            if self._memory is None or self.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
+                self._reserve(shape)
+            known = self._remember(shape)
+        self.rebind(*known)
 
     def ensure_memory(self) -> None:
         """Allocate zeroed memory, at the planned sizes, if the tensor has none yet."""
@@ -201,21 +208,31 @@ class Tensor:
         if self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND and any(map(int.__gt__, shape, self.bounds)):
             raise ValueError(f"shape {shape} exceeds the planned bounds {self.bounds}")
 
-    def rebind(self, array: Array) -> None:
-        """Let the tensor be another view; whoever was bound to the old one sees a new token."""
+    def rebind(self, array: Array, token: object = None) -> None:
+        """Let the tensor be another view; whoever was bound to the old one sees another token.
+
+        Args:
+            array: The view.
+            token: What the tensor had when it was this very view before; by default a new one.
+        """
         self.array = array
-        self.token = object()
+        self.token = object() if token is None else token
 
     def release(self) -> None:
         """Give up memory that was allocated for an unbounded tensor; others keep theirs."""
         if self.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
             self._memory = None
+            self._views.clear()
             self.rebind(_NO_MEMORY)
 
-    def _view(self, shape: Shape) -> Array:
+    def _remember(self, shape: Shape) -> tuple[Array, object]:
+        """A view of `shape` and its token; the oldest of many is forgotten."""
+        if len(self._views) == KEPT_SHAPES:
+            del self._views[next(iter(self._views))]
         strides = self.form.strides_at(shape)
         view: Array = np.ndarray(shape, self.dtype, self._memory, self._offset, strides)
-        return view
+        known = self._views[shape] = (view, object())
+        return known
 
     def _reserve(self, shape: Shape) -> None:
         is_bounded = self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
@@ -226,6 +243,7 @@ class Tensor:
         old = self._memory
         if old is None or old.nbytes < size_bytes:
             self._memory = allocate_zeroed(size_bytes)
+            self._views.clear()
             if old is not None:
                 self._memory[: old.nbytes] = old
 

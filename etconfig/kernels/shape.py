@@ -6,6 +6,7 @@ Dtypes: out's equals self's. Shapes: out's is that of the view.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
@@ -38,8 +39,7 @@ def et_view(self: Tensor, size: Ints, out: TensorAlias) -> Step:
     shape = view_shape(self.shape, size)
     out.check_shape(shape)
     require(self.array.flags.c_contiguous, "only memory in row-major order can be viewed in another shape")
-    view = self.array.reshape(shape)
-    return lambda: out.rebind(view)
+    return partial(out.rebind, self.array.reshape(shape), object())
 
 
 def view_shape(shape: Shape, size: Ints) -> Shape:
