@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
-import subprocess
+import os
 import sys
 from pathlib import Path
 
 import pytest
-from doc_pages import ROOT, Page, Walkthrough, check_shown
+from doc_pages import ROOT, Page
+from doc_shell import Shell
 
 pytestmark = pytest.mark.peers
 
 
-def test_the_scripts_of_the_page_print_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_script_of_the_page_prints_what_it_shows(tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     page = Page(ROOT / "docs" / "ahead-of-time.md")
-    walkthrough = Walkthrough(page, tmp_path, monkeypatch)
-    runs = 0
+    shell = Shell(page, tmp_path, {**os.environ, "PATH": path})
     for fence in page.fences():
-        if fence.file is not None:
-            walkthrough.do(fence)
-        elif fence.language == "sh" and fence.output is not None:
-            python, *arguments = shlex.split(fence.text)
-            assert python == "python"
-            done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-            check_shown(fence.output, done.stdout, f"{page.path}:{fence.line}")
-            runs += 1
-    assert runs == 1
+        shell.do(fence)
+    assert (tmp_path / "look.py").exists()

@@ -1,0 +1,42 @@
+"""docs/first-backend.md: who follows it in an empty directory gets a backend with a badge, and exports."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from doc_pages import ROOT, Page
+from doc_shell import Shell
+
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # it installs packages from a registry
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the wheel of this checkout, which stands for the release."""
+    directory = tmp_path_factory.mktemp("wheels")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, ROOT]
+    subprocess.run(command, check=True)
+    return directory
+
+
+def lend_executorch(environment: Path) -> None:
+    """Let a virtual environment find the peers, so that `pip install` need not fetch gigabytes."""
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "peers.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+
+
+def test_who_follows_the_page_gets_what_it_shows(tmp_path: Path, wheels: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    page = Page(ROOT / "docs" / "first-backend.md")
+    shell = Shell(page, tmp_path, {**variables, "PATH": path, "PIP_FIND_LINKS": str(wheels)})
+    for fence in page.fences():
+        if "[aot]" in fence.text:
+            lend_executorch(tmp_path / ".venv")
+        shell.do(fence)
+    assert "L1 · kit" in (tmp_path / "acme-npu" / "badge.svg").read_text(encoding="utf-8")
