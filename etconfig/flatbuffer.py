@@ -67,9 +67,10 @@ class FlatBufferWriter:
             place = self._written.strings[text] = Place(self._size)
         return place
 
-    def byte_vector(self, data: bytes) -> Place:
-        """A vector of bytes."""
-        self._prepend(struct.pack("<I", len(data)) + data, 4)
+    def byte_vector(self, data: bytes, alignment: int = 4) -> Place:
+        """A vector of bytes, which lie at a multiple of `alignment` from the end of the buffer."""
+        self._prepend(data, alignment)
+        self._prepend(struct.pack("<I", len(data)), 4)
         return Place(self._size)
 
     def reference_vector(self, places: Sequence[Place]) -> Place:

@@ -1,4 +1,4 @@
-"""`Given`: gives a vendor's `init` something else than the program holds."""
+"""What a vendor's `init` is given instead of what the program holds."""
 
 from __future__ import annotations
 
@@ -6,16 +6,42 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from etconfig.api import load_program
 from etconfig.backend import InitContext, Processed
 from etconfig.conformance.interposed import Interposed
-from etconfig.executor.delegate import Payload
+from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.execution.method import Method
+from etconfig.program.model import DataLocation
+from etconfig.program.replacing import replace_payloads
+
+
+def load_changed(
+    subject: Subject,
+    case: DelegatedCase,
+    change: Callable[[bytes], bytes],
+    location: DataLocation | None = None,
+) -> Method:
+    """Load the first method of a case whose program holds other payloads, whatever executor runs it.
+
+    Args:
+        subject: The backend.
+        case: The case.
+        change: Makes a new payload of the old one.
+        location: Where the new payloads lie in the program; by default where the old ones did.
+
+    Raises:
+        EtconfigError: as `LoadedProgram.load_method`.
+    """
+    changed = replace_payloads(case.path.read_bytes(), subject.backend_id, change, location)
+    executor, installation = subject.settings.executor, subject.installation
+    with load_program(changed, executor=executor, installation=installation) as program:
+        return subject.load_from(program, case.method)
 
 
 class Given(Interposed):
     """Each argument makes what is given of what the program holds; one that is left out changes nothing.
 
     Args:
-        payload: Makes other bytes.
         compile_specs: Makes other compile specs.
         named_data: Makes other named data.
     """
@@ -23,11 +49,9 @@ class Given(Interposed):
     def __init__(
         self,
         *,
-        payload: Callable[[memoryview], bytes | memoryview] | None = None,
-        compile_specs: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] | None = None,
-        named_data: Callable[[Mapping[str, memoryview]], Mapping[str, memoryview]] | None = None,
+        compile_specs: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = lambda specs: specs,
+        named_data: Callable[[Mapping[str, memoryview]], Mapping[str, memoryview]] = lambda data: data,
     ) -> None:
-        self._payload = payload
         self._compile_specs = compile_specs
         self._named_data = named_data
 
@@ -35,10 +59,5 @@ class Given(Interposed):
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
         """Hand on what was made."""
-        if self._payload is not None:
-            processed = Payload(memoryview(self._payload(processed.data)).toreadonly())
-        if self._compile_specs is not None:
-            compile_specs = self._compile_specs(compile_specs)
-        if self._named_data is not None:
-            context = replace(context, named_data=self._named_data(context.named_data))
-        return super().init(context, processed, compile_specs)
+        context = replace(context, named_data=self._named_data(context.named_data))
+        return super().init(context, processed, self._compile_specs(compile_specs))

@@ -7,6 +7,7 @@ from etconfig.conformance.checks import (
     lifecycle,
     option_effects,
     options,
+    payload,
     side_by_side,
 )
 
@@ -15,6 +16,7 @@ MODULES = (
     option_effects,
     lifecycle,
     side_by_side,
+    payload,
 )
 """In the order of the report, within each level."""
 

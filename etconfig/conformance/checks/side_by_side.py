@@ -13,7 +13,7 @@ import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.check import CheckFailedError, check
-from etconfig.conformance.given import Given
+from etconfig.conformance.given import load_changed
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.subject import DelegatedCase, Subject
 from etconfig.errors import DelegateError, EtconfigError, MethodInUseError
@@ -160,7 +160,7 @@ def fault_contained(subject: Subject) -> None:
         struck = _load(subject, stack, case, case.method, f"{case.name}, whose execute failed,", faulty)
         before.answer(0, "before any fault", "see the other checks")
         try:
-            subject.load(case, through=Given(payload=lambda data: data[: len(data) // 2])).close()
+            load_changed(subject, case, lambda payload: payload[: len(payload) // 2]).close()
         except DelegateError:
             before.answer(1, "after the init of another method failed")
         faulty.is_on = True

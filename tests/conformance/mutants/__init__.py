@@ -10,6 +10,7 @@ MODULES = (
     "options",
     "lifecycle",
     "side_by_side",
+    "payload",
 )
 """A module for each topic; its constants are mutants."""
 

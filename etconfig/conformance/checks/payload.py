@@ -1,0 +1,240 @@
+"""Payloads: damaged, empty, of another version, elsewhere in the file, in memory that cannot be written."""
+
+from __future__ import annotations
+
+import mmap
+import random
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from etconfig.backend import ExecuteContext, InitContext, Processed, Value
+from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.given import load_changed
+from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.errors import EtconfigError
+from etconfig.executor.delegate import Payload
+from etconfig.program.model import DataLocation
+
+_FLIPS = 32
+_CUTS = 8
+_BURSTS = 8
+_BURST_BYTES = 8
+_NOISE_BYTES = 509
+_VERSION_BYTES = 32
+_TELLS_VERSION = re.compile(r"version|compatib|\b0x30\b", re.IGNORECASE)
+"""What tells that a version is not known; ExecuTorch's code is DelegateInvalidCompatibility, 0x30."""
+
+Change = Callable[[bytes], bytes]
+
+
+@check("corrupt", level=2, prevents="crashes, hangs and wrong answers from a damaged file", isolated=True)
+def corrupt(subject: Subject) -> None:
+    """A damaged payload is refused or does no harm: it leads to no crash, no hang and no wrong answer."""
+    for case in _telling_cases(subject):
+        _check_unchanged(subject, case)
+        for damage, change in _damages(case.name):
+            _answers_or_error(subject, case, damage, change)
+
+
+@check("empty", level=2, prevents="payloads that were lost on the way", isolated=True)
+def empty(subject: Subject) -> None:
+    """An empty payload is refused when it is loaded, unless the backend needs none."""
+    case = subject.simplest
+    _check_unchanged(subject, case)
+    try:
+        method = load_changed(subject, case, lambda payload: b"")
+    except EtconfigError:
+        return
+    with method:
+        try:
+            subject.check_runs(method, case)
+        except (CheckFailedError, EtconfigError) as error:
+            raise CheckFailedError(
+                f"{case.name}: an empty payload was loaded, but then: {error}; refuse it in init"
+            ) from error
+
+
+@check("format-version", level=2, prevents="old runtimes that misread new payloads", isolated=True)
+def format_version(subject: Subject) -> None:
+    """A payload begins with a version of its format; one that is not known is refused, and the error says so.
+
+    The kit cannot know where the version lies: it raises each of the first 32 bytes by one.
+    """
+    case = subject.simplest
+    _check_unchanged(subject, case)
+    refusals = []
+    for index in range(_VERSION_BYTES):
+        error = _answers_or_error(subject, case, f"byte {index} raised by one", _raised(index))
+        if error is not None:
+            refusals.append(str(error))
+    if not any(map(_TELLS_VERSION.search, refusals)):
+        example = f", such as: {refusals[0]}" if refusals else ""
+        raise CheckFailedError(
+            f"{case.name}: of the first {_VERSION_BYTES} bytes, each raised by one, {len(refusals)} were "
+            f"refused, none for its version{example}; begin payloads with a version, and refuse one that is "
+            "not known with an error that says `version`"
+        )
+
+
+@check("inline-equals-segment", level=2, prevents="offsets that hold for one place in the file only")
+def inline_equals_segment(subject: Subject) -> None:
+    """Answers are right wherever the payload lies: in the program's tables, or in a segment after them."""
+    for case in _telling_cases(subject):
+        for location in DataLocation:
+            where = f"{case.name}, with its payload {_PLACES[location]}"
+            try:
+                with load_changed(subject, case, bytes, location) as method:
+                    subject.check_runs(method, case)
+            except (CheckFailedError, EtconfigError) as error:
+                raise CheckFailedError(
+                    f"{where}: {error}; read `processed.data` alone, and ask for no alignment"
+                ) from error
+
+
+_PLACES: Mapping[DataLocation, str] = {
+    DataLocation.INLINE: "inline in the tables",
+    DataLocation.SEGMENT: "in a segment",
+}
+
+
+@check("read-only-buffer", level=2, prevents="writes into a mapped file or a caller's input", isolated=True)
+def read_only_buffer(subject: Subject) -> None:
+    """Payload and inputs may lie in memory that cannot be written."""
+    case = subject.simplest
+    try:
+        with subject.load(case, through=_ReadOnly(len(case.runs()[0].outputs))) as method:
+            subject.check_runs(method, case)
+    except EtconfigError as error:
+        raise CheckFailedError(
+            f"{case.name}: with payload and inputs in read-only memory, {error}; write into outputs and "
+            "memory of your own alone"
+        ) from error
+
+
+class _ReadOnly(Interposed):
+    """Puts payload and inputs into memory whose pages cannot be written.
+
+    Args:
+        output_count: How many of the arguments are outputs.
+    """
+
+    def __init__(self, output_count: int) -> None:
+        self._output_count = output_count
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        return super().init(context, Payload(_read_only(bytes(processed.data))), compile_specs)
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        inputs = len(args) - self._output_count
+        replaced = [_read_only_array(arg) if index < inputs else arg for index, arg in enumerate(args)]
+        super().execute(context, handle, replaced)
+
+
+def _read_only_array(arg: Value) -> Value:
+    if not isinstance(arg, np.ndarray):
+        return arg
+    copy: np.ndarray[Any, Any] = np.frombuffer(_read_only(arg.tobytes()), arg.dtype).reshape(arg.shape)
+    return copy
+
+
+def _read_only(data: bytes) -> memoryview:
+    """The bytes in memory of their own, where whoever writes is killed by the system."""
+    if not data:
+        return memoryview(data)
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return memoryview(mmap.mmap(file.fileno(), len(data), access=mmap.ACCESS_READ))
+
+
+def _telling_cases(subject: Subject) -> tuple[DelegatedCase, ...]:
+    """The simplest case, and that with the largest program: it has the most to damage."""
+    cases = tuple(subject.cases())
+    largest = max(cases, key=lambda case: case.path.stat().st_size)
+    return (cases[0],) if largest.name == cases[0].name else (cases[0], largest)
+
+
+def _check_unchanged(subject: Subject, case: DelegatedCase) -> None:
+    """Raises EtconfigError or CheckFailedError: not even the payload as it is works."""
+    with load_changed(subject, case, bytes) as method:
+        subject.check_runs(method, case)
+
+
+def _answers_or_error(
+    subject: Subject, case: DelegatedCase, damage: str, change: Change
+) -> EtconfigError | None:
+    """The error that a changed payload leads to, or None when all answers are right.
+
+    Raises:
+        CheckFailedError: an answer is wrong.
+    """
+    try:
+        with load_changed(subject, case, change) as method:
+            subject.check_runs(method, case)
+    except EtconfigError as error:
+        return error
+    except CheckFailedError as error:
+        raise CheckFailedError(
+            f"{error}; its payload, with {damage}, was accepted: refuse it in init, as a checksum allows"
+        ) from error
+    return None
+
+
+def _damages(seed: str) -> Iterator[tuple[str, Change]]:
+    """Ways to damage a payload, by what they do; always the same for a seed."""
+    numbers = random.Random(seed)  # noqa: S311  # no secret
+    for _ in range(_FLIPS):
+        at, bit = numbers.random(), numbers.randrange(8)
+        yield f"bit {bit} flipped at {at:.1%}", _flipped(at, bit)
+    for part in range(1, _CUTS + 1):
+        yield f"only {part} of {_CUTS + 1} parts", _cut(part / (_CUTS + 1))
+    for _ in range(_BURSTS):
+        at = numbers.random()
+        yield f"{_BURST_BYTES} bytes of 0xff at {at:.1%}", _overwritten(at, b"\xff" * _BURST_BYTES)
+        yield f"{_BURST_BYTES} zeros at {at:.1%}", _overwritten(at, bytes(_BURST_BYTES))
+    noise = numbers.randbytes(_NOISE_BYTES)
+    yield "random bytes in its place", lambda payload: (noise * len(payload))[: len(payload)]
+    yield "zeros in its place", lambda payload: bytes(len(payload))
+
+
+def _flipped(at: float, bit: int) -> Change:
+    def change(payload: bytes) -> bytes:
+        changed = bytearray(payload)
+        if changed:
+            changed[int(at * len(changed))] ^= 1 << bit
+        return bytes(changed)
+
+    return change
+
+
+def _cut(part: float) -> Change:
+    return lambda payload: payload[: int(part * len(payload))]
+
+
+def _overwritten(at: float, data: bytes) -> Change:
+    def change(payload: bytes) -> bytes:
+        start = int(at * len(payload))
+        return (payload[:start] + data + payload[start + len(data) :])[: len(payload)]
+
+    return change
+
+
+def _raised(index: int) -> Change:
+    def change(payload: bytes) -> bytes:
+        changed = bytearray(payload)
+        if index < len(changed):
+            changed[index] = (changed[index] + 1) % 256
+        return bytes(changed)
+
+    return change
+
+
+CHECKS = (corrupt, empty, format_version, inline_equals_segment, read_only_buffer)
+"""The checks of this module, in the order of the report."""

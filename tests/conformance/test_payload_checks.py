@@ -1,0 +1,95 @@
+"""The checks on payloads: what their mutants do not show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mutants.mutant import BACKEND
+
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.checks import payload
+from etconfig.conformance.checks.payload import CHECKS, corrupt, empty, format_version, read_only_buffer
+from etconfig.conformance.given import load_changed
+from etconfig.conformance.settings import Settings
+from etconfig.conformance.subject import Subject
+from etconfig.errors import DelegateError
+
+SUBJECT = Subject(Settings(backend=BACKEND))
+
+
+class NativeSubject(Subject):
+    """The reference, as if another runtime held it."""
+
+    is_native = True
+
+
+def damaged(change: Callable[[bytes], bytes]) -> Callable[..., Any]:
+    """`load_changed` of a backend whose every payload is damaged by `change` first."""
+    return lambda subject, case, other, *location: load_changed(
+        subject, case, lambda data: change(other(data)), *location
+    )
+
+
+class TestPayloads:
+    """A check looks at payloads only after it saw that the backend works, and whatever runs it."""
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+    def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
+        with pytest.raises(NotDelegatedError):
+            check.run(Subject(Settings(backend=BACKEND, programs=str(tmp_path))))
+
+    @pytest.mark.parametrize("check", [corrupt, empty, format_version], ids=lambda check: check.id)
+    def test_none_passes_when_no_payload_is_accepted(self, check: Any, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(payload, "load_changed", damaged(lambda data: data[:-1]))
+        with pytest.raises(DelegateError, match="TruncatedPayloadError"):
+            check.run(SUBJECT)
+
+    def test_payloads_of_other_runtimes_are_changed_in_the_program(self):
+        empty.run(NativeSubject(SUBJECT.settings))
+
+    def test_buffers_of_other_runtimes_cannot_be_replaced(self):
+        with pytest.raises(NotApplicableError, match="cannot be watched"):
+            read_only_buffer.run(NativeSubject(SUBJECT.settings))
+
+    def test_a_backend_that_reads_no_version_is_told_how_to(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(
+            payload, "load_changed", lambda subject, case, *_: load_changed(subject, case, bytes)
+        )
+        with pytest.raises(
+            CheckFailedError, match=r"0 were refused, none for its version; begin payloads with"
+        ):
+            format_version.run(SUBJECT)
+
+    def test_a_payload_that_holds_nothing_may_be_empty(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(
+            payload, "load_changed", lambda subject, case, *_: load_changed(subject, case, bytes)
+        )
+        empty.run(SUBJECT)
+
+
+class TestDamages:
+    """Damage is the same each time, keeps to the payload, and is told in words."""
+
+    def test_it_is_the_same_for_the_same_case(self):
+        data = bytes(range(200))
+        once, again = ([change(data) for _, change in payload._damages("add")] for _ in range(2))
+        assert once == again
+        assert once != [change(data) for _, change in payload._damages("linear")]
+
+    def test_every_damage_changes_something(self):
+        data = bytes(range(1, 201))
+        unchanged = [name for name, change in payload._damages("add") if change(data) == data]
+        assert unchanged == []
+
+    @pytest.mark.parametrize("size_bytes", [0, 1, 7])
+    def test_small_payloads_can_be_damaged_too(self, size_bytes: int):
+        for _, change in (*payload._damages("add"), ("raised", payload._raised(3))):
+            assert len(change(bytes(size_bytes))) <= size_bytes
+
+    def test_arguments_that_are_no_arrays_are_handed_on(self):
+        assert payload._read_only_array(3) == 3
+        assert not payload._read_only_array(np.zeros(2)).flags.writeable  # type: ignore[union-attr]
