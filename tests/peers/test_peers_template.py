@@ -6,29 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-import tomli
-from plugin_data import write_distribution
+from build_template_programs import GOLDEN, TEMPLATE, install_from, lower
 
 from etconfig.program import open_program
 
 pytestmark = pytest.mark.peers
-
-NAMES = {"example-npu": "ExampleNpuBackend", "acme-npu": "AcmeNpuBackend"}
-"""The template's own names, and others."""
-
-
-def python(*arguments: str | Path, directory: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=directory,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(["src", os.environ.get("PYTHONPATH", "")])},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def content_of(path: Path) -> list[object]:
@@ -38,33 +23,47 @@ def content_of(path: Path) -> list[object]:
     return [plans, [bytes(program.delegate_data(each)) for plan in plans for each in plan.delegates]]
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new package whose metadata is found when `src` is on Python's path."""
-    directory = tmp_path_factory.mktemp("written")
-    python("-m", "etconfig", "new-backend", request.param, directory=directory)
-    package = directory / request.param
-    project = tomli.loads((package / "pyproject.toml").read_text())["project"]
-    groups = project["entry-points"]
-    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in groups[group].items()) for group in groups]
-    headers = f"Name: {project['name']}\nVersion: {project['version']}\n"
-    write_distribution(package / "src", "written-0.1.0.dist-info", "".join(lines), headers)
-    return package
+def test_the_template_holds_the_programs_that_it_makes(tmp_path: Path) -> None:
+    site, made = tmp_path / "site", tmp_path / "made"
+    install_from(TEMPLATE, site)
+    lower("ExampleNpuBackend", site, made)
+    programs = {path.name: path.read_bytes() for path in made.iterdir()}
+    held = {path.name: path.read_bytes() for path in GOLDEN.iterdir()}
+    assert programs == held, "to accept them: .venv-peers/bin/python tools/build_template_programs.py"
+
+
+class Written(NamedTuple):
+    package: Path
+    site: Path
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A package of other names, and where it is installed."""
+    package, site = tmp_path_factory.mktemp("written") / "acme-npu", tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "etconfig", "new-backend", "acme-npu", "--directory", package]
+    subprocess.run(command, check=True)
+    install_from(package, site)
+    return Written(package, site)
 
 
 class TestExport:
-    """What ExecuTorch exports with it is what the package holds."""
+    """What ExecuTorch exports with a new package is what the package holds."""
 
-    def test_golden_programs_are_what_the_package_makes(self, package: Path) -> None:
-        command = ("-m", "etconfig", "conformance", NAMES[package.name], "--lower", "made")
-        python(*command, directory=package)
-        golden = package / "src" / package.name.replace("-", "_") / "golden"
-        made = {path.name: path for path in (package / "made").iterdir()}
-        assert sorted(made) == sorted(path.name for path in golden.iterdir())
-        for name, path in made.items():
-            assert content_of(path) == content_of(golden / name), f"write the golden programs again: {name}"
+    def test_its_golden_programs_say_what_it_makes(self, written: Written, tmp_path: Path) -> None:
+        lower("AcmeNpuBackend", written.site, tmp_path)
+        golden = written.site / "acme_npu" / "golden"
+        for path in tmp_path.iterdir():
+            assert content_of(path) == content_of(golden / path.name), path.name
 
-    def test_its_own_tests_pass_none_skipped(self, package: Path) -> None:
-        shown = python("-m", "pytest", "-p", "no:cacheprovider", "tests", directory=package)
-        assert "skipped" not in shown
-        assert "test_aot.py .." in shown
+    def test_its_own_tests_of_it_pass(self, written: Written) -> None:
+        path = os.pathsep.join(filter(None, (str(written.site), os.environ.get("PYTHONPATH"))))
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_aot.py"],
+            cwd=written.package,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "skipped" not in done.stdout

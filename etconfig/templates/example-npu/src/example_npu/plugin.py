@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from etconfig.plugin.v1 import (
@@ -13,7 +14,7 @@ from etconfig.plugin.v1 import (
     hookimpl,
 )
 
-from example_npu.options import ExampleNpuOptions
+from example_npu.options import MIN_TILE_BYTES, ExampleNpuOptions
 
 
 def make_backend() -> Backend[Any, Any]:
@@ -21,6 +22,14 @@ def make_backend() -> Backend[Any, Any]:
     from example_npu.runtime import ExampleNpuBackend
 
     return ExampleNpuBackend()
+
+
+def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
+    """Tiles of half the level 2 cache, where its size is known; profiles and users may differ."""
+    cache_bytes = facts.get("cpu.cache.l2")
+    if not isinstance(cache_bytes, int):
+        return {}
+    return {"tile_bytes": max(MIN_TILE_BYTES, cache_bytes // 2)}
 
 
 SPEC = BackendSpec(
@@ -32,6 +41,7 @@ SPEC = BackendSpec(
     capabilities=Capabilities(
         dtypes=frozenset({"float32"}), frees_processed=True, is_deterministic=True
     ),
+    recommend=recommend,
 )
 
 

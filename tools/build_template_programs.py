@@ -1,0 +1,45 @@
+"""Writes the golden programs of the package that `etconfig new-backend` copies. Needs torch and executorch.
+
+.venv-peers/bin/python tools/build_template_programs.py
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import tomli
+
+TEMPLATE = Path(__file__).parents[1] / "etconfig" / "templates" / "example-npu"
+GOLDEN = TEMPLATE / "src" / "example_npu" / "golden"
+
+
+def install_from(package: Path, site: Path) -> None:
+    """Copy a package into `site` as an installer does that needs no build backend."""
+    shutil.copytree(package / "src", site, dirs_exist_ok=True)
+    project = tomli.loads((package / "pyproject.toml").read_text())["project"]
+    metadata = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    groups = project["entry-points"].items()
+    lines = [
+        f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in entries.items()) for group, entries in groups
+    ]
+    (metadata / "entry_points.txt").write_text("".join(lines))
+
+
+def lower(backend_id: str, site: Path, directory: Path) -> None:
+    """Write the golden programs of a backend that is installed in `site`. Raises CalledProcessError."""
+    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-W", "ignore", "-m", "etconfig", "conformance", backend_id]
+    subprocess.run([*command, "--lower", directory], env={**os.environ, "PYTHONPATH": path}, check=True)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as site:
+        install_from(TEMPLATE, Path(site))
+        lower("ExampleNpuBackend", Path(site), GOLDEN)
