@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from etconfig.backend import BoundBackend
+from etconfig.backend import BoundBackend, Capabilities
 from etconfig.configuration import configure, find_spec, resolve_defaults
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import BackendUnavailableError, MissingOperatorError, UnknownPluginError
@@ -19,6 +19,7 @@ from etconfig.facts import FactSheet
 from etconfig.installation import Installation
 from etconfig.profile import Layer
 from etconfig.program import DataSources, MethodMeta, Program, Verification, open_program
+from etconfig.program.delegated import delegated_dtypes
 from etconfig.provenance import Sourced
 from etconfig.resolver import Arguments, Overrides, Resolution
 from etconfig.schema import change_options
@@ -26,6 +27,7 @@ from etconfig.schema import change_options
 if TYPE_CHECKING:
     from etconfig.executor import CaseResult, RecordingTracer, Tolerance
     from etconfig.program.source import ProgramSource
+    from etconfig.schema import BackendSpec
 
 NUMPY = "numpy"
 """The built-in executor."""
@@ -124,10 +126,12 @@ class LoadedProgram:
 
         Raises:
             MethodNotFoundError: the program has no such method.
-            BackendUnavailableError: a backend is not installed, or `arguments` have no options for it.
+            BackendUnavailableError: a backend is not installed, does not declare an element type that the
+                method gives it, or `arguments` have no options for it.
             PluginError: a plugin is broken.
         """
-        return {backend: self._bind(backend, arguments) for backend in self.backends(method)}
+        given = delegated_dtypes(self.program.plan(method))
+        return {backend: self._bind(backend, arguments, given[backend]) for backend in self.backends(method)}
 
     def verify_bundled(
         self, method: str, arguments: Arguments | None = None, *, tolerance: Tolerance | None = None
@@ -180,7 +184,7 @@ class LoadedProgram:
             self._opened = NumpyProgram(self.program, self.installation.kernels)
         return self._opened
 
-    def _bind(self, backend_id: str, arguments: Arguments) -> BoundBackend:
+    def _bind(self, backend_id: str, arguments: Arguments, dtypes: frozenset[str]) -> BoundBackend:
         if backend_id not in arguments:
             raise BackendUnavailableError(
                 backend=backend_id,
@@ -188,12 +192,26 @@ class LoadedProgram:
                 help="resolve the arguments for this program: etconfig.resolve(program)",
             )
         spec = find_spec(self.installation, backend_id)
+        _check_dtypes(spec, arguments.label, dtypes)
         return BoundBackend(
             backend_id=backend_id,
             create=partial(self.installation.plugins.create_backend, backend_id),
             options=arguments[backend_id],
             changed=partial(change_options, spec),
         )
+
+
+def _check_dtypes(spec: BackendSpec, label: str, given: frozenset[str]) -> None:
+    """Refuse element types that a backend does not declare, before it meets one it has never heard of."""
+    if not isinstance(spec.capabilities, Capabilities) or given <= spec.capabilities.dtypes:
+        return
+    unknown = ", ".join(sorted(given - spec.capabilities.dtypes))
+    declared = ", ".join(sorted(spec.capabilities.dtypes))
+    raise BackendUnavailableError(
+        backend=spec.id,
+        reason=f"{label} gives it tensors of {unknown}, and it declares {declared}",
+        help="lower the model to what it declares, or install a version of its plugin that declares more",
+    )
 
 
 def load_program(

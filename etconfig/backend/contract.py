@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from etconfig.records import record
@@ -56,7 +56,8 @@ class Capabilities:
     """What a backend claims to support; conformance verifies every claim.
 
     Attributes:
-        dtypes: Element types by numpy name, such as `float32`, that its delegates accept.
+        dtypes: Element types by numpy name, such as `float32`, that its delegates accept. A method that
+            gives them others is refused when it is loaded.
         dim_orders: How the tensors may lie in memory: `contiguous`, and `channels_last` for those of rank 4.
         precision: The largest relative error of a result by the dtype it is computed in. None claims
             nothing: the tolerances of the conformance kit hold.
@@ -184,7 +185,7 @@ def resize_nothing(index: int, shape: Sequence[int]) -> np.ndarray[Any, Any]:
     raise ValueError(f"the executor gives argument {index} a fixed size; it cannot become {tuple(shape)}")
 
 
-@dataclass(kw_only=True)
+@record(frozen=True, kw_only=True)
 class ExecuteContext(Generic[OptionsT]):
     """What `Backend.execute` may use. One object serves all calls of a delegate: do not keep it.
 

@@ -113,6 +113,8 @@ class Delegate:
             parallel_for=surroundings.workers.parallel_for,
             tracer=surroundings.tracer,
         )
+        # the backend cannot write to it; a new one for each call would cost as much as a small delegate
+        self._given = vars(self._context)
         context = InitContext(
             options=bound.options,
             method_name=surroundings.method,
@@ -129,7 +131,7 @@ class Delegate:
 
     def run(self, args: list[Value], resize_output: ResizeOutput = resize_nothing) -> None:
         """Call the backend's `execute` on inputs, then outputs."""
-        self._context.resize_output = resize_output
+        self._given["resize_output"] = resize_output
         try:  # not by `_blame`, whose context manager takes a microsecond at each call
             try:
                 self._backend.execute(self._context, self._handle, args)
@@ -140,11 +142,11 @@ class Delegate:
 
     def set_resource(self, resource: object) -> None:
         """What the backend finds in `ExecuteContext.resource` from now on."""
-        self._context.resource = resource
+        self._given["resource"] = resource
 
     def set_options(self, options: object) -> None:
         """What the backend finds in `ExecuteContext.options` from now on."""
-        self._context.options = options
+        self._given["options"] = options
 
     def update(self, options: object, previous: object, changed: frozenset[str]) -> None:
         """Call the backend's `update`; the options of the context stay as they are."""

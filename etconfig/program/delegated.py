@@ -1,0 +1,29 @@
+"""What a method gives its delegates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from etconfig.program import model
+
+
+def delegated_dtypes(plan: model.ExecutionPlan) -> Mapping[str, frozenset[str]]:
+    """The element types, such as `float32`, of the tensors that a method gives each backend, by its id."""
+    found: dict[str, set[str]] = {delegate.id: set() for delegate in plan.delegates}
+    for chain in plan.chains:
+        for call in chain.instructions:
+            if isinstance(call, model.DelegateCall):
+                backend_id = plan.delegates[call.delegate_index].id
+                found[backend_id].update(each.scalar_type.dtype_name for each in _tensors(plan, call.args))
+    return {backend_id: frozenset(names) for backend_id, names in found.items()}
+
+
+def _tensors(plan: model.ExecutionPlan, indices: tuple[int, ...]) -> list[model.Tensor]:
+    """The tensors among these values, and in the lists among them; -1 stands for none."""
+    tensors: list[model.Tensor] = []
+    for value in (plan.values[index] for index in indices if index >= 0):
+        if isinstance(value, model.Tensor):
+            tensors.append(value)
+        elif isinstance(value, (model.TensorList, model.OptionalTensorList)):
+            tensors += _tensors(plan, value.items)
+    return tensors
