@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 from command_line import DEVICE, DIGITS, ON_DEVICE, SCRIPT, Outcome
-from plugin_data import PLUGIN_DATA, search_path
+from plugin_data import PLUGIN_DATA, search_path, write_distribution
 from plugin_wheels import install_wheels
 
 from etconfig.cli.main import main
+from etconfig.installation import Installation
 
 
 @pytest.fixture(scope="session")
@@ -150,3 +151,24 @@ def api1_site(api1_directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None)).startswith(str(api1_directory)):
             del sys.modules[name]
+
+
+@pytest.fixture
+def install_vendor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], Installation]]:
+    """Install the distribution vendor 2.0, whose backend Vendor is the module given as source."""
+
+    def install(source: str) -> Installation:
+        write_distribution(
+            tmp_path,
+            "vendor-2.0.dist-info",
+            "[etconfig.backends]\nVendor = vendor_plugin\n",
+            "Name: vendor\nVersion: 2.0\n",
+        )
+        (tmp_path / "vendor_plugin.py").write_text(source)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        return Installation(search_path=[str(tmp_path)])
+
+    yield install
+    sys.modules.pop("vendor_plugin", None)

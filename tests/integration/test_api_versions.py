@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from delegating_programs import delegating_program
 from newer_core import become_newer
-from plugin_data import write_distribution
 
 import etconfig
 from etconfig.errors import PluginLoadError
@@ -46,7 +44,7 @@ def etconfig_backend(request):
     TOLD.append(request.core_api)
     newer = {{"streams": 4}} if {condition} else {{}}
     api = ApiRange(min={min}, built={built})
-    return BackendSpec(id="Future", doc="A.", options=Options, api=api, factory=FutureBackend, **newer)
+    return BackendSpec(id="Vendor", doc="A.", options=Options, api=api, factory=FutureBackend, **newer)
 
 
 @hookimpl
@@ -56,28 +54,11 @@ def etconfig_teleport(request):
 """Written for a plugin API in which specs tell of streams and backends prefetch."""
 
 
-@pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Installation]]:
-    """Install the distribution future 2.0 with this module."""
-
-    def write(source: str) -> Installation:
-        metadata = "Name: future\nVersion: 2.0\n"
-        write_distribution(
-            tmp_path, "future-2.0.dist-info", "[etconfig.backends]\nFuture = future_plugin\n", metadata
-        )
-        (tmp_path / "future_plugin.py").write_text(source)
-        monkeypatch.syspath_prepend(str(tmp_path))
-        return Installation(search_path=[str(tmp_path)])
-
-    yield write
-    sys.modules.pop("future_plugin", None)
-
-
 def future(minimum: int = 1, built: int = CURRENT + 1, condition: str = "request.core_api > 1") -> str:
     return FUTURE.format(min=minimum, built=built, condition=condition)
 
 
-def refusal(installation: Installation, backend_id: str = "Future") -> str:
+def refusal(installation: Installation, backend_id: str = "Vendor") -> str:
     """Why the backend is refused, before a program is loaded."""
     with pytest.raises(PluginLoadError) as caught:
         installation.plugins.backend_spec(backend_id)
@@ -87,31 +68,35 @@ def refusal(installation: Installation, backend_id: str = "Future") -> str:
 class TestNewerPlugin:
     """A plugin that was built for a newer plugin API works here, if it can work with this one."""
 
-    def test_it_is_told_the_version_of_the_core_and_runs(self, install):
-        installation = install(future())
-        program = etconfig.load_program(delegating_program("Future"), installation=installation)
+    def test_it_is_told_the_version_of_the_core_and_runs(self, install_vendor):
+        installation = install_vendor(future())
+        program = etconfig.load_program(delegating_program("Vendor"), installation=installation)
         with program, program.load_method("forward") as method:
             assert method.execute([X])[0].tolist() == [2, -4]
-        assert sys.modules["future_plugin"].TOLD == [CURRENT]
+        assert sys.modules["vendor_plugin"].TOLD == [CURRENT]
         assert installation.plugins.failures == ()
 
-    def test_one_that_needs_a_newer_core_is_refused_and_the_user_told_to_upgrade_etconfig(self, install):
-        assert refusal(install(future(minimum=2))) == (
-            "plugin 'Future' (etconfig.backends) of future 2.0 failed: "
+    def test_one_that_needs_a_newer_core_is_refused_and_the_user_told_to_upgrade_etconfig(
+        self, install_vendor
+    ):
+        assert refusal(install_vendor(future(minimum=2))) == (
+            "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: "
             f"it needs plugin API 2 or newer, this etconfig has 1: upgrade etconfig; {UPGRADE}"
         )
 
-    def test_one_that_uses_what_this_core_lacks_without_asking_is_refused_by_the_name_of_it(self, install):
-        text = refusal(install(future(condition="True")))
+    def test_one_that_uses_what_this_core_lacks_without_asking_is_refused_by_the_name_of_it(
+        self, install_vendor
+    ):
+        text = refusal(install_vendor(future(condition="True")))
         assert "etconfig_backend raised TypeError: " in text
         assert "unexpected keyword argument 'streams'" in text
 
-    def test_one_that_imports_what_this_core_lacks_is_refused_by_the_name_of_it(self, install):
-        assert refusal(install("from etconfig.plugin.v1 import Stream\n" + future())) == (
-            "plugin 'Future' (etconfig.backends) of future 2.0 failed: its import raised ImportError: cannot "
+    def test_one_that_imports_what_this_core_lacks_is_refused_by_the_name_of_it(self, install_vendor):
+        assert refusal(install_vendor("from etconfig.plugin.v1 import Stream\n" + future())) == (
+            "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: its import raised ImportError: cannot "
             "import name 'Stream' from 'etconfig.plugin.v1' "
             f"({Path(sys.modules['etconfig.plugin.v1'].__file__ or '')}); "
-            "upgrade etconfig, or install a version of future that fits this one"
+            "upgrade etconfig, or install a version of vendor that fits this one"
         )
 
 
