@@ -1,4 +1,4 @@
-"""The cases of the conformance kit, made anew, and run by the built-in executor without delegates."""
+"""The cases of the conformance kit, made anew, and run without delegates by both executors."""
 
 from __future__ import annotations
 
@@ -42,9 +42,12 @@ class TestCases:
         assert (tmp_path / "cases.json").read_bytes() == cases.CASES.read_bytes()
         assert (tmp_path / "cases.npz").read_bytes() == cases.ARRAYS.read_bytes()
 
+    @pytest.mark.parametrize("executor", ["numpy", "executorch"])
     @pytest.mark.parametrize("name", NAMES)
-    def test_without_delegates_the_answers_are_right(self, programs: dict[str, bytes], name: str):
-        with etconfig.load_program(programs[name]) as program:
+    def test_without_delegates_the_answers_are_right(
+        self, programs: dict[str, bytes], name: str, executor: str
+    ):
+        with etconfig.load_program(programs[name], executor=executor) as program:
             for method_name, runs in cases.load_cases()[name].runs.items():
                 with program.load_method(method_name) as method:
                     for run in runs:

@@ -20,7 +20,7 @@ _MISSING_OPERATOR = re.compile(r"Missing operator: \[\d+\] (\S+)")
 
 @contextmanager
 def blame(phase: str, method: str | None) -> Iterator[None]:
-    """Turn a RuntimeCallError into the etconfig error that says the same.
+    """Turn the extension's errors into the etconfig error that says the same.
 
     Args:
         phase: What was done: `open`, `load`, `execute`.
@@ -30,6 +30,12 @@ def blame(phase: str, method: str | None) -> Iterator[None]:
         yield
     except native.RuntimeCallError as failure:
         raise _explained(failure, phase, method) from failure
+    except native.InputMismatchError as refusal:
+        # etconfig's own check let them pass
+        log = (f"the runtime refuses an input ({refusal}): it takes no number that the program leaves open",)
+        raise RuntimeFailedError(
+            executor=EXECUTOR, phase=phase, method=method, code=0x12, code_name="InvalidArgument", log=log
+        ) from refusal
 
 
 def _explained(failure: Any, phase: str, method: str | None) -> EtconfigError:

@@ -104,8 +104,9 @@ nb::object Numpy::copy_of(const aten::Tensor& tensor) const {
   nb::object array = empty_(memory_shape(tensor), dtype(tensor.scalar_type()));
   if (tensor.nbytes() > 0) {
     Py_buffer view;
-    // Through bytes, since numpy exports no buffer of element types that are not its own.
-    nb::object bytes = array.attr("view")("u1");
+    // Through bytes, since numpy exports no buffer of element types that are not its own. Without a
+    // dimension there is none that could hold them.
+    nb::object bytes = (tensor.dim() == 0 ? array.attr("reshape")(1) : array).attr("view")("u1");
     if (PyObject_GetBuffer(bytes.ptr(), &view, PyBUF_WRITABLE) != 0) {
       throw nb::python_error();
     }

@@ -33,6 +33,13 @@ partitioners = [ReferencePartitioner({"0": "ReferenceCpuBackend"}), XnnpackParti
 edge = to_edge_transform_and_lower(torch.export.export(model, (x,)), partitioner=partitioners)
 open(f"{sys.argv[1]}/mixed.pte", "wb").write(edge.to_executorch().buffer)
 numpy.savez(f"{sys.argv[1]}/mixed.npz", x=x.numpy(), y=model(x).detach().numpy())
+
+class Double(torch.nn.Module):
+    def forward(self, x):
+        return x + x
+
+edge = to_edge_transform_and_lower(torch.export.export(Double(), (torch.tensor(1.0),)))
+open(f"{sys.argv[1]}/rankless.pte", "wb").write(edge.to_executorch().buffer)
 """
 """Programs with enough weights (32 MB) or activations (8 MB a layer) that threads and memory can be seen."""
 
@@ -61,6 +68,12 @@ def wide_program(exports: Path) -> tuple[Path, Path]:
 def mixed_program(exports: Path) -> tuple[Path, Path]:
     """A program that delegates one layer to a backend in Python and one to XNNPACK."""
     return exports / "mixed.pte", exports / "mixed.npz"
+
+
+@pytest.fixture
+def rankless_program(exports: Path) -> Path:
+    """A program that adds a tensor without dimensions to itself."""
+    return exports / "rankless.pte"
 
 
 @pytest.fixture

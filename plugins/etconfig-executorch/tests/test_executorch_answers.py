@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import etconfig
-from etconfig.errors import InvalidInputError, MethodClosedError, MethodInUseError
+from etconfig.errors import InvalidInputError, MethodClosedError, MethodInUseError, RuntimeFailedError
 
 pytestmark = pytest.mark.peers
 
@@ -173,6 +173,20 @@ class TestInputsAndOutputs:
     def test_the_number_of_inputs_is_checked(self, method: Any) -> None:
         with pytest.raises(InvalidInputError, match="inputs: expected"):
             method.execute([])
+
+    def test_a_number_that_the_program_leaves_open_is_refused(self) -> None:
+        path = DATA / "programs" / "symbolic_integer.pte"
+        with (
+            etconfig.load_program(path, executor="executorch") as program,
+            program.load_method("forward") as method,
+            pytest.raises(RuntimeFailedError, match="takes no number that the program leaves open"),
+        ):
+            method.execute([np.ones(6, np.float32), 3])
+
+    def test_a_tensor_without_dimensions_goes_in_and_comes_out(self, rankless_program: Path) -> None:
+        with etconfig.load_program(rankless_program, executor="executorch") as program:
+            (out,) = program.load_method("forward").execute([np.array(2.5, np.float32)])
+        assert (out.shape, out.dtype, out.item()) == ((), np.float32, 5.0)
 
     def test_a_closed_method_says_so(self, method: Any) -> None:
         method.close()

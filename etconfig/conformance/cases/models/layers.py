@@ -43,7 +43,7 @@ def _convolution() -> nn.Conv2d:
     with torch.no_grad():
         layer.weight.copy_(weights(2, 3, 2, 2, seed=21))
         layer.bias.copy_(weights(2, seed=22))
-    return layer.eval().to(memory_format=torch.channels_last)
+    return layer.eval()
 
 
 def _image(seed: int) -> torch.Tensor:

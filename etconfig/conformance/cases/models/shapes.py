@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.export import Dim
@@ -10,16 +12,20 @@ from etconfig.conformance.cases.models.elementwise import Add
 from etconfig.conformance.cases.models.layers import linear
 from etconfig.conformance.cases.models.model import CaseModel, forward, values
 
-BATCH_SIZES = (3, 1, 8)
-"""Rows of the runs of `dynamic_batch`: between, the smallest, the largest that is declared."""
+ROWS = (3, 1, 8)
+"""Rows of the runs: between, the smallest, the largest that is declared."""
 
 
-class Scale(nn.Module):
-    """A tensor times a number that is an argument."""
+class ScaleByRows(nn.Module):
+    """A tensor times a number that is known only when it runs: the delegate gets it as an argument."""
 
-    def forward(self, x: torch.Tensor, factor: int) -> torch.Tensor:
-        """X * factor."""
-        return x * factor
+    def forward(self, x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        """X times the rows of `other`, whose values nobody needs."""
+        return x * other.size(0)
+
+
+def _rows() -> Any:
+    return Dim("rows", min=min(ROWS), max=max(ROWS))
 
 
 def cases() -> tuple[CaseModel, ...]:
@@ -27,11 +33,11 @@ def cases() -> tuple[CaseModel, ...]:
     return (
         forward(
             "dynamic_batch",
-            f"a layer for {min(BATCH_SIZES)} to {max(BATCH_SIZES)} rows",
+            f"a layer for {min(ROWS)} to {max(ROWS)} rows",
             linear(4, 3, seed=41),
-            *[(values(rows, 4, seed=rows),) for rows in BATCH_SIZES],
+            *[(values(rows, 4, seed=rows),) for rows in ROWS],
             requires="supports_dynamic_shapes",
-            dynamic_shapes=({0: Dim("rows", min=min(BATCH_SIZES), max=max(BATCH_SIZES))},),
+            dynamic_shapes=({0: _rows()},),
         ),
         forward(
             "zero_size",
@@ -42,10 +48,10 @@ def cases() -> tuple[CaseModel, ...]:
         ),
         forward(
             "scalars",
-            "a tensor times an integer argument",
-            Scale(),
-            *[(values(2, 3, seed=factor), factor) for factor in (3, 2, 9)],
+            "a tensor times the number of rows of another",
+            ScaleByRows(),
+            *[(values(2, 3, seed=rows), torch.ones(rows, 1)) for rows in ROWS],
             requires="supports_scalars",
-            dynamic_shapes=(None, Dim.DYNAMIC),
+            dynamic_shapes=(None, {0: _rows()}),
         ),
     )
