@@ -77,8 +77,13 @@ EXECUTOR_HOOK = Hook(EXECUTORS, "etconfig_executor", ExecutorRequest, ExecutorCo
 CONFORMANCE_HOOK = Hook(CONFORMANCE, "etconfig_conformance", ConformanceRequest, ConformanceContribution)
 
 
-def load_plugin(entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
+def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRENT) -> AnswerT:
     """What the plugin behind `entry` answers to `hook`.
+
+    Args:
+        entry: The plugin.
+        hook: What it is asked.
+        core_api: The plugin API version that it is told of.
 
     Raises:
         PluginLoadError: it cannot be imported, does not implement the hook, or answers wrongly.
@@ -89,7 +94,7 @@ def load_plugin(entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
     guarded(entry, "its registration", lambda: _register(entry, manager, plugin))
     guarded(entry, "its registration", lambda: _check_implementation(entry, manager, hook.name, plugin))
     caller = getattr(manager.hook, hook.name)
-    request = hook.request(name=entry.name, core_api=CURRENT)
+    request = hook.request(name=entry.name, core_api=core_api)
     answers = guarded(entry, hook.name, lambda: caller(request=request))
     answer = _checked(entry, hook, answers[0] if answers else None)
     _check_unknown_hooks(entry, _unknown_hooks(manager, plugin), answer.api)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
 from etconfig_reference.cpu import ReferenceCpuBackend
 from etconfig_reference.options import ReferenceCpuOptions
-from etconfig_reference.plugin import SPECS
 from kit_checks import subject
 
 from etconfig.conformance.check import CheckFailedError, NotApplicableError
@@ -37,16 +35,6 @@ from etconfig.plugin.v1 import (
 Declare = Callable[..., None]
 DOC = "What it is for."
 CPU = "ReferenceCpuBackend"
-
-
-@pytest.fixture
-def declare(monkeypatch: pytest.MonkeyPatch) -> Declare:
-    """Let the reference plugin declare something else."""
-
-    def change(**fields: Any) -> None:
-        monkeypatch.setitem(SPECS, CPU, replace(SPECS[CPU], **fields))  # type: ignore[arg-type]  # a dict
-
-    return change
 
 
 class NoOptions(BackendOptions):

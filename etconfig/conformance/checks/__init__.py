@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from etconfig.conformance.check import Check
 from etconfig.conformance.checks import (
+    contract,
+    discovery,
     lifecycle,
     option_effects,
     options,
@@ -12,6 +14,8 @@ from etconfig.conformance.checks import (
 )
 
 MODULES = (
+    discovery,
+    contract,
     options,
     option_effects,
     lifecycle,

@@ -7,6 +7,8 @@ from importlib import import_module
 from mutants.mutant import Mutant
 
 MODULES = (
+    "discovery",
+    "contract",
     "options",
     "lifecycle",
     "side_by_side",

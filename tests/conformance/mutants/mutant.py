@@ -50,7 +50,7 @@ class Mutant:
         backend: Callable[[], Interposed] | None = None,
         declared: Mapping[str, Any] | None = None,
         entry_points: Mapping[str, str] | None = None,
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, str | bytes] | None = None,
         facts: FactsContribution | None = None,
         metadata: str = "Requires-Dist: etconfig-reference\n",
     ) -> None:
@@ -100,7 +100,7 @@ class Mutant:
         for name, content in self._files.items():
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
         return directory
 
     def _make(self, spec: BackendSpec) -> Callable[[], object] | None:

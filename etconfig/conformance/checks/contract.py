@@ -1,0 +1,93 @@
+"""The plugin API: the calls that a plugin takes, and the versions of the API that it gets along with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from etconfig.backend import Backend
+from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.contributions import facts_of_vendor
+from etconfig.conformance.subject import Subject
+from etconfig.diagnostics import nearest
+from etconfig.errors import BackendUnavailableError, PluginLoadError
+from etconfig.plugin.api_version import CURRENT
+from etconfig.plugin.backends import check_spec
+from etconfig.plugin.binding import call_problem, place_of
+from etconfig.plugin.loader import BACKEND_HOOK, load_plugin
+
+
+@check("signature-bind", level=0, prevents="calls that fail, or that never come")
+def signature_bind(subject: Subject) -> None:
+    """The core's calls fit what the plugin implements, and no method is a misspelt one of the contract."""
+    factory = subject.spec.factory  # loading the spec binds the hook, factory and recommend
+    for contribution in facts_of_vendor(subject):
+        for detector in contribution.detectors:
+            problem = call_problem(detector.detect, f"{type(detector).__name__}.detect", ("system",))
+            if problem is not None:
+                raise CheckFailedError(f"{problem}; write: def detect(self, system)")
+    if factory is None:
+        return
+    with suppress(BackendUnavailableError):  # comes after all calls were bound
+        subject.create_backend()
+    kind = type(factory())
+    for name, method, meant in _misspelt(kind):
+        raise CheckFailedError(
+            f"{place_of(method)}{kind.__name__}.{name} is called by nobody, and {kind.__name__} has no "
+            f"{meant}; write {meant}, or give it a name that is not so near to it"
+        )
+
+
+@check("api-range", level=0, prevents="plugins that refuse a newer or an older etconfig without need")
+def api_range(subject: Subject) -> None:
+    """The plugin declares the same backend for every core that its ApiRange allows, and for the next one."""
+    declared = subject.spec
+    options = set(declared.options.option_infos())
+    for core in sorted({declared.api.min, CURRENT, CURRENT + 1}):
+        told = f"{subject.entry.value}, told that the core has plugin API {core},"
+        try:
+            answer = check_spec(subject.entry, load_plugin(subject.entry, BACKEND_HOOK, core_api=core))
+        except PluginLoadError as error:
+            raise CheckFailedError(
+                f"{told} fails: {error.cause}; answer every core from {declared.api.min} on, newer ones "
+                "stay compatible"
+            ) from error
+        missing = sorted(options.difference(answer.options.option_infos()))
+        if missing:
+            raise CheckFailedError(
+                f"{told} declares no option {missing[0]}, expected the same as for plugin API {CURRENT}; "
+                "let options not depend on the core"
+            )
+
+
+@check("deprecation", level=0, prevents="names that are gone one day", isolated=True)
+def deprecation(subject: Subject) -> None:
+    """The plugin uses nothing of etconfig that is deprecated, from its import to a backend that is made."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        facts_of_vendor(subject)
+        subject.programs  # noqa: B018  # loads what the vendor gives the kit
+        if not subject.is_native:
+            with suppress(BackendUnavailableError):
+                subject.create_backend()
+    for each in caught:
+        if issubclass(each.category, DeprecationWarning) and str(each.message).startswith("etconfig."):
+            raise CheckFailedError(f"{each.filename}:{each.lineno}: {each.message}")
+
+
+def _misspelt(kind: type) -> Iterator[tuple[str, Callable[..., Any], str]]:
+    """Public methods of a backend that are near to one of the contract which it does not have itself."""
+    inherited = [name for name in vars(Backend) if getattr(kind, name) is getattr(Backend, name)]
+    for name in dir(kind):
+        method = getattr(kind, name)
+        if name.startswith("_") or hasattr(Backend, name) or not callable(method):
+            continue
+        meant = nearest(name, [each for each in inherited if not each.startswith("_")])
+        if meant is not None:
+            yield name, method, meant
+
+
+CHECKS = (signature_bind, api_range, deprecation)
+"""The checks of this module, in the order of the report."""

@@ -1,0 +1,116 @@
+"""Finding a plugin: its metadata and its id, and what is installed beside it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from etconfig.api import load_program
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.contributions import entries_of_vendor
+from etconfig.conformance.subject import Subject
+from etconfig.errors import BackendUnavailableError, PluginLoadError
+from etconfig.plugin import BACKENDS
+from etconfig.plugin.entry_points import normalized_name
+
+_SIBLING = "etconfig_conformance_broken_sibling"
+
+
+@check("static-metadata", level=0, prevents="a list of plugins that imports them", isolated=True)
+def static_metadata(subject: Subject) -> None:
+    """All that the distribution declares can be listed and located before anything of it is imported."""
+    for failure in subject.installation.index.failures:
+        if failure.distribution == subject.entry.distribution:
+            raise CheckFailedError(f"{subject.entry.source}: {failure.cause}; build the wheel anew")
+    for entry in entries_of_vendor(subject):
+        package = entry.value.partition(":")[0].partition(".")[0].strip()
+        if package in sys.modules:
+            raise CheckFailedError(
+                f"{entry.source}: {package} is imported before {entry.name} is needed, expected when it is; "
+                "remove the .pth file or the sitecustomize that does it"
+            )
+        if importlib.util.find_spec(package) is None:
+            raise CheckFailedError(
+                f"{entry.location}/entry_points.txt: {entry.name} = {entry.value}: there is no package "
+                f"{package}, expected one that is installed; put it into the wheel"
+            )
+
+
+@check("unique-id", level=0, prevents="a program that gets whichever backend was found first")
+def unique_id(subject: Subject) -> None:
+    """No other plugin declares the id, nor one that differs in case or punctuation alone."""
+    entry = subject.entry
+    for other in subject.installation.index.installed:
+        if other.group != BACKENDS or other == entry:
+            continue
+        if normalized_name(other.name) == normalized_name(entry.name):
+            raise CheckFailedError(
+                f"{other.source} declares {other.name}, {entry.source} {entry.name}, expected ids that "
+                "cannot be mistaken for each other; rename one, or uninstall one distribution"
+            )
+
+
+@check("aot-id-match", level=0, prevents="programs that no installed backend can run")
+def aot_id_match(subject: Subject) -> None:
+    """The ahead-of-time half writes the id that the plugin declares: all golden programs say so."""
+    if not subject.programs:
+        raise NotApplicableError(f"{subject.entry.source} gives no golden programs of {subject.backend_id}")
+    found: set[str] = set()
+    for path in subject.programs.values():
+        with load_program(path, installation=subject.installation) as program:
+            ids = {backend for method in program.method_names for backend in program.backends(method)}
+        strange = sorted(ids.difference(subject.installation.backend_ids))
+        if strange:
+            raise CheckFailedError(
+                f"{path.name} delegates to {strange[0]}, which no plugin declares, expected "
+                f"{subject.backend_id}; name the class derived from BackendDetails like the entry point"
+            )
+        found |= ids
+    if subject.backend_id not in found:
+        raise CheckFailedError(
+            f"the golden programs delegate to {', '.join(sorted(found)) or 'nothing'}, expected "
+            f"{subject.backend_id}; lower them again, or name their directory in etconfig_conformance"
+        )
+
+
+@check("bad-sibling", level=0, prevents="a broken plugin that takes others along", isolated=True)
+def bad_sibling(subject: Subject) -> None:
+    """The plugin loads and its backend is made beside a distribution whose plugins cannot be imported."""
+    with _broken_sibling() as directory:
+        path = (directory, *(subject.settings.search_path or sys.path))
+        beside = Subject(replace(subject.settings, search_path=path))
+        try:
+            if not beside.is_native:
+                with suppress(BackendUnavailableError):
+                    beside.create_backend()
+        except PluginLoadError as error:
+            raise CheckFailedError(
+                f"{subject.entry.source}, beside a plugin that cannot be imported: {error.cause}; "
+                "load no plugins of other distributions, which is the core's business"
+            ) from error
+
+
+@contextmanager
+def _broken_sibling() -> Iterator[str]:
+    """A directory on `sys.path` with a distribution whose plugins raise when they are imported."""
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        info = root / f"{_SIBLING}-1.0.dist-info"
+        info.mkdir()
+        (root / f"{_SIBLING}.py").write_text('raise RuntimeError("broken on purpose")\n')
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {_SIBLING}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[{BACKENDS}]\n{_SIBLING} = {_SIBLING}\n")
+        sys.path.insert(0, directory)
+        try:
+            yield directory
+        finally:
+            sys.path.remove(directory)
+
+
+CHECKS = (static_metadata, bad_sibling, unique_id, aot_id_match)
+"""The checks of this module, in the order of the report."""

@@ -1,0 +1,63 @@
+"""Mutants of the checks on the plugin API."""
+
+from __future__ import annotations
+
+from etconfig_reference.cpu import ReferenceCpuBackend
+
+from etconfig.plugin.v1 import Availability, BackendRequest, BackendSpec, hookimpl
+from mutants.mutant import BACKEND, Mutant
+
+
+class Misspelt(ReferenceCpuBackend):
+    """Says that it is not available by a name that nobody calls."""
+
+    def is_availability(self) -> Availability:
+        return Availability.no("no license", "buy one")
+
+
+MISSPELT = Mutant(
+    "signature-bind",
+    r"^contract.py:\d+: Misspelt.is_availability is called by nobody, and Misspelt has no availability; "
+    "write availability, or give it a name",
+    declared={"factory": Misspelt},
+)
+
+
+class Cautious(Mutant):
+    """Refuses cores that are newer than it is."""
+
+    @hookimpl
+    def etconfig_backend(self, request: BackendRequest) -> BackendSpec:
+        if request.core_api > 1:
+            raise RuntimeError(f"plugin API {request.core_api} is not known")
+        return super().etconfig_backend(request)
+
+
+CAUTIOUS = Cautious(
+    "api-range",
+    "^mutants.contract:CAUTIOUS, told that the core has plugin API 2, fails: etconfig_backend raised "
+    "RuntimeError: plugin API 2 is not known; answer every core from 1 on",
+)
+
+OUTDATED = Mutant(
+    "deprecation",
+    r"mutant_outdated.py:12: etconfig.plugin.v1.Gone is deprecated since etconfig 0.1 and goes in 0.4; "
+    "write BackendSpec",
+    entry_points={"etconfig.backends": f"{BACKEND} = mutant_outdated"},
+    files={
+        "mutant_outdated.py": """
+from etconfig.plugin.deprecation import Deprecation, deprecated_names
+from etconfig_reference.plugin import etconfig_backend
+
+GONE = Deprecation(
+    module="etconfig.plugin.v1", name="Gone", home="etconfig.plugin.v1:BackendSpec",
+    replacement="BackendSpec", since="0.1", removal="0.4",
+)
+# what the core does for a name that it deprecates
+fetch = deprecated_names("etconfig.plugin.v1", [GONE], "0.1.0")
+def use():
+    return fetch("Gone")
+use()
+"""
+    },
+)

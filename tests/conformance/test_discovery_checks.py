@@ -1,0 +1,108 @@
+"""The checks on finding a plugin, where no mutant leads."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from etconfig_reference.conformance import GOLDEN
+from kit_checks import subject
+from plugin_data import search_path, write_distribution
+
+from etconfig.conformance.check import CheckFailedError, NotApplicableError
+from etconfig.conformance.checks.contract import api_range, signature_bind
+from etconfig.conformance.checks.discovery import aot_id_match, static_metadata, unique_id
+from etconfig.conformance.subject import Subject
+from etconfig.errors import DuplicatePluginError
+from etconfig.plugin.v1 import BackendOptions, BackendRequest, hookimpl
+
+CPU = "ReferenceCpuBackend"
+
+
+def installed(directory: Path, entry_points: str, backend: str = "Acme") -> Subject:
+    """A distribution that declares these entry points."""
+    write_distribution(directory, "acme-1.0.dist-info", entry_points)
+    return subject(backend, search_path=(str(directory),))
+
+
+class TestMetadata:
+    """What is declared is there, and is not imported before it is needed."""
+
+    def test_a_package_that_is_imported_early_is_named(self):
+        assert "etconfig_reference" in sys.modules
+        message = f"etconfig_reference is imported before {CPU} is needed, expected when it is; remove the"
+        with pytest.raises(CheckFailedError, match=message):
+            static_metadata.run(subject())
+
+    def test_a_package_that_is_not_installed_is_named(self, tmp_path: Path):
+        acme = installed(tmp_path, "[etconfig.backends]\nAcme = acme_of_nowhere.plugin\n")
+        message = "Acme = acme_of_nowhere.plugin: there is no package acme_of_nowhere, expected one that is"
+        with pytest.raises(CheckFailedError, match=message):
+            static_metadata.run(acme)
+
+
+class TestIds:
+    """An id belongs to one distribution, and to the programs that it made."""
+
+    def test_an_id_that_is_claimed_twice_is_an_error_of_its_own(self):
+        twins = subject("TwinNpu", search_path=tuple(search_path("twin-one", "twin-two")))
+        with pytest.raises(DuplicatePluginError, match=r"claimed by twin-one 1\.0 and Twin\.Two 1\.1"):
+            unique_id.run(twins)
+
+    def test_without_programs_nothing_is_judged(self, tmp_path: Path):
+        with pytest.raises(
+            NotApplicableError, match=f"etconfig-reference .* gives no golden programs of {CPU}"
+        ):
+            aot_id_match.run(subject(programs=str(tmp_path)))
+
+    def test_programs_of_another_backend_are_none(self):
+        message = "the golden programs delegate to ReferenceNpuBackend, expected ReferenceCpuBackend; lower"
+        with pytest.raises(CheckFailedError, match=message):
+            aot_id_match.run(subject(programs=str(GOLDEN / "ReferenceNpuBackend")))
+
+
+class TestCalls:
+    """The calls of the core fit, and versions do not matter more than they must."""
+
+    def test_a_detector_that_takes_no_system_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        (tmp_path / "acme_detecting.py").write_text(
+            "from etconfig.plugin.v1 import ApiRange, FactsContribution, hookimpl\n"
+            "from etconfig_reference.plugin import SPECS\n"
+            "class Detector:\n"
+            "    name, provides = 'acme', ()\n"
+            "    def detect(self):\n"
+            "        return []\n"
+            "@hookimpl\n"
+            "def etconfig_backend(request):\n"
+            "    return SPECS[request.name]\n"
+            "@hookimpl\n"
+            "def etconfig_facts(request):\n"
+            "    return FactsContribution(api=ApiRange(1, 1), detectors=(Detector(),))\n"
+        )
+        monkeypatch.syspath_prepend(str(tmp_path))
+        entry_points = f"[etconfig.backends]\n{CPU} = acme_detecting\n[etconfig.facts]\na = acme_detecting\n"
+        message = (
+            r"^acme_detecting.py:5: Detector.detect cannot take the call detect\(system\): .*; "
+            r"write: def detect\(self, system\)"
+        )
+        with pytest.raises(CheckFailedError, match=message):
+            signature_bind.run(installed(tmp_path, entry_points, CPU))
+        del sys.modules["acme_detecting"]
+
+    def test_an_option_that_newer_cores_do_not_get_is_named(self, monkeypatch: pytest.MonkeyPatch):
+        from etconfig_reference import plugin
+
+        class NoOptions(BackendOptions):
+            """Nothing."""
+
+        @hookimpl
+        def etconfig_backend(request: BackendRequest) -> object:
+            spec = plugin.SPECS[request.name]
+            return spec if request.core_api == 1 else replace(spec, options=NoOptions)
+
+        monkeypatch.setattr(plugin, "etconfig_backend", etconfig_backend)
+        message = "told that the core has plugin API 2, declares no option accumulate, expected the same as"
+        with pytest.raises(CheckFailedError, match=message):
+            api_range.run(subject())
