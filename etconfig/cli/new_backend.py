@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -60,9 +61,16 @@ def command(
 
 
 def _check_is_new(names: PackageNames) -> None:
+    """Refuse names that something has which is installed here."""
     for entry in make_installation().index.entries(BACKENDS):
         if entry.name == names.backend_id:
             raise ScaffoldError(
                 problem=f"backend {entry.name} is installed already, by {entry.distribution} {entry.version}",
                 help="choose another --id, or uninstall that",
             )
+    module = find_spec(names.package)
+    if module is not None and module.origin is not None:  # without one it is but a directory of that name
+        raise ScaffoldError(
+            problem=f"a package {names.package} is installed already, in {module.origin}",
+            help="choose another name, or uninstall that",
+        )

@@ -42,11 +42,13 @@ def install(package: Path, target: Path) -> Path:
     return target
 
 
-def run_its_tests(package: Path, site: Path) -> None:
-    """They pass, and none is skipped but those that need torch."""
-    shown = python("-m", "pytest", "-p", "no:cacheprovider", directory=package, PYTHONPATH=str(site))
+def run_its_tests(package: Path, site: Path, *options: str) -> None:
+    """They pass, the conformance kit's level 1 among them, and only what needs torch is skipped."""
+    options = ("-v", "-p", "no:cacheprovider", *options)
+    shown = python("-m", "pytest", *options, directory=package, PYTHONPATH=str(site))
     skipped = [line for line in shown.splitlines() if line.startswith("SKIPPED")]
-    assert "passed" in shown
+    assert "test_conformance[L1-reinit] PASSED" in shown
+    assert "XFAIL" not in shown
     assert all("test_aot.py" in line and "torch" in line for line in skipped), skipped
 
 
@@ -69,14 +71,7 @@ class TestWrittenPackage:
 
     def test_so_do_those_of_one_whose_name_holds_the_templates_own(self, tmp_path: Path) -> None:
         package = write("example-npu-two", tmp_path)
-        run_its_tests(package, install(package, tmp_path / "site"))
-
-    def test_it_reaches_level_1_unedited(self, package: Path, site: Path) -> None:
-        command = ("-m", "etconfig", "conformance", "AcmeNpuBackend", "--level", "1", "--report", "badge.svg")
-        python(*command, directory=package, PYTHONPATH=str(site))
-        badge = (package / "badge.svg").read_text()
-        assert "L1" in badge
-        assert "xfail" not in badge
+        run_its_tests(package, install(package, tmp_path / "site"), "-k", "reinit or not conformance")
 
     def test_its_linter_has_nothing_to_say(self, package: Path) -> None:
         python("-m", "ruff", "check", "--no-cache", ".", directory=package)
@@ -125,6 +120,16 @@ class TestCommand:
             "choose another --id, or uninstall that",
         )
         assert not (place / "reference-cpu").exists()
+
+    def test_the_name_of_an_installed_package_is_refused(self, cli: Callable[..., Outcome]) -> None:
+        import click
+
+        done = cli("new-backend", "click")
+        assert (done.status, done.stdout) == (2, "")
+        assert done.stderr == error(
+            f"a package click is installed already, in {click.__file__}",
+            "choose another name, or uninstall that",
+        )
 
     @pytest.mark.parametrize("arguments", [("json",), ("acme", "--id", "acme"), ("acme", "--author", "\\")])
     def test_nothing_is_written_under_a_bad_name(
