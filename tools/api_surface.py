@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from types import GenericAlias
 from typing import Any
 
@@ -20,7 +19,7 @@ import etconfig
 from etconfig.plugin.deprecation import DEPRECATIONS
 
 MODULES = ("etconfig", "etconfig.plugin.v1", "etconfig.plugin.v1_kernels", "etconfig.conformance")
-"""The public modules; one that is not there yet has no lines."""
+"""The public modules."""
 
 Surface = Mapping[str, str]
 """What stands where, by dotted path."""
@@ -31,12 +30,7 @@ SPECIAL_METHODS = ("__init__", "__call__", "__enter__", "__exit__", "__getitem__
 
 def surface() -> Surface:
     """The lines of all public modules."""
-    return {
-        path: form
-        for name in MODULES
-        if find_spec(name) is not None
-        for path, form in module_surface(name).items()
-    }
+    return {path: form for name in MODULES for path, form in module_surface(name).items()}
 
 
 def module_surface(name: str) -> Surface:
