@@ -212,7 +212,7 @@ def _lower(settings: Settings, directory: Path) -> None:
         )
     except LoweringError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"{len(written)} programs in {directory}")
+    click.echo(f"programs in {directory}: {len(written)}")
 
 
 def _json(report: Report) -> bytes:

@@ -176,9 +176,9 @@ class Subject:
         """The first case that the backend has. Raises NotDelegatedError."""
         return next(self.cases())
 
-    def delegates(self, path: Path) -> bool:
+    def delegates(self, source: Path | bytes) -> bool:
         """Whether every method of a program delegates to the backend. Raises ProgramError."""
-        with load_program(path, installation=self.installation) as program:
+        with load_program(source, installation=self.installation) as program:
             return all(self.backend_id in program.backends(method) for method in program.method_names)
 
     # --- methods -------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from command_line import Outcome, error
 from kit_checks import failing, inapplicable, made, passing
 
-from etconfig.conformance import checks, report, running
+from etconfig.conformance import checks, lowering, report, running
+from etconfig.conformance.subject import Subject
 
 CHECKS = (
     made(passing, "loads", level=0),
@@ -146,3 +148,29 @@ class TestRefusals:
         done = cli("conformance", kit_checks.subject().backend_id, "--executor", "nmpy")
         assert done.status == 1
         assert "UnknownPluginError: no installed plugin declares 'nmpy' in etconfig.executors" in done.stdout
+
+
+class TestLower:
+    """`--lower` checks nothing, and writes golden programs."""
+
+    def test_it_tells_each_case_and_how_many_were_written(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def lower_cases(
+            subject: Subject, directory: Path, *, progress: Callable[[str, str], None]
+        ) -> tuple[str, ...]:
+            progress("add", f"for {subject.backend_id} in {directory}")
+            return ("add",)
+
+        monkeypatch.setattr(lowering, "lower_cases", lower_cases)
+        done = cli("conformance", "ReferenceCpuBackend", "--lower", "golden")
+        assert (done.status, done.stderr) == (0, "")
+        assert done.stdout.splitlines() == ["add: for ReferenceCpuBackend in golden", "programs in golden: 1"]
+
+    def test_what_went_wrong_is_an_error(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "torch", None)
+        done = cli("conformance", "ReferenceCpuBackend", "--lower", "golden")
+        assert done.status == 2
+        assert done.stderr.startswith("error: golden programs are made with torch and executorch")

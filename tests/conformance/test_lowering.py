@@ -1,0 +1,154 @@
+"""Golden programs are made by the vendor's ahead-of-time half, and kept where they delegate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from etconfig_reference.conformance import GOLDEN
+from kit_checks import subject
+
+from etconfig.conformance import lowering
+from etconfig.conformance.lowering import LoweringError, lower_cases
+from etconfig.plugin.v1 import ApiRange, ConformanceContribution, LoweringRequest
+
+BACKEND = "ReferenceCpuBackend"
+
+
+class FakeMethod:
+    """A method whose exported program is a word."""
+
+    def export(self) -> str:
+        return "exported"
+
+
+class FakeModel:
+    """A case by its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.methods = {"forward": FakeMethod()}
+
+
+@pytest.fixture
+def vendor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Gives the installed plugin this `lower`, and the kit these cases instead of its own."""
+
+    def give(lower: Callable[[LoweringRequest], object] | None, *cases: str) -> None:
+        contribution = ConformanceContribution(api=ApiRange(min=1, built=1), lower=lower)  # type: ignore[arg-type]
+        monkeypatch.setattr(
+            "etconfig_reference.conformance.ConformanceContribution", lambda **_: contribution
+        )
+        monkeypatch.setattr(lowering, "_models", lambda: tuple(map(FakeModel, cases)))
+
+    return give
+
+
+def golden(request: LoweringRequest) -> bytes:
+    return (GOLDEN / BACKEND / f"{request.case}.pte").read_bytes()
+
+
+def of_the_other_backend(request: LoweringRequest) -> bytes:
+    return (GOLDEN / "ReferenceNpuBackend" / f"{request.case}.pte").read_bytes()
+
+
+class TestLowerCases:
+    """What delegates is written; everything else is told."""
+
+    def test_each_case_is_lowered_with_its_methods_and_written(
+        self, vendor: Callable[..., None], tmp_path: Path
+    ) -> None:
+        asked: list[LoweringRequest] = []
+
+        def lower(request: LoweringRequest) -> bytes:
+            asked.append(request)
+            return golden(request)
+
+        vendor(lower, "add", "linear")
+        told: list[tuple[str, str]] = []
+        written = lower_cases(subject(), tmp_path / "new", progress=lambda *each: told.append(each))
+        assert written == ("add", "linear")
+        assert [(each.case, each.methods) for each in asked] == [
+            ("add", {"forward": "exported"}),
+            ("linear", {"forward": "exported"}),
+        ]
+        for name in written:
+            program = (tmp_path / "new" / f"{name}.pte").read_bytes()
+            assert program == (GOLDEN / BACKEND / f"{name}.pte").read_bytes()
+            assert (name, f"{len(program)} bytes") in told
+
+    def test_a_case_whose_needs_are_not_declared_is_not_asked_for(
+        self, vendor: Callable[..., None], tmp_path: Path
+    ) -> None:
+        vendor(golden, "unheard_of", "add")
+        told: list[tuple[str, str]] = []
+        assert lower_cases(subject(), tmp_path, progress=lambda *each: told.append(each)) == ("add",)
+        assert told[0] == ("unheard_of", "not declared")
+
+    def test_a_program_that_delegates_elsewhere_is_removed(
+        self, vendor: Callable[..., None], tmp_path: Path
+    ) -> None:
+        (tmp_path / "linear.pte").write_bytes(b"of the last time")
+        vendor(
+            lambda asked: (golden if asked.case == "add" else of_the_other_backend)(asked), "add", "linear"
+        )
+        told: list[tuple[str, str]] = []
+        assert lower_cases(subject(), tmp_path, progress=lambda *each: told.append(each)) == ("add",)
+        assert told[-1] == ("linear", f"not delegated to {BACKEND}")
+        assert [path.name for path in tmp_path.iterdir()] == ["add.pte"]
+
+    def test_it_is_an_error_if_nothing_delegates(self, vendor: Callable[..., None], tmp_path: Path) -> None:
+        vendor(of_the_other_backend, "add")
+        with pytest.raises(LoweringError, match=f"no case delegates to {BACKEND}; its partitioner must take"):
+            lower_cases(subject(), tmp_path)
+
+    def test_a_plugin_without_lower_is_told_what_to_give(
+        self, vendor: Callable[..., None], tmp_path: Path
+    ) -> None:
+        vendor(None, "add")
+        with pytest.raises(LoweringError, match=f"plugin of {BACKEND} makes no programs; give its Conform"):
+            lower_cases(subject(), tmp_path)
+
+    def test_a_failure_of_lower_names_the_case_and_is_chained(
+        self, vendor: Callable[..., None], tmp_path: Path
+    ) -> None:
+        def lower(request: LoweringRequest) -> bytes:
+            raise ZeroDivisionError("no core is left")
+
+        vendor(lower, "add")
+        expected = "lower failed for add: ZeroDivisionError: no core is left"
+        with pytest.raises(LoweringError, match=expected) as caught:
+            lower_cases(subject(), tmp_path)
+        assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+    @pytest.mark.parametrize(
+        ("answer", "message"),
+        [
+            (None, "lower gave NoneType for add, expected the bytes of a .pte"),
+            (b"nonsense", "what lower gave for add is no program: "),
+        ],
+    )
+    def test_what_is_no_program_is_told(
+        self, vendor: Callable[..., None], tmp_path: Path, answer: object, message: str
+    ) -> None:
+        vendor(lambda _: answer, "add")
+        with pytest.raises(LoweringError, match=message):
+            lower_cases(subject(), tmp_path)
+        assert not list(tmp_path.iterdir())
+
+    def test_a_directory_that_cannot_be_written_is_told(
+        self, vendor: Callable[..., None], tmp_path: Path
+    ) -> None:
+        (tmp_path / "file").touch()
+        vendor(golden, "add")
+        with pytest.raises(LoweringError, match="file/golden cannot be written: "):
+            lower_cases(subject(), tmp_path / "file" / "golden")
+
+    def test_without_torch_it_says_what_is_needed(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "torch", None)
+        with pytest.raises(LoweringError, match="made with torch and executorch, which cannot be imported"):
+            lower_cases(subject(), tmp_path)
