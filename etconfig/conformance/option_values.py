@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from etconfig.conformance.check import CheckFailedError
+from etconfig.conformance.subject import Subject
 from etconfig.diagnostics import Diagnostic
+from etconfig.execution.method import Method
 from etconfig.plugin.binding import place_of
 from etconfig.resolver import values_without_configuration
 from etconfig.schema import (
@@ -84,6 +86,11 @@ def _candidates(info: OptionInfo, usual: object) -> Iterator[object]:
         for base in (usual, *(each.bound for each in info.type.constraints)):
             if isinstance(base, (int, float)):
                 yield from map(number, (base + 1, base - 1, base * 2, base / 2, base))
+
+
+def effective_values(subject: Subject, method: Method) -> dict[str, object]:
+    """What the backend says that a method uses, by option."""
+    return dict(method.effective_options().get(subject.backend_id, {}))
 
 
 def shown(values: Mapping[str, object]) -> str:

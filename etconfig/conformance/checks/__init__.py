@@ -7,8 +7,10 @@ from etconfig.conformance.checks import (
     contract,
     discovery,
     lifecycle,
+    no_globals,
     option_effects,
     options,
+    options_apart,
     payload,
     side_by_side,
 )
@@ -20,6 +22,8 @@ MODULES = (
     option_effects,
     lifecycle,
     side_by_side,
+    options_apart,
+    no_globals,
     payload,
 )
 """In the order of the report, within each level."""

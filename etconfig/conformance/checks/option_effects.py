@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
-from etconfig.conformance.option_values import options_place, other_values
+from etconfig.conformance.option_values import effective_values, options_place, other_values
 from etconfig.conformance.subject import Subject
 from etconfig.errors import DelegateError, OptionError
 from etconfig.execution.method import Method
@@ -21,7 +21,7 @@ def effect_visible(subject: Subject) -> None:
     case, spec = subject.simplest, subject.spec
     with subject.load(case) as method:
         usual = dict(method.options(spec.id))
-        effective = _effective(subject, method)
+        effective = effective_values(subject, method)
     if not usual:
         raise NotApplicableError(f"{spec.id} has no options")
     for name in usual:
@@ -36,7 +36,7 @@ def effect_visible(subject: Subject) -> None:
         for value in tried:
             try:
                 with subject.load(case, options={name: value}) as method:
-                    seen.append(_effective(subject, method)[name])
+                    seen.append(effective_values(subject, method)[name])
             except (OptionError, DelegateError):
                 continue  # not with the other options, or not on this device; refused, so not ignored
         if len(seen) > 1 and all(each == seen[0] for each in seen):
@@ -64,13 +64,9 @@ def scope_enforced(subject: Subject) -> None:
                 f"{spec.id} has no option that applies at execute and whose values are known"
             )
         for name, value in changes:
-            before = _effective(subject, method)
+            before = effective_values(subject, method)
             _change(subject, method, name, value)
-            _require_unchanged(subject, before, _effective(subject, method), name)
-
-
-def _effective(subject: Subject, method: Method) -> Mapping[str, object]:
-    return dict(method.effective_options().get(subject.backend_id, {}))
+            _require_unchanged(subject, before, effective_values(subject, method), name)
 
 
 def _change(subject: Subject, method: Method, name: str, value: object) -> None:

@@ -12,6 +12,7 @@ MODULES = (
     "options",
     "lifecycle",
     "side_by_side",
+    "state",
     "payload",
 )
 """A module for each topic; its constants are mutants."""

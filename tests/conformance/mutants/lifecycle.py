@@ -6,23 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from driver import STATE
 
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.interposed import Interposed
 from mutants.mutant import Mutant
 
-_LOADED: list[object] = []
+STATE.loaded = []
 
 
 class OneShot(Interposed):
     """Answers rightly only for the first backend that is made in the process."""
 
     def __init__(self) -> None:
-        _LOADED.append(self)
+        STATE.loaded.append(self)
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         super().execute(context, handle, args)
-        if _LOADED[0] is not self:
+        if STATE.loaded[0] is not self:
             output = args[-1]
             assert isinstance(output, np.ndarray)
             output *= 2

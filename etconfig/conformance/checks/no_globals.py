@@ -1,0 +1,49 @@
+"""State that is nobody's: variables of modules and classes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.vendor_state import VendorState, package_of
+
+
+@check("no-globals", level=2, prevents="state that all methods of a process share")
+def no_globals(subject: Subject) -> None:
+    """Variables of the vendor's modules and classes stay as they are while a method is loaded and run.
+
+    What the first load makes is not looked at, nor what functions hold, such as `functools.lru_cache`.
+    """
+    if subject.is_native:
+        raise NotApplicableError(f"another runtime holds {subject.backend_id}: its state cannot be seen")
+    *_, last = subject.cases()
+    for case in (subject.simplest, last):
+        with subject.load(case) as method:
+            subject.check_runs(method, case)
+    state = VendorState(package_of(subject.entry))
+    with subject.load(last) as method:
+        _require_unchanged(state, last, "loaded")
+        subject.check_runs(method, last)
+        _require_unchanged(state, last, "executed")
+    _require_unchanged(state, last, "closed")
+
+
+def _require_unchanged(state: VendorState, case: DelegatedCase, event: str) -> None:
+    changed = state.changed()
+    if changed:
+        raise CheckFailedError(
+            f"{_file_of(changed[0])}: {', '.join(changed)} changed when {case.name} was {event}; "
+            "keep what belongs to a method in the handle that init returns"
+        )
+
+
+def _file_of(variable: str) -> str:
+    """The file of the module that holds a variable, by its dotted name."""
+    module = next(name for name in sorted(sys.modules, reverse=True) if variable.startswith(f"{name}."))
+    return Path(sys.modules[module].__file__ or module).name
+
+
+CHECKS = (no_globals,)
+"""The checks of this module, in the order of the report."""

@@ -1,0 +1,90 @@
+"""Options of methods that are loaded together: each keeps its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.option_values import effective_values, options_place, other_values
+from etconfig.conformance.subject import Subject
+from etconfig.errors import DelegateError, OptionError
+from etconfig.execution.method import Method
+from etconfig.schema import Applies, BackendSpec, OptionInfo, Scope
+
+_APART = "keep the options in the handle that init returns, or read those of the context"
+
+
+@check("option-leak", level=2, prevents="the last configuration that wins for all")
+def option_leak(subject: Subject) -> None:
+    """Two instances with other options keep their own while both are loaded and run."""
+    case, spec = subject.simplest, subject.spec
+    seen = False
+    with subject.load(case, instance="usual") as usual:
+        own = effective_values(subject, usual)
+        for info, value in _other_options(spec, usual.options(spec.id)):
+            try:
+                other = subject.load(case, options={info.name: value}, instance="other")
+            except (OptionError, DelegateError):
+                continue  # not with the other options, or not on this device
+            with other:
+                theirs = effective_values(subject, other)
+                other.execute(list(case.runs()[0].inputs))
+                _require_same(subject, usual, own, f"an instance with {info.name}={value!r} was loaded")
+                subject.check_runs(usual, case)
+                _require_same(subject, other, theirs, f"an instance with {info.name} as usual was executed")
+            seen = seen or info.name in own
+    if not seen:
+        raise NotApplicableError(f"{spec.id} tells no option in effective_options whose values are known")
+
+
+@check("execute-update", level=2, prevents="changes that reach other methods")
+def execute_update(subject: Subject) -> None:
+    """A changed option holds for the method that it is for, until it is changed back, and for no other."""
+    case, spec = subject.simplest, subject.spec
+    seen = False
+    with subject.load(case) as target, subject.load(case) as other:
+        before, theirs = effective_values(subject, target), effective_values(subject, other)
+        usual = target.options(spec.id)
+        for info, value in _other_options(spec, usual):
+            if info.applies is not Applies.EXECUTE or info.name not in before:
+                continue
+            path = f"{spec.id}.{info.name}"
+            try:
+                target.update({path: value})
+            except OptionError:
+                continue  # not with the other options
+            seen = True
+            if effective_values(subject, target)[info.name] == before[info.name]:
+                raise CheckFailedError(
+                    f"{options_place(spec, info.name)}: effective_options still tells "
+                    f"{before[info.name]!r} after an update to {value!r}; take it on in update"
+                )
+            subject.check_runs(other, case)
+            _require_same(subject, other, theirs, f"{info.name} of another method was changed to {value!r}")
+            target.update({path: getattr(usual, info.name)})
+            _require_same(subject, target, before, f"{info.name} was changed to {value!r} and back")
+            subject.check_runs(target, case)
+    if not seen:
+        raise NotApplicableError(f"{spec.id} tells no option that applies at execute and could be changed")
+
+
+def _other_options(spec: BackendSpec, usual: Any) -> Iterator[tuple[OptionInfo, object]]:
+    """Another value for each option that methods may differ in, where one is known."""
+    for name, info in spec.options.option_infos().items():
+        if info.scope is Scope.METHOD:
+            for value in other_values(spec, info, getattr(usual, name))[:1]:
+                yield info, value
+
+
+def _require_same(subject: Subject, method: Method, before: Mapping[str, object], event: str) -> None:
+    for name, value in effective_values(subject, method).items():
+        if value != before.get(name):
+            raise CheckFailedError(
+                f"{options_place(subject.spec, name)}: effective_options told {before.get(name)!r}, and "
+                f"tells {value!r} after {event}; {_APART}"
+            )
+
+
+CHECKS = (option_leak, execute_update)
+"""The checks of this module, in the order of the report."""
