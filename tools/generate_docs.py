@@ -16,19 +16,22 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import click
+import tomli
 from kit_docs import KIT_PARTS
 
 from etconfig.cli.group import etconfig
 from etconfig.diagnostics import CODES
 from etconfig.facts import BUILTIN_FACTS, facts_markdown
-from etconfig.installation import Installation
 from etconfig.kernels import builtin_tables
+from etconfig.plugin.api_version import CURRENT
+from etconfig.plugin.v1 import BackendRequest
 from etconfig.schema import markdown_reference
 
 ROOT = Path(__file__).parents[1]
@@ -184,10 +187,16 @@ def facts(_: str) -> str:
     return facts_markdown(BUILTIN_FACTS)
 
 
-def backend(backend_id: str) -> str:
-    """The reference of one backend's options, without its heading."""
-    spec = Installation().plugins.backend_spec(backend_id)
-    return markdown_reference(spec).partition("\n")[2]
+def plugin(directory: str) -> str:
+    """The options of every backend that a plugin of this repository declares, whether installed or not."""
+    project = tomli.loads((ROOT / directory / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    sys.path.insert(0, str(ROOT / directory))
+    return "\n".join(
+        markdown_reference(
+            import_module(module).etconfig_backend(BackendRequest(name=name, core_api=CURRENT))
+        )
+        for name, module in project["entry-points"]["etconfig.backends"].items()
+    )
 
 
 def operators(_: str) -> str:
@@ -235,13 +244,13 @@ def errors(_: str) -> str:
 
 
 PARTS: Mapping[str, Callable[[str], str]] = {
-    "backend": backend,
     "command": command,
     "diagnostics": diagnostics,
     "errors": errors,
     "facts": facts,
     "imports": imports,
     "operators": operators,
+    "plugin": plugin,
     "rooms": rooms,
     "source": source,
     **KIT_PARTS,

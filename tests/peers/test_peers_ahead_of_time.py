@@ -15,8 +15,6 @@ pytestmark = pytest.mark.peers
 
 def test_the_script_of_the_page_prints_what_it_shows(tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    page = Page(ROOT / "docs" / "ahead-of-time.md")
-    shell = Shell(page, tmp_path, {**os.environ, "PATH": path})
-    for fence in page.fences():
-        shell.do(fence)
+    shell = Shell(tmp_path, {**os.environ, "PATH": path})
+    shell.follow(Page(ROOT / "docs" / "ahead-of-time.md"))
     assert (tmp_path / "look.py").exists()

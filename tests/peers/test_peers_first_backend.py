@@ -1,4 +1,4 @@
-"""docs/first-backend.md: who follows it in an empty directory gets a backend with a badge, and exports."""
+"""docs/first-backend.md, and the commands of packaging.md and debugging.md, as a reader of them would do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from doc_pages import ROOT, Page
 from doc_shell import Shell
 
-pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # it installs packages from a registry
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]  # it installs packages from a registry
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,12 @@ def lend_executorch(environment: Path) -> None:
 def test_who_follows_the_page_gets_what_it_shows(tmp_path: Path, wheels: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    shell = Shell(tmp_path, {**variables, "PATH": path, "PIP_FIND_LINKS": str(wheels)})
     page = Page(ROOT / "docs" / "first-backend.md")
-    shell = Shell(page, tmp_path, {**variables, "PATH": path, "PIP_FIND_LINKS": str(wheels)})
     for fence in page.fences():
         if "[aot]" in fence.text:
             lend_executorch(tmp_path / ".venv")
-        shell.do(fence)
+        shell.do(page, fence)
     assert "L1 · kit" in (tmp_path / "acme-npu" / "badge.svg").read_text(encoding="utf-8")
+    for name in ("packaging.md", "debugging.md"):  # their commands are about the same package
+        shell.follow(Page(ROOT / "docs" / name))

@@ -1,4 +1,4 @@
-"""Does what the `sh` blocks of a page say; tests/peers, since that takes executorch or a registry."""
+"""Does what the `sh` blocks of pages say; for tests/peers, since that takes executorch or a registry."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from doc_pages import Fence, Page, check_shown
 
 
 class Shell:
-    """A reader's shell: follows a page, block by block, from one directory to the next.
+    """A reader's shell: what a command changes, directory and variables, holds for those after it.
 
     Args:
-        page: The page.
-        directory: Where the reader begins; the files of the page are written there.
+        directory: Where the reader begins; files of a page are written there.
         environment: The variables, all of them.
-
-    Attributes:
-        environment: The same; `activate` of a virtual environment, for instance, is kept.
     """
 
-    def __init__(self, page: Page, directory: Path, environment: Mapping[str, str]) -> None:
-        self.page = page
-        self.environment = dict(environment)
+    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
         self._home = self._here = directory
+        self._environment = dict(environment)
 
-    def do(self, fence: Fence) -> None:
+    def follow(self, page: Page) -> None:
+        """Do all that a page says."""
+        for fence in page.fences():
+            self.do(page, fence)
+
+    def do(self, page: Page, fence: Fence) -> None:
         """Write the block if it is a file; run it if it is one of commands, and compare what is shown."""
         if fence.file is not None:
-            (self._home / fence.file).write_text(fence.text, encoding="utf-8")
+            path = self._home / fence.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(fence.text, encoding="utf-8")
         elif fence.language == "sh":
-            self._run(fence, f"{self.page.path}:{fence.line}")
+            self._run(fence, f"{page.path}:{fence.line}")
 
     def _run(self, fence: Fence, place: str) -> None:
         state = self._home / ".state"
@@ -39,7 +41,7 @@ class Shell:
         done = subprocess.run(
             ["bash", "-c", script],
             cwd=self._here,
-            env=self.environment,
+            env=self._environment,
             capture_output=True,
             text=True,
             check=False,
@@ -49,4 +51,4 @@ class Shell:
             check_shown(fence.output, done.stdout, place)
         here, _, variables = state.read_text(encoding="utf-8").partition("\n")
         self._here = Path(here)
-        self.environment = dict(each.split("=", 1) for each in variables.split("\0") if each)
+        self._environment = dict(each.split("=", 1) for each in variables.split("\0") if each)
