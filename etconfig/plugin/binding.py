@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import Any
 
 
-def call_problem(function: Callable[..., Any], symbol: str, arguments: Sequence[str]) -> str | None:
+def call_problem(
+    function: Callable[..., Any], symbol: str, arguments: Sequence[str], *, may_yield: bool = False
+) -> str | None:
     """Why `function` cannot be called with `arguments` by position and give its result, or None.
 
     Args:
         function: The implementation; bound, if it is a method.
         symbol: What it is called, such as `NpuBackend.execute`.
         arguments: The names of the arguments.
+        may_yield: The result is iterated over, so it may be a generator.
     """
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         return f"{place_of(function)}{symbol} is async, but the core calls it and uses its result at once"
-    if inspect.isgeneratorfunction(function):
+    if inspect.isgeneratorfunction(function) and not may_yield:
         return f"{place_of(function)}{symbol} is a generator, but must return its result"
     try:
         inspect.signature(function).bind(*arguments)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from etconfig.execution import Executor
+from etconfig.plugin.binding import call_problem
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.hookspecs import ExecutorContribution
 
 
 def check_executor(entry: EntryPoint, contribution: ExecutorContribution) -> ExecutorContribution:
-    """Return `contribution` if it holds an executor.
+    """Return `contribution` if it holds an executor that the core can call.
 
     Raises:
         PluginLoadError: it does not.
@@ -18,4 +19,8 @@ def check_executor(entry: EntryPoint, contribution: ExecutorContribution) -> Exe
     if not isinstance(executor, Executor):
         cause = f"its executor is a {type(executor).__name__}"
         raise load_error(entry, cause, "give an instance of an etconfig.plugin.v1.Executor")
+    symbol = f"{type(executor).__name__}.open_program"
+    problem = call_problem(executor.open_program, symbol, ("request",))
+    if problem is not None:
+        raise load_error(entry, problem, "write: def open_program(self, request)")
     return contribution

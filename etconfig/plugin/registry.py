@@ -15,7 +15,8 @@ from etconfig.plugin.backends import check_spec, make_backend
 from etconfig.plugin.conformance import check_conformance
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.executors import check_executor
-from etconfig.plugin.failure import PluginFailure
+from etconfig.plugin.facts import check_facts
+from etconfig.plugin.failure import PluginFailure, load_error
 from etconfig.plugin.hookspecs import (
     ConformanceContribution,
     ExecutorContribution,
@@ -77,14 +78,14 @@ class PluginRegistry:
     def __init__(self, index: PluginIndex) -> None:
         self.index = index
         self._answers: dict[EntryPoint, _Once[Any]] = {entry: _Once() for entry in index.installed}
-        self._backend_failures: dict[EntryPoint, PluginFailure] = {}
+        self._later_failures: dict[EntryPoint, PluginFailure] = {}
 
     @property
     def failures(self) -> tuple[PluginFailure, ...]:
         """Everything that is broken, as far as it was looked at, each with its cause and fix."""
         errors = (once.error for once in self._answers.values())
         loading = tuple(PluginFailure.of(error) for error in errors if error is not None)
-        return (*self.index.failures, *loading, *self._backend_failures.values())
+        return (*self.index.failures, *loading, *self._later_failures.values())
 
     def backend_spec(self, backend_id: str) -> BackendSpec:
         """What the backend declares; imports its plugin when it is asked for the first time.
@@ -106,11 +107,11 @@ class PluginRegistry:
         """
         entry = self.index.find(BACKEND_HOOK.group, backend_id)
         spec = self._spec(entry)
-        self._backend_failures.pop(entry, None)
+        self._later_failures.pop(entry, None)
         try:
             return make_backend(entry, spec)
         except PluginLoadError as error:
-            self._backend_failures[entry] = PluginFailure.of(error)
+            self._later_failures[entry] = PluginFailure.of(error)
             raise
 
     def executor(self, name: str) -> Executor:
@@ -136,7 +137,19 @@ class PluginRegistry:
 
     def facts(self) -> tuple[FactsContribution, ...]:
         """The facts of all usable plugins; broken ones are left out and listed in `failures`."""
-        return self._all_answers(FACTS_HOOK, lambda entry, each: each)
+        from etconfig.facts import BUILTIN_FACTS  # which those who need no facts do not pay for
+
+        known, accepted = BUILTIN_FACTS, []
+        for entry, contribution in self._all_answers(FACTS_HOOK, check_facts):
+            try:
+                known = known.extended(contribution.facts)
+            except ValueError as error:
+                cause, _, advice = str(error).partition("; ")
+                refusal = load_error(entry, cause, advice or "declare each fact once")
+                self._later_failures[entry] = PluginFailure.of(refusal)
+            else:
+                accepted.append(contribution)
+        return tuple(accepted)
 
     def kernels(self, problem_of: Callable[[object], str | None]) -> tuple[KernelsContribution, ...]:
         """The kernels of all usable plugins; broken ones are left out and listed in `failures`.
@@ -144,7 +157,8 @@ class PluginRegistry:
         Args:
             problem_of: What is wrong with a plugin's table, if anything.
         """
-        return self._all_answers(KERNELS_HOOK, lambda entry, each: check_kernels(entry, each, problem_of))
+        answers = self._all_answers(KERNELS_HOOK, lambda entry, each: check_kernels(entry, each, problem_of))
+        return tuple(contribution for _, contribution in answers)
 
     def _spec(self, entry: EntryPoint) -> BackendSpec:
         once: _Once[BackendSpec] = self._answers[entry]
@@ -152,12 +166,12 @@ class PluginRegistry:
 
     def _all_answers(
         self, hook: Hook[AnswerT], check: Callable[[EntryPoint, AnswerT], AnswerT]
-    ) -> tuple[AnswerT, ...]:
-        answers: list[AnswerT] = []
+    ) -> list[tuple[EntryPoint, AnswerT]]:
+        answers: list[tuple[EntryPoint, AnswerT]] = []
         for entry in self.index.entries(hook.group):
             once: _Once[AnswerT] = self._answers[entry]
             try:
-                answers.append(once.get(partial(_load_checked, entry, hook, check)))
+                answers.append((entry, once.get(partial(_load_checked, entry, hook, check))))
             except PluginLoadError:
                 continue  # `failures` lists it
-        return tuple(answers)
+        return answers
