@@ -168,6 +168,7 @@ class _Compiler:
         step = self._bind_kernel(operator, args, index)
         if self._optimiser is not None:
             self._patterns.update(self._optimiser.elide(index, step))
+            self._patterns.update(self._optimiser.fold_constants(index, operator.name, args, step))
         if operator.kernel.is_uniform:
             self._patterns.learn(op_index, args, step)
         return step

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 
 from etconfig.executor.optimiser.batch_norm import BATCH_NORM, Fold, find_folds
+from etconfig.executor.optimiser.constants import ConstantFolding, is_random
 from etconfig.executor.optimiser.copies import CopyElision
 from etconfig.executor.optimiser.effects import Effects, EffectsReader
 from etconfig.executor.optimiser.liveness import Liveness
+from etconfig.executor.plan import DynamicStep
 from etconfig.executor.registry import Kernel, Step
 from etconfig.executor.steps import Copy
 from etconfig.executor.values import Registers
@@ -29,6 +31,7 @@ class Optimiser:
         self._registers = registers
         self._kernels = kernels
         self._needless: set[int] = set()
+        self._known: set[int] = set()
         self._has_batch_norm = any(each.full_name == BATCH_NORM for each in plan.operators)
 
     def fold_of(self, index: int) -> Fold | None:
@@ -55,6 +58,28 @@ class Optimiser:
         if views:
             self._needless.add(index)
         return views
+
+    def fold_constants(self, index: int, operator: str, args: Sequence[int], step: Step) -> Sequence[int]:
+        """Run the call `index` of `operator` now and never again, if it follows from constants alone.
+
+        Args:
+            index: The instruction.
+            operator: What it calls.
+            args: Its arguments; the first tells most calls apart, before the plan is analysed.
+            step: What it is bound to.
+
+        Returns:
+            The tensors that have other arrays now; none if the step must run.
+        """
+        is_candidate = args and (args[0] in self._known or self._registers.is_constant(args[0]))
+        if not is_candidate or is_random(operator) or index in self._needless:
+            return ()
+        if type(step) is DynamicStep:
+            return ()
+        folded = self._folding.fold(index, step)
+        if folded:
+            self._needless.add(index)
+        return folded
 
     def needed(self, start: int, end: int) -> Sequence[bool]:
         """For each instruction from `start` to `end`, whether it must run."""
@@ -83,6 +108,10 @@ class Optimiser:
     def _elision(self) -> CopyElision:
         kernel_at = partial(_kernel_at, self._plan, self._kernels)
         return CopyElision(self._registers, self._effects, self._liveness, kernel_at)
+
+    @cached_property
+    def _folding(self) -> ConstantFolding:
+        return ConstantFolding(self._registers, self._effects, self._liveness, self._known)
 
     @cached_property
     def _folds(self) -> Mapping[int, Fold]:

@@ -10,6 +10,7 @@ import pytest
 from plans import KERNELS, PlanBuilder, adding_plan, as_lists, floats
 
 from etconfig.executor import Kernel, Method, RecordingTracer
+from etconfig.executor.optimiser import constants
 from etconfig.executor.optimiser.liveness import Liveness
 from etconfig.executor.optimiser.optimiser import Optimiser
 from etconfig.executor.registry import Step, Unread
@@ -325,6 +326,81 @@ class TestBatchNorms:
         inputs = [self.IMAGE.astype(np.float32), floats(1, 2, 3, 4)]
         check_equal_runs(builder, inputs)
         assert len(operators_run(builder, inputs)) == 3
+
+
+def scaled_constants(builder: PlanBuilder, *, out_offset: int | None = None) -> int:
+    """`relu(-W) + x`, of which all but the sum follows from the constant W; returns the tensor of `-W`."""
+    x, weight = builder.tensor(2, 3), builder.constant(-X)
+    negated, positive = builder.tensor(2, 3), builder.tensor(2, 3)
+    out = builder.tensor(2, 3, offset=out_offset)
+    builder.inputs, builder.outputs = [x], [out]
+    builder.call("aten::neg.out", weight, negated, negated)
+    builder.call("aten::relu.out", negated, positive, positive)
+    builder.call("aten::add.out", positive, x, builder.scalar(1), out, out)
+    return negated
+
+
+class TestConstants:
+    """What follows from constants alone is computed once, when the method is loaded."""
+
+    def test_it_does_not_run_and_the_answer_is_the_same(self) -> None:
+        builder = PlanBuilder()
+        scaled_constants(builder)
+        assert operators_run(builder, [X]) == ["add.out"]
+        assert operators_run(builder, [X], optimize=False) == ["neg.out", "relu.out", "add.out"]
+        check_equal_runs(builder, [X])
+
+    def test_memory_that_is_used_again_does_not_matter(self) -> None:
+        builder = PlanBuilder()
+        negated = scaled_constants(builder)
+        again = builder.tensor(2, 3, offset=offset_of(builder, negated))
+        builder.call("aten::neg.out", builder.outputs[0], again, again)
+        builder.outputs.append(again)
+        assert operators_run(builder, [X]) == ["add.out", "neg.out"]
+        check_equal_runs(builder, [X])
+
+    def test_a_state_in_the_same_memory_is_as_it_was(self) -> None:
+        builder = PlanBuilder()
+        state = builder.tensor(2, 3, initial=X + 7)
+        negated, out, weight = builder.tensor(2, 3), builder.tensor(2, 3), builder.constant(X)
+        builder.values[negated] = builder.values[negated]._replace(
+            allocation_info=builder.values[state].allocation_info
+        )
+        builder.outputs = [out]
+        builder.call("aten::relu.out", state, out, out)
+        builder.call("aten::neg.out", weight, negated, negated)
+        builder.call("aten::add.out", negated, out, builder.scalar(1), out, out)
+        check_equal_runs(builder, [])
+
+    def test_random_numbers_are_new_in_each_run(self) -> None:
+        drawn = iter(range(1, 10))
+
+        def bind(x: Tensor, out: Tensor) -> Step:
+            return lambda: out.array.fill(next(drawn))
+
+        builder = PlanBuilder()
+        out = builder.tensor(2, 3)
+        builder.outputs = [out]
+        builder.call("aten::rand_like.out", builder.constant(X), out, out)
+        name = "aten::rand_like.out"
+        method = builder.load(kernels={**KERNELS, name: Kernel((name,), bind)})
+        assert [float(method.execute([])[0][0, 0]) for _ in range(3)] == [1, 2, 3]
+
+    def test_results_beyond_the_budget_are_computed_in_each_run(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        builder = PlanBuilder()
+        scaled_constants(builder)
+        monkeypatch.setattr(constants, "BUDGET_BYTES", X.nbytes)
+        assert operators_run(builder, [X]) == ["relu.out", "add.out"]
+        check_equal_runs(builder, [X])
+
+    def test_a_constant_beside_an_input_decides_nothing(self) -> None:
+        builder = PlanBuilder()
+        x, weight, out = builder.tensor(2, 3), builder.constant(X), builder.tensor(2, 3)
+        builder.inputs, builder.outputs = [x], [out]
+        builder.call("aten::add.out", weight, x, builder.scalar(1), out, out)
+        assert operators_run(builder, [X]) == ["add.out"]
 
 
 def test_an_instruction_without_a_use_for_the_optimiser_is_not_analysed() -> None:

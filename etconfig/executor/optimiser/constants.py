@@ -1,0 +1,116 @@
+"""Results that follow from constants alone: computed once, when the method is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from etconfig.executor.memory import Array
+from etconfig.executor.optimiser.effects import Effects
+from etconfig.executor.optimiser.liveness import Liveness
+from etconfig.executor.tensor import Tensor
+from etconfig.executor.values import Registers
+
+BUDGET_BYTES = 64 * 2**20
+"""How much memory of its own a Method takes for such results: weights that a program holds in a quarter of
+their size shall not take it all the same."""
+
+_RANDOM = frozenset(
+    [
+        "bernoulli",
+        "binomial",
+        "cauchy",
+        "dropout",
+        "exponential",
+        "geometric",
+        "log_normal",
+        "multinomial",
+        "native_dropout",
+        "normal",
+        "poisson",
+        "rand",
+        "rand_like",
+        "randint",
+        "randint_like",
+        "randn",
+        "randn_like",
+        "random",
+        "randperm",
+        "rrelu_with_noise",
+        "uniform",
+    ]
+)
+"""Operators whose results follow from nothing. Source: `nondeterministic_seeded` in PyTorch's
+native_functions.yaml; programs may call those, too, that only plugins have kernels for."""
+
+
+def is_random(operator: str) -> bool:
+    """Whether an operator, by its full name, draws random numbers."""
+    return operator.partition("::")[2].partition(".")[0] in _RANDOM
+
+
+class ConstantFolding:
+    """Gives tensors that follow from constants an array of their own, which holds the result.
+
+    Args:
+        registers: The plan's values.
+        effects: Of each instruction.
+        liveness: Of the plan's memory.
+        known: The tensors that were given such results, by value index; grows.
+    """
+
+    def __init__(
+        self, registers: Registers, effects: Sequence[Effects], liveness: Liveness, known: set[int]
+    ) -> None:
+        self._registers = registers
+        self._effects = effects
+        self._liveness = liveness
+        self._known = known
+        self._left_bytes = BUDGET_BYTES
+
+    def fold(self, index: int, step: Callable[[], object]) -> Sequence[int]:
+        """Run instruction `index`, bound to `step`, now and never again, if that changes no result.
+
+        Returns:
+            The tensors that have other arrays now; none if the step must run.
+        """
+        reads, writes = self._effects[index]
+        live = self._liveness.of_value.get(writes[0]) if len(writes) == 1 else None
+        if live is None or live.written != index or not all(map(self._is_known, reads)):
+            return ()
+        if live.overwritten < live.end or not self._liveness.can_be_left_unwritten(live):
+            return ()
+        tensors = [self._tensor(value) for value in live.values]
+        target = self._tensor(writes[0]).array
+        if target.nbytes > self._left_bytes or any(not _is_alike(each.array, target) for each in tensors):
+            return ()
+        self._left_bytes -= target.nbytes
+        result = _result_of(step, target)
+        for tensor in tensors:
+            tensor.rebind(result)
+        self._known.update(live.values)
+        return live.values
+
+    def _is_known(self, value: int) -> bool:
+        return value in self._known or self._registers.is_constant(value)
+
+    def _tensor(self, value: int) -> Tensor:
+        tensor = self._registers.initial(value)
+        assert isinstance(tensor, Tensor)
+        return tensor
+
+
+def _is_alike(array: Array, target: Array) -> bool:
+    return array.dtype == target.dtype and array.shape == target.shape and array.strides == target.strides
+
+
+def _result_of(step: Callable[[], object], target: Array) -> Array:
+    """What `step` writes to `target`, which is left as it was: a state may lie there until it is run."""
+    before = target.copy()
+    with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
+        step()
+    result: Array = target.copy(order="K")
+    target[...] = before
+    result.flags.writeable = False
+    return result
