@@ -143,9 +143,11 @@ class ReferencePartitioner(Partitioner):
         return max(placed, key=len, default=None) if node.op == "call_function" else None
 
 
-def lower_methods(methods: Mapping[str, ExportedProgram], backend_id: str) -> bytes:
+def lower_methods(
+    methods: Mapping[str, ExportedProgram], backend_id: str, *, named_data: bool = False
+) -> bytes:
     """A .pte of exported methods that delegate all they can to one backend."""
-    partitioner = ReferencePartitioner({"": backend_id})
+    partitioner = ReferencePartitioner({"": backend_id}, named_data=named_data)
     edge = to_edge_transform_and_lower(dict(methods), partitioner={name: [partitioner] for name in methods})
     return bytes(edge.to_executorch().buffer)
 

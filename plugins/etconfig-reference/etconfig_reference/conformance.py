@@ -23,6 +23,6 @@ def etconfig_conformance(request: ConformanceRequest) -> ConformanceContribution
     def lower(case: LoweringRequest) -> bytes:
         from etconfig_reference.aot import lower_methods
 
-        return lower_methods(case.methods, request.name)
+        return lower_methods(case.methods, request.name, named_data=case.case == "named_data")
 
     return ConformanceContribution(api=ApiRange(min=1, built=1), programs=GOLDEN / request.name, lower=lower)

@@ -203,6 +203,7 @@ LOWERINGS: Mapping[str, Callable[[_Call], LoweredCall]] = {
     "aten::linear": _plain("linear", "input", "weight", "bias"),
     "aten::max_pool2d": _max_pool2d,
     "aten::mean.dim": _mean,
+    "aten::mm": _plain("matmul", "self", "mat2"),
     "aten::mul.Tensor": _plain("mul", "self", "other"),
     "aten::permute_copy": _permute,
     "aten::relu": _plain("relu", "self"),

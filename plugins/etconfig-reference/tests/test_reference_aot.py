@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from etconfig_reference.conformance import GOLDEN, etconfig_conformance
 from etconfig_reference.cpu import ReferenceCpuBackend
 from etconfig_reference.errors import CompileSpecError
 from etconfig_reference.options import ReferenceCpuOptions
@@ -17,6 +18,7 @@ from etconfig_reference.payload import decode_graph
 from etconfig_reference.plugin import SPECS
 
 import etconfig
+from etconfig.plugin.v1 import ConformanceRequest, LoweringRequest
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -79,6 +81,7 @@ def make_module(et: Any, name: str) -> tuple[Any, tuple[int, ...]]:
         "conv without bias": (nn.Conv2d(4, 3, 1, bias=False), image),
         "linear": (nn.Linear(6, 5), image),
         "linear without bias": (nn.Linear(6, 5, bias=False), (6,)),
+        "product": (function_module(et.torch, lambda x: x @ x.permute(1, 0)), (3, 4)),
         "max pool": (nn.MaxPool2d(3, stride=2, padding=1, dilation=2), image),
         "average pool": (nn.AvgPool2d((3, 2), padding=1), image),
         "adaptive average pool": (nn.AdaptiveAvgPool2d(1), image),
@@ -102,6 +105,7 @@ OPERATIONS = [
     "conv without bias",
     "linear",
     "linear without bias",
+    "product",
     "max pool",
     "average pool",
     "adaptive average pool",
@@ -331,6 +335,20 @@ def test_the_example_of_the_readme_delegates_both_parts(et: Any) -> None:
     exec(compile(example, str(README), "exec"), names)
     (plan,) = names["program"].executorch_program.execution_plan
     assert {delegate.id for delegate in plan.delegates} == set(et.aot.BACKEND_IDS)
+
+
+@pytest.mark.parametrize("backend_id", ["ReferenceCpuBackend", "ReferenceNpuBackend"])
+def test_golden_programs_are_what_is_exported(et: Any, backend_id: str) -> None:
+    from etconfig.conformance.cases.models import models
+
+    programs = {path.stem: path.read_bytes() for path in (GOLDEN / backend_id).iterdir()}
+    lower = etconfig_conformance(ConformanceRequest(name=backend_id, core_api=1)).lower
+    assert lower is not None
+    for model in models():
+        if model.name in programs:
+            methods = {name: method.export() for name, method in model.methods.items()}
+            made = lower(LoweringRequest(case=model.name, methods=methods))
+            assert made == programs[model.name], f"write the golden programs again: {model.name}"
 
 
 def test_the_ids_are_those_of_the_running_half(et: Any) -> None:

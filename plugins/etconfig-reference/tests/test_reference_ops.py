@@ -163,6 +163,18 @@ class TestLinear:
         np.testing.assert_array_equal(out, [11, 17, 23])
 
 
+class TestMatMul:
+    """Each result is the dot product of a row and a column."""
+
+    @pytest.mark.parametrize(("rows", "items", "columns"), [(3, 7, 400), (1, 1, 1), (5, 400, 2)])
+    def test_each_place(self, compute: Compute, rows: int, items: int, columns: int) -> None:
+        left, right = numbers(rows, items), numbers(items, columns)
+        out = compute("matmul", left, right)
+        for row, column in np.ndindex(rows, columns):
+            expected = math.fsum(left[row] * right[:, column])
+            assert out[row, column] == pytest.approx(expected, abs=1e-5)
+
+
 class TestElementwise:
     """Each element is computed from the elements at its place."""
 

@@ -68,6 +68,8 @@ class TestPlan:
             ([(2, 2)], "reshape", {"shape": (3,)}, "a tensor of shape (2, 2) cannot be shaped (3,)"),
             ([(2, 2)], "reshape", {"shape": (-2, -2)}, "a tensor of shape (2, 2) cannot be shaped (-2, -2)"),
             ([(2,), (3,)], "add", {}, "shape mismatch"),
+            ([(2, 3), (2, 3)], "matmul", {}, "matrices of shapes (2, 3) and (2, 3) cannot be multiplied"),
+            ([(3,), (3, 2)], "matmul", {}, "matrices of shapes (3,) and (3, 2) cannot be multiplied"),
             (
                 [(1, 3), (2, 4)],
                 "linear",
@@ -121,6 +123,7 @@ class TestPlan:
             ("relu", [(4, 5)], {}, 20),
             ("mean", [(4, 5)], {"dims": (1,), "keep_dims": (0,)}, 20),
             ("linear", [(2, 3), (5, 3)], {}, 2 * 5 * 3),
+            ("matmul", [(2, 3), (3, 5)], {}, 2 * 5 * 3),
             (
                 "conv2d",
                 [(1, 4, 6, 6), (8, 2, 3, 3)],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from etconfig_reference.ops.base import Op
 from etconfig_reference.ops.elementwise import Add, Mul, Relu, Softmax, Sub
-from etconfig_reference.ops.matrix import Conv2d, Linear
+from etconfig_reference.ops.matrix import Conv2d, Linear, MatMul
 from etconfig_reference.ops.pool import AvgPool2d, MaxPool2d, Mean
 from etconfig_reference.ops.shape import Convert, Permute, Reshape
 
@@ -20,6 +20,7 @@ OPS: Mapping[str, type[Op]] = {
         Conv2d,
         Convert,
         Linear,
+        MatMul,
         MaxPool2d,
         Mean,
         Mul,

@@ -36,14 +36,31 @@ class Linear(Op):
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         x, weight, *bias = inputs
         rows = x.reshape(math.prod(x.shape[:-1]), self._items)
-        result = out.reshape(len(rows), len(weight))
-
-        def multiply(features: slice) -> None:
-            np.matmul(rows, weight[features].T, out=result[:, features])
-
-        work.run_jobs(work.cut_rows(len(weight), weight[0].nbytes), multiply)
+        _multiply(rows, weight.T, out.reshape(len(rows), len(weight)), work)
         if bias:
             np.add(out, bias[0], out=out)
+
+
+class MatMul(Op):
+    """`left @ right`: left (M, K), right (K, N)."""
+
+    name = "matmul"
+    input_counts = (2,)
+
+    def _prepare(self, shapes: Sequence[Shape], attributes: Attributes) -> Shape:
+        left, right = shapes
+        if (len(left), len(right)) != (2, 2) or left[1] != right[0]:
+            raise ValueError(f"matrices of shapes {left} and {right} cannot be multiplied")
+        self._items = right[0]
+        return left[0], right[1]
+
+    @property
+    def multiply_accumulates(self) -> int:
+        return math.prod(self.output_shape) * self._items
+
+    def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
+        left, right = inputs
+        _multiply(left, right, out, work)
 
 
 class Conv2d(Op):
@@ -104,6 +121,15 @@ class Conv2d(Op):
         for i, j, seen in self._window.shifts(source, rows):
             patches[:, i, j] = seen
         return patches.reshape(math.prod(self._patch_shape), -1)
+
+
+def _multiply(left: Array, right: Array, out: Array, work: Work) -> None:
+    """`left @ right`, column by column of `right`."""
+
+    def multiply(columns: slice) -> None:
+        np.matmul(left, right[:, columns], out=out[:, columns])
+
+    work.run_jobs(work.cut_rows(right.shape[1], right[:, 0].nbytes), multiply)
 
 
 def _check_bias(bias: Sequence[Shape], outputs: int) -> None:
