@@ -47,23 +47,41 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     return Written(package, site)
 
 
+@pytest.fixture(scope="module")
+def exported(written: Written, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs that ExecuTorch makes with it."""
+    directory = tmp_path_factory.mktemp("exported")
+    lower("AcmeNpuBackend", written.site, directory)
+    return directory
+
+
+def python(*arguments: str | Path, written: Written) -> str:
+    path = os.pathsep.join(filter(None, (str(written.site), os.environ.get("PYTHONPATH"))))
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=written.package,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 class TestExport:
     """What ExecuTorch exports with a new package is what the package holds."""
 
-    def test_its_golden_programs_say_what_it_makes(self, written: Written, tmp_path: Path) -> None:
-        lower("AcmeNpuBackend", written.site, tmp_path)
+    def test_its_golden_programs_say_what_it_makes(self, written: Written, exported: Path) -> None:
         golden = written.site / "acme_npu" / "golden"
-        for path in tmp_path.iterdir():
+        for path in exported.iterdir():
             assert content_of(path) == content_of(golden / path.name), path.name
 
     def test_its_own_tests_of_it_pass(self, written: Written) -> None:
-        path = os.pathsep.join(filter(None, (str(written.site), os.environ.get("PYTHONPATH"))))
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_aot.py"],
-            cwd=written.package,
-            env={**os.environ, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "skipped" not in done.stdout
+        shown = python("-m", "pytest", "-p", "no:cacheprovider", "tests/test_aot.py", written=written)
+        assert "skipped" not in shown
+
+    def test_what_it_exports_reaches_every_level_unedited(self, written: Written, exported: Path) -> None:
+        """Its own tests ask for level 1; what it declares beyond that is true, too."""
+        command = ("-m", "etconfig", "conformance", "AcmeNpuBackend", "--level", "3")
+        shown = python(*command, "--programs", exported, written=written)
+        assert "AcmeNpuBackend of acme-npu 0.1.0: L3 · kit 1." in shown
