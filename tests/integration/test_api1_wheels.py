@@ -17,6 +17,8 @@ from plugin_wheels import WHEELS
 from program_writer import instruction, plan, table, tensor, write
 
 import etconfig
+from etconfig.conformance.running import run_conformance
+from etconfig.conformance.settings import Settings
 from etconfig.errors import BackendUnavailableError, DelegateError, OptionError, RuntimeFailedError
 from etconfig.facts import FactSheet
 from etconfig.installation import Installation
@@ -106,6 +108,16 @@ class TestListing:
         found = installation.detect_facts()
         assert (found["api1.cores"].value, found["sloppy.cores"].value) == (8, 2)
         assert "no such device tree" in str(found["api1.name"])
+
+
+class TestConformance:
+    """Without golden programs, they reach the level that needs none."""
+
+    @pytest.mark.parametrize("backend", ["Api1Minimal", "Api1Full"])
+    def test_a_backend_loads_as_the_kit_checks_it(self, api1_site, backend):
+        report = run_conformance(Settings(backend=backend, level=0, kit="1.0", search_path=(str(api1_site),)))
+        assert [f"{each.check_id}: {each.message}" for each in report.obstacles(0)] == []
+        assert report.level == 0
 
 
 class TestMinimal:

@@ -25,7 +25,8 @@ def signature_bind(subject: Subject) -> None:
     factory = subject.spec.factory  # loading the spec binds the hook, factory and recommend
     for contribution in facts_of_vendor(subject):
         for detector in contribution.detectors:
-            problem = call_problem(detector.detect, f"{type(detector).__name__}.detect", ("system",))
+            symbol = f"{type(detector).__name__}.detect"
+            problem = call_problem(detector.detect, symbol, ("system",), may_yield=True)
             if problem is not None:
                 raise CheckFailedError(f"{problem}; write: def detect(self, system)")
     if factory is None:

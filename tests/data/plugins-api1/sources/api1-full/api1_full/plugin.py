@@ -53,10 +53,10 @@ def etconfig_backend(request: BackendRequest) -> BackendSpec:
         options=FullOptions,
         api=API,
         compile_specs={
-            "device": CompileSpecInfo(doc="Where it runs.", encoding=CompileSpecEncoding.UTF8),
-            "version": CompileSpecInfo(doc="Of the format."),
+            "device": CompileSpecInfo(doc="The name of the device.", encoding=CompileSpecEncoding.UTF8),
+            "version": CompileSpecInfo(doc="The version of the format."),
         },
-        environment={"API1_HOME": "Where its library is."},
+        environment={"API1_HOME": "The directory of its library."},
         factory=FACTORIES[request.name],
         capabilities=CAPABILITIES,
         recommend=recommend,
@@ -84,9 +84,9 @@ def detect_cores(system: System) -> Iterable[Reading]:
 def etconfig_facts(request: FactsRequest) -> FactsContribution:
     """Two facts, and who finds them."""
     cores = FactInfo(
-        name="api1.cores", type=FactType.INT, doc="Cores.", volatility=Volatility.STATIC, minimum=1, maximum=64
+        name="api1.cores", type=FactType.INT, doc="How many cores it has.", volatility=Volatility.STATIC, minimum=1, maximum=64
     )
-    name = FactInfo(name="api1.name", type=FactType.STRING, doc="A name.", volatility=Volatility.BOOT)
+    name = FactInfo(name="api1.name", type=FactType.STRING, doc="The name of the board.", volatility=Volatility.BOOT)
     by_function: Detector = FunctionDetector("api1-cores", ("api1.cores",), detect_cores)
     return FactsContribution(api=API, facts=(cores, name), detectors=(by_function, NameDetector()))
 
