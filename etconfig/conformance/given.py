@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from etconfig.api import load_program
 from etconfig.backend import InitContext, Processed
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.subject import DelegatedCase, Subject
@@ -33,8 +32,7 @@ def load_changed(
         EtconfigError: as `LoadedProgram.load_method`.
     """
     changed = replace_payloads(case.path.read_bytes(), subject.backend_id, change, location)
-    executor, installation = subject.settings.executor, subject.installation
-    with load_program(changed, executor=executor, installation=installation) as program:
+    with subject.open(changed) as program:
         return subject.load_from(program, case.method)
 
 

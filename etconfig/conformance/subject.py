@@ -183,9 +183,10 @@ class Subject:
 
     # --- methods -------------------------------------------------------------------------
 
-    def open(self, case: DelegatedCase) -> LoadedProgram:
-        """The program of a case, for the executor of the settings."""
-        return load_program(case.path, executor=self.settings.executor, installation=self.installation)
+    def open(self, program: DelegatedCase | Path | bytes) -> LoadedProgram:
+        """The program of a case, or any other, for the executor of the settings."""
+        source = program.path if isinstance(program, DelegatedCase) else program
+        return load_program(source, executor=self.settings.executor, installation=self.installation)
 
     def load(
         self,

@@ -6,6 +6,7 @@ from etconfig.conformance.check import Check
 from etconfig.conformance.checks import (
     contract,
     discovery,
+    init_arguments,
     lifecycle,
     no_globals,
     option_effects,
@@ -25,6 +26,7 @@ MODULES = (
     options_apart,
     no_globals,
     payload,
+    init_arguments,
 )
 """In the order of the report, within each level."""
 

@@ -14,6 +14,7 @@ MODULES = (
     "side_by_side",
     "state",
     "payload",
+    "init_arguments",
 )
 """A module for each topic; its constants are mutants."""
 

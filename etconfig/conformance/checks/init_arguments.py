@@ -1,0 +1,150 @@
+"""What `init` is given besides the payload: compile specs, the host that it was made for, named data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from etconfig.conformance.check import CheckFailedError, NotDelegatedError, check
+from etconfig.conformance.given import Given
+from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.errors import EtconfigError
+from etconfig.schema import CompileSpecInfo
+
+UNKNOWN_KEY = "etconfig_conformance_unknown"
+"""A compile spec that no backend has."""
+
+OTHER_HOST = "other_host"
+"""The vendor's program that was made for another kind of machine."""
+
+
+@check("spec-bad", level=2, prevents="compile specs that are ignored or misread", isolated=True)
+def spec_bad(subject: Subject) -> None:
+    """A compile spec that is not declared is refused by name, and so is one of a wrong encoding."""
+    case = subject.simplest
+    _check_usual(subject, case, Given())
+    wrong = [(UNKNOWN_KEY, b"1", "refuse keys that `compile_specs` does not declare")]
+    for key, info in subject.spec.compile_specs.items():
+        value = _unfit(info)
+        if value is not None:
+            wrong.append((key, value, f"refuse what is not {info.encoding.value}, as it is declared"))
+    for key, value, advice in wrong:
+        where = f"{case.name}, with a compile spec {key!r} of {value!r}"
+        given = Given(compile_specs=partial(_with_spec, key, value))
+        _require_refusal(subject, case, given, key, where, advice)
+
+
+def _with_spec(key: str, value: bytes, specs: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    return {**specs, key: value}
+
+
+def _unfit(info: CompileSpecInfo) -> bytes | None:
+    """Bytes that do not follow the encoding; None where all do."""
+    for value in (b"\xff", b"\xff\xfe\xfd"):
+        try:
+            info.decode(value)
+        except ValueError:
+            return value
+    return None
+
+
+@check(
+    "host-mismatch",
+    level=2,
+    prevents="payloads that run on a machine they were not made for",
+    requires=("is_bound_to_host",),
+    isolated=True,
+)
+def host_mismatch(subject: Subject) -> None:
+    """A program that was made for another kind of machine is refused when it is loaded.
+
+    The vendor gives one, `other_host.pte`, beside the golden programs.
+    """
+    with subject.load(subject.simplest) as method:
+        subject.check_runs(method, subject.simplest)
+    path = subject.programs.get(OTHER_HOST)
+    if path is None or not subject.delegates(path):
+        raise NotDelegatedError(
+            f"{subject.backend_id} declares is_bound_to_host, but no {OTHER_HOST}.pte delegates to it; add a "
+            "program that was made for another kind of machine"
+        )
+    try:
+        with subject.open(path) as program:
+            subject.load_from(program, program.method_names[0]).close()
+    except EtconfigError:
+        return
+    raise CheckFailedError(
+        f"{path.name} was loaded here, expected an error of init; compare the host that the payload names "
+        "with this one"
+    )
+
+
+@check(
+    "named-data-missing",
+    level=2,
+    prevents="failures after loading, and weights of another program",
+    requires=("uses_named_data",),
+)
+def named_data_missing(subject: Subject) -> None:
+    """A key that the program does not store is named by the error of `init`."""
+    *_, case = subject.cases(requires="uses_named_data")
+    read: set[str] = set()
+    _check_usual(subject, case, Given(named_data=lambda data: _Watched(data, read)))
+    if not read:
+        raise CheckFailedError(
+            f"{case.name}: uses_named_data is declared, but init read none of the keys of its named data; "
+            "store data under a key, or declare it no more"
+        )
+    for key in sorted(read):
+        where = f"{case.name}, without its named data {key!r}"
+        given = Given(named_data=partial(_without, key))
+        _require_refusal(
+            subject, case, given, key, where, "look up every key in init, and name what is missing"
+        )
+
+
+class _Watched(Mapping[str, memoryview]):
+    """Named data that tells which keys are read."""
+
+    def __init__(self, data: Mapping[str, memoryview], read: set[str]) -> None:
+        self._data = data
+        self._read = read
+
+    def __getitem__(self, key: str) -> memoryview:
+        self._read.add(key)
+        return self._data[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+
+def _without(key: str, data: Mapping[str, memoryview]) -> Mapping[str, memoryview]:
+    return {name: data[name] for name in data if name != key}
+
+
+def _check_usual(subject: Subject, case: DelegatedCase, given: Given) -> None:
+    """Raises EtconfigError or CheckFailedError: not even what the program holds works."""
+    with subject.load(case, through=given) as method:
+        subject.check_runs(method, case)
+
+
+def _require_refusal(
+    subject: Subject, case: DelegatedCase, given: Given, name: str, where: str, advice: str
+) -> None:
+    try:
+        subject.load(case, through=given).close()
+    except EtconfigError as error:
+        if name not in str(error):
+            raise CheckFailedError(f"{where}: the error does not name it: {error}; {advice}") from error
+        return
+    raise CheckFailedError(f"{where}: it was loaded, expected an error of init; {advice}")
+
+
+CHECKS = (spec_bad, host_mismatch, named_data_missing)
+"""The checks of this module, in the order of the report."""

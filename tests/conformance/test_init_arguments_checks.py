@@ -1,0 +1,99 @@
+"""The checks on what `init` is given besides the payload: what their mutants do not show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from etconfig_reference.conformance import GOLDEN
+from kit_checks import subject
+from mutants.mutant import BACKEND
+
+from etconfig.backend import InitContext, Processed
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.checks import init_arguments
+from etconfig.conformance.checks.init_arguments import (
+    CHECKS,
+    OTHER_HOST,
+    host_mismatch,
+    named_data_missing,
+    spec_bad,
+)
+from etconfig.conformance.given import Given
+from etconfig.conformance.subject import Subject
+from etconfig.program.replacing import replace_payloads
+from etconfig.schema import CompileSpecEncoding, CompileSpecInfo
+
+
+class NativeSubject(Subject):
+    """The reference, as if another runtime held it."""
+
+    is_native = True
+
+
+class RefusesWithoutWords(Given):
+    """Refuses whatever is not what the program holds, and does not say what."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        if self._compile_specs(compile_specs) != compile_specs:
+            raise ValueError("error 0x20")
+        return super().init(context, processed, compile_specs)
+
+
+def with_other_host(directory: Path, content: bytes) -> Subject:
+    """The reference with its simplest program, and one for another host."""
+    (directory / "add.pte").write_bytes((GOLDEN / BACKEND / "add.pte").read_bytes())
+    (directory / f"{OTHER_HOST}.pte").write_bytes(content)
+    return subject(programs=str(directory))
+
+
+class TestInitArguments:
+    """Only what was seen to work can be refused, and a refusal names what is wrong."""
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+    def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
+        with pytest.raises(NotDelegatedError):
+            check.run(subject(programs=str(tmp_path)))
+
+    @pytest.mark.parametrize("check", [spec_bad, named_data_missing], ids=lambda check: check.id)
+    def test_calls_of_other_runtimes_cannot_be_changed(self, check: Any):
+        with pytest.raises(NotApplicableError, match="cannot be watched"):
+            check.run(NativeSubject(subject().settings))
+
+    def test_an_error_names_the_compile_spec(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(init_arguments, "Given", RefusesWithoutWords)
+        with pytest.raises(CheckFailedError, match=r"'etconfig_.*: the error does not name it: .*error 0x20"):
+            spec_bad.run(subject())
+
+    def test_reading_no_named_data_is_no_use_of_them(self, monkeypatch: pytest.MonkeyPatch):
+        simple = subject()
+        monkeypatch.setattr(simple, "cases", lambda requires: iter([simple.case("add")]))
+        with pytest.raises(CheckFailedError, match="add: uses_named_data is declared, but init read none"):
+            named_data_missing.run(simple)
+
+    @pytest.mark.parametrize("encoding", CompileSpecEncoding)
+    def test_each_encoding_but_bytes_has_values_that_do_not_fit(self, encoding: CompileSpecEncoding):
+        value = init_arguments._unfit(CompileSpecInfo(doc="It.", encoding=encoding))
+        assert (value is None) == (encoding is CompileSpecEncoding.BYTES)
+
+
+class TestHostMismatch:
+    """The vendor's program for another host is what the check looks at."""
+
+    def test_a_program_for_another_host_is_missed(self):
+        with pytest.raises(NotDelegatedError, match=r"declares is_bound_to_host, but no other_host\.pte"):
+            host_mismatch.run(subject())
+
+    def test_a_program_that_does_not_delegate_is_none(self, tmp_path: Path):
+        program = (Path(__file__).parents[1] / "data" / "programs" / "add.pte").read_bytes()
+        with pytest.raises(NotDelegatedError, match="add a program"):
+            host_mismatch.run(with_other_host(tmp_path, program))
+
+    def test_a_refusal_passes(self, tmp_path: Path):
+        change = partial(replace_payloads, backend_id=BACKEND, change=lambda payload: payload[:-1])
+        host_mismatch.run(with_other_host(tmp_path, change((GOLDEN / BACKEND / "add.pte").read_bytes())))
