@@ -28,6 +28,7 @@ def become_newer(
     """
     monkeypatch.setitem(negotiate.__kwdefaults__, "oldest", oldest)
     monkeypatch.setitem(negotiate.__kwdefaults__, "current", current)
+    monkeypatch.setitem(loader.load_plugin.__kwdefaults__, "core_api", current)
     for module in (loader, backends):
         monkeypatch.setattr(module, "CURRENT", current)
     monkeypatch.setattr(backends, "BACKEND_CONTRACTS", contracts)
