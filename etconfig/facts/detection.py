@@ -170,13 +170,13 @@ def _work(
             for reading in run.detector.detect(system):
                 if abandoned.is_set():
                     return
-                run.facts.append(_fact(reading, run.detector, registry))
+                run.facts.append(fact_of(reading, run.detector, registry))
         except BaseException as error:  # a plugin that calls sys.exit() must not take the others along
             run.failure = f"failed: {type(error).__name__}: {error}"
         done.put(run)
 
 
-def _fact(reading: object, detector: Detector, registry: FactRegistry) -> Fact:
+def fact_of(reading: object, detector: Detector, registry: FactRegistry) -> Fact:
     """The fact that a reading tells, which a plugin may have got wrong.
 
     Raises:

@@ -6,6 +6,8 @@ from etconfig.conformance.check import Check
 from etconfig.conformance.checks import (
     contract,
     discovery,
+    facts,
+    imports,
     init_arguments,
     lifecycle,
     no_globals,
@@ -14,10 +16,14 @@ from etconfig.conformance.checks import (
     options_apart,
     payload,
     side_by_side,
+    surroundings,
 )
 
 MODULES = (
     discovery,
+    imports,
+    surroundings,
+    facts,
     contract,
     options,
     option_effects,

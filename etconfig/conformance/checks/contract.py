@@ -15,20 +15,15 @@ from etconfig.diagnostics import nearest
 from etconfig.errors import BackendUnavailableError, PluginLoadError
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.backends import check_spec
-from etconfig.plugin.binding import call_problem, place_of
+from etconfig.plugin.binding import place_of
 from etconfig.plugin.loader import BACKEND_HOOK, load_plugin
 
 
 @check("signature-bind", level=0, prevents="calls that fail, or that never come")
 def signature_bind(subject: Subject) -> None:
     """The core's calls fit what the plugin implements, and no method is a misspelt one of the contract."""
-    factory = subject.spec.factory  # loading the spec binds the hook, factory and recommend
-    for contribution in facts_of_vendor(subject):
-        for detector in contribution.detectors:
-            symbol = f"{type(detector).__name__}.detect"
-            problem = call_problem(detector.detect, symbol, ("system",), may_yield=True)
-            if problem is not None:
-                raise CheckFailedError(f"{problem}; write: def detect(self, system)")
+    factory = subject.spec.factory  # loading binds the hook, factory and recommend, and detectors
+    facts_of_vendor(subject)
     if factory is None:
         return
     with suppress(BackendUnavailableError):  # comes after all calls were bound

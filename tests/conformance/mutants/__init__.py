@@ -8,6 +8,9 @@ from mutants.mutant import Mutant
 
 MODULES = (
     "discovery",
+    "imports",
+    "surroundings",
+    "facts",
     "contract",
     "options",
     "lifecycle",

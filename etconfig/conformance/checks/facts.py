@@ -1,0 +1,48 @@
+"""Facts that a vendor's detectors tell: in time, on any machine, and the same again."""
+
+from __future__ import annotations
+
+from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.contributions import VendorFacts
+from etconfig.conformance.subject import Subject
+from etconfig.errors import FactError
+from etconfig.facts import FactSheet, Volatility
+from etconfig.facts.detection import DETECTOR_LIMIT_S
+
+
+@check("facts-bounded", level=0, prevents="commands that hang with a driver", isolated=True)
+def facts_bounded(subject: Subject) -> None:
+    """Every detector comes to an end in time, and so does the process that ran it."""
+    facts = VendorFacts(subject)
+    facts.detect()
+    for each in facts.detectors:
+        if not each.has_ended:
+            raise CheckFailedError(
+                f"{each} did not end within {DETECTOR_LIMIT_S:g} s; look for files and run commands through "
+                "`system`, which bounds them, and ask no driver that may hang"
+            )
+
+
+@check("facts-serialisable", level=0, prevents="reports that cannot be saved or repeated")
+def facts_serialisable(subject: Subject) -> None:
+    """What the detectors find is valid, survives a fact sheet, and is found again unless it is live."""
+    facts = VendorFacts(subject)
+    sheet = facts.detect()
+    facts.require_no_error("on this device")
+    try:
+        FactSheet.from_json(sheet.to_json(), "the sheet", facts.registry)
+    except FactError as error:
+        raise CheckFailedError(f"{subject.entry.source}: its facts cannot be saved: {error}") from error
+    again = facts.detect()
+    for name, fact in sheet.facts.items():
+        repeated = again.get(name)
+        if fact.volatility is not Volatility.LIVE and (repeated is None or repeated.value != fact.value):
+            raise CheckFailedError(
+                f"{subject.entry.source}: the fact {name} is {fact.volatility.value}, but was {fact.value!r} "
+                f"and then {None if repeated is None else repeated.value!r}; declare it live, or tell what "
+                "does not change"
+            )
+
+
+CHECKS = (facts_bounded, facts_serialisable)
+"""The checks of this module, in the order of the report."""

@@ -1,0 +1,146 @@
+"""Importing a plugin: what it costs, what it changes in the process, and what must come before it."""
+
+from __future__ import annotations
+
+import locale
+import logging
+import os
+import random
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from importlib import import_module
+from io import StringIO
+from typing import Any
+
+from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.contributions import facts_of_vendor
+from etconfig.conformance.guards import watch_actions
+from etconfig.conformance.process import ask_process
+from etconfig.conformance.subject import Subject
+
+BUDGET_SECONDS = 0.6
+"""What loading a plugin may take, besides etconfig and pydantic."""
+
+COSTLY = ("torch", "executorch")
+"""What only the ahead-of-time half may import: it takes seconds, and thousands of modules."""
+
+TRIES = 3
+"""The best of so many counts, so that a busy machine fails nobody."""
+
+_PROBE = (sys.executable, "-m", "etconfig.conformance.import_probe")
+_PROBE_SECONDS = 60.0
+_CORE = ("etconfig.plugin.v1", "etconfig.plugin.registry", "etconfig.schema.options")
+
+_STATE: Mapping[str, Callable[[], object]] = {
+    "os.environ": lambda: dict(os.environ),
+    "the working directory": os.getcwd,
+    "the threads": lambda: sorted(thread.name for thread in threading.enumerate()),
+    "the signal handlers": lambda: {each.name: signal.getsignal(each) for each in signal.Signals},
+    "the root logger": lambda: (logging.root.level, *logging.root.handlers, logging.root.manager.disable),
+    "the warnings filters": lambda: list(warnings.filters),
+    "the locale": lambda: locale.setlocale(locale.LC_ALL),
+    "the random state": lambda: hash(random.getstate()),
+    "sys.path": lambda: list(sys.path),
+    "sys.meta_path": lambda: list(sys.meta_path),
+    "sys.excepthook": lambda: sys.excepthook,
+    "sys.stderr": lambda: sys.stderr,
+}
+"""What belongs to the whole process, and how to look at it."""
+
+
+@check("import-budget", level=0, prevents="commands that take seconds because of one plugin")
+def import_budget(subject: Subject) -> None:
+    """In a new process the plugin is loaded within its budget of time, and without torch and executorch."""
+    times = []
+    for _ in range(TRIES):
+        answer = _probe(subject, *_CORE)
+        for package, place in answer["places"].items():
+            raise CheckFailedError(
+                f"{place} imports {package} while the plugin is loaded; import it in the ahead-of-time half "
+                "alone"
+            )
+        _require_no_problem(subject, "in a new process", answer)
+        if answer["seconds"] <= BUDGET_SECONDS:
+            return
+        times.append(answer["seconds"])
+    raise CheckFailedError(
+        f"{subject.entry.value}: loading it took {min(times):.2f} s, expected at most {BUDGET_SECONDS} s; "
+        "import what is costly when a backend is made"
+    )
+
+
+@check("import-reentrant", level=0, prevents="imports that work in one order alone")
+def import_reentrant(subject: Subject) -> None:
+    """The plugin can be loaded before etconfig and after all of it, and twice, and declares the same."""
+    module = subject.entry.value.partition(":")[0].strip()
+    orders = {"imported before etconfig": (module,), "imported after all of etconfig": ("etconfig.api",)}
+    declared = list(subject.spec.options.option_infos())
+    for where, first in orders.items():
+        answer = _probe(subject, *first)
+        _require_no_problem(subject, where, answer)
+        for options in answer["options"]:
+            if options != declared:
+                raise CheckFailedError(
+                    f"{subject.entry.value}, {where}: it declares the options {', '.join(options)}, "
+                    f"expected {', '.join(declared)}; declare the same each time"
+                )
+
+
+@check("import-pure", level=0, prevents="plugins that change the process they are listed in", isolated=True)
+def import_pure(subject: Subject) -> None:
+    """To load the plugin changes nothing of the process, prints, writes and starts nothing."""
+    for name in _CORE:
+        import_module(name)
+    sys.dont_write_bytecode = True
+    before = {what: look() for what, look in _STATE.items()}
+    actions = watch_actions()
+    with redirect_stdout(StringIO()) as printed:
+        subject.spec  # noqa: B018  # imports it
+        facts_of_vendor(subject)
+        subject.programs  # noqa: B018  # imports what the vendor gives the kit
+    where = f"{subject.entry.value}: to load it"
+    for what, look in _STATE.items():
+        after = look()
+        if after != before[what]:
+            raise CheckFailedError(
+                f"{where} changes {what}{_difference(before[what], after)}; leave the process as it is, and "
+                "do what a delegate needs in Backend.init"
+            )
+    if actions:
+        raise CheckFailedError(f"{actions[0]} while the plugin is loaded; do it in Backend.init")
+    if printed.getvalue():
+        raise CheckFailedError(f"{where} prints {printed.getvalue()!r}; use a logger of its own")
+
+
+def _probe(subject: Subject, *first: str) -> Mapping[str, Any]:
+    request = {"first": first, "costly": COSTLY, "settings": subject.settings.to_json()}
+    ended = ask_process(_PROBE, request, subject.settings, timeout_seconds=_PROBE_SECONDS)
+    if ended.problem is not None:
+        raise CheckFailedError(f"{subject.entry.value}: to load it ends the process: {ended.problem}")
+    answer: Mapping[str, Any] = ended.answer
+    return answer
+
+
+def _require_no_problem(subject: Subject, where: str, answer: Mapping[str, Any]) -> None:
+    if answer["problem"] is not None:
+        raise CheckFailedError(
+            f"{subject.entry.value}, {where}: {answer['problem']}; let it import all that it needs itself"
+        )
+
+
+def _difference(before: object, after: object) -> str:
+    """Which names or items differ, where these can be told."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+        return f": {', '.join(names)}"
+    if isinstance(before, list) and isinstance(after, list):
+        return f": {', '.join(str(each) for each in after if each not in before)}"
+    return ""
+
+
+CHECKS = (import_budget, import_reentrant, import_pure)
+"""The checks of this module, in the order of the report."""

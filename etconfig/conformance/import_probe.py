@@ -1,0 +1,55 @@
+"""A process that loads a plugin and little else, and tells what that took.
+
+Run as `python -m etconfig.conformance.import_probe`; it is asked as `etconfig.conformance.process` says.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etconfig.conformance.guards import watch_imports
+
+if TYPE_CHECKING:
+    from etconfig.conformance.settings import Settings
+
+
+def main() -> None:
+    """Read the request, and write the answer where it says.
+
+    The request names the modules to import `first`, the `costly` packages to look out for, and the
+    settings. The answer holds the `seconds` that loading took afterwards, the `places` where costly
+    packages were imported, the `options` and those of a second time, or the `problem` that came up.
+    """
+    request = json.load(sys.stdin)
+    places = watch_imports(request["costly"])
+    try:
+        answer = {"problem": None, **_load(request)}
+    except Exception as error:
+        answer = {"problem": f"{type(error).__name__}: {error}"}
+    Path(request["answer"]).write_text(json.dumps({**answer, "places": places}), encoding="utf-8")
+
+
+def _load(request: dict[str, Any]) -> dict[str, Any]:
+    for name in request["first"]:
+        importlib.import_module(name)
+    from etconfig.conformance.settings import Settings
+
+    settings = Settings.from_json(request["settings"])
+    started = time.perf_counter()
+    options = _options(settings)
+    seconds = time.perf_counter() - started
+    return {"seconds": seconds, "options": [options, _options(settings)]}
+
+
+def _options(settings: Settings) -> list[str]:
+    spec = settings.installation().plugins.backend_spec(settings.backend)
+    return list(spec.options.option_infos())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Mutants of the checks on importing a plugin."""
+
+from __future__ import annotations
+
+from mutants.mutant import BACKEND, Mutant
+
+REFERENCE = "from etconfig_reference.plugin import etconfig_backend\n"
+
+HEAVY = Mutant(
+    "import-budget",
+    r"mutant_heavy.py:1 imports torch while the plugin is loaded; import it in the ahead-of-time half alone",
+    entry_points={"etconfig.backends": f"{BACKEND} = mutant_heavy"},
+    files={"mutant_heavy.py": f"import torch\n{REFERENCE}", "torch.py": ""},
+)
+
+SECOND = Mutant(
+    "import-reentrant",
+    "^mutant_second, imported before etconfig: ImportError: etconfig comes first; let it import all that",
+    entry_points={"etconfig.backends": f"{BACKEND} = mutant_second"},
+    files={
+        "mutant_second.py": f"""
+import sys
+if "etconfig.plugin.loader" not in sys.modules:
+    raise ImportError("etconfig comes first")
+{REFERENCE}
+"""
+    },
+)
+
+MARKING = Mutant(
+    "import-pure",
+    "^mutant_marking: to load it changes os.environ: MUTANT_HOME; leave the process as it is, and do what a",
+    entry_points={"etconfig.backends": f"{BACKEND} = mutant_marking"},
+    files={"mutant_marking.py": f"import os\nos.environ['MUTANT_HOME'] = '/opt/mutant'\n{REFERENCE}"},
+)

@@ -1,0 +1,65 @@
+"""Mutants of the checks on what may be missing around a plugin."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from etconfig.backend import Availability, InitContext, Processed
+from etconfig.conformance.interposed import Interposed
+from mutants.imports import REFERENCE
+from mutants.mutant import BACKEND, Mutant
+
+DEVICE = Path("/dev/full")
+"""Stands for the device: every Linux has it."""
+
+
+class Telling(Interposed):
+    """Tells its vendor of each load."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        # an address that is reserved for documentation
+        with suppress(OSError), socket.create_connection(("192.0.2.1", 9), timeout=0.01):
+            pass
+        return super().init(context, processed, compile_specs)
+
+
+TELLING = Mutant(
+    "no-network",
+    r"surroundings.py:\d+: socket.getaddrinfo 192.0.2.1, expected no network; ship what is needed",
+    backend=Telling,
+)
+
+DEPENDENT = Mutant(
+    "missing-sdk",
+    "^mutant 1.0, without the packages that it does not require: its import raised ModuleNotFoundError: "
+    ".*mutant_sdk.*; import the SDK when a backend is made, and return Availability.no",
+    entry_points={"etconfig.backends": f"{BACKEND} = mutant_dependent"},
+    files={
+        "mutant_dependent.py": f"import mutant_sdk\n{REFERENCE}",
+        "mutant_sdk.py": "",
+        "mutant_sdk-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: mutant-sdk\nVersion: 1.0\n",
+        "mutant_sdk-1.0.dist-info/top_level.txt": "mutant_sdk\n",
+    },
+)
+
+
+class Presuming(Interposed):
+    """Opens the device to see whether it is there, and lets the error out if not."""
+
+    def availability(self) -> Availability:
+        with DEVICE.open("rb"):
+            return super().availability()
+
+
+PRESUMING = Mutant(
+    "no-device",
+    r"^mutant 1.0, where no device file can be opened: its availability\(\) raised FileNotFoundError: "
+    r".*; look for the device in availability\(\), and return Availability.no\(reason, fix\)",
+    backend=Presuming,
+)

@@ -1,0 +1,93 @@
+"""The checks on facts, where no mutant leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+import pytest
+from kit_checks import subject
+from mutants.facts import CORES, contribution
+
+from etconfig.conformance import contributions
+from etconfig.conformance.check import Check, CheckFailedError, NotApplicableError
+from etconfig.conformance.checks import surroundings
+from etconfig.conformance.checks.facts import facts_bounded, facts_serialisable
+from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility
+
+Detect = Callable[[System], Iterable[Reading]]
+
+
+@pytest.fixture
+def detecting(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let the vendor of the reference backend contribute a fact, and a detector."""
+
+    def contribute(detect: Detect, info: FactInfo = CORES) -> None:
+        given = replace(contribution(FunctionDetector("acme", (info.name,), detect)), facts=(info,))
+        monkeypatch.setattr(contributions, "facts_of_vendor", lambda subject: (given,))
+
+    return contribute
+
+
+def message_of(check: Check) -> str:
+    with pytest.raises(CheckFailedError) as caught:
+        check.run(subject())
+    return str(caught.value)
+
+
+class TestFacts:
+    """Detectors give what the core accepts, and what is found again."""
+
+    def test_without_detectors_nothing_is_judged(self):
+        for check in (facts_bounded, facts_serialisable):
+            with pytest.raises(NotApplicableError, match=r"etconfig-reference .* contributes no detector"):
+                check.run(subject())
+
+    def test_a_detector_that_fails_is_named_with_its_place(self, detecting: Callable[..., None]):
+        def detect(system: System) -> Iterable[Reading]:
+            raise ZeroDivisionError("no cores")
+
+        detecting(detect)
+        line = detect.__code__.co_firstlineno
+        assert message_of(facts_serialisable) == (
+            f"test_facts_checks.py:{line}: detector 'acme' failed on this device: ZeroDivisionError: no "
+            "cores; give Reading.unknown with a reason for what cannot be found out"
+        )
+
+    def test_a_reading_that_the_core_refuses_is_a_failure(self, detecting: Callable[..., None]):
+        detecting(lambda system: [Reading(CORES.name, "four", "the driver")])
+        message = "ValueError: mutant.cores: expected an int of at most 64 bits, found 'four'; give Reading."
+        assert message in message_of(facts_serialisable)
+
+    def test_facts_that_no_sheet_can_hold_are_refused(self, detecting: Callable[..., None]):
+        log = FactInfo(name="acme.log", type=FactType.STRING, doc="All.", volatility=Volatility.STATIC)
+        detecting(lambda system: [Reading(log.name, "x" * (1 << 18), "the driver")], log)
+        assert "its facts cannot be saved: the sheet:1:1: the fact sheet is larger than 262144" in message_of(
+            facts_serialisable
+        )
+
+    def test_a_fact_that_is_gone_the_second_time_is_told(self, detecting: Callable[..., None]):
+        readings = iter([Reading(CORES.name, 4, "the driver")])
+        detecting(lambda system: [next(readings, Reading.unknown(CORES.name, "the driver", "it is busy"))])
+        assert "the fact mutant.cores is static, but was 4 and then None; declare" in message_of(
+            facts_serialisable
+        )
+
+    def test_a_live_fact_may_change(self, detecting: Callable[..., None]):
+        cores = iter(range(1, 9))
+        live = replace(CORES, volatility=Volatility.LIVE)
+        detecting(lambda system: [Reading(CORES.name, next(cores), "the driver")], live)
+        facts_serialisable.run(subject())
+
+    def test_a_detector_must_not_fail_where_nothing_can_be_read(
+        self, detecting: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ):
+        def detect(system: System) -> Iterator[Reading]:
+            text = system.read_text("/proc/cpuinfo")
+            yield Reading(CORES.name, len(text), "/proc/cpuinfo")  # type: ignore[arg-type]  # the mistake
+
+        detecting(detect)
+        monkeypatch.setattr(surroundings, "hide_devices", lambda: None)
+        assert "detector 'acme' failed where nothing can be read: TypeError: object of" in message_of(
+            surroundings.no_device
+        )

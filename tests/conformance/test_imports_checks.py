@@ -1,0 +1,227 @@
+"""The checks on imports and on what may be missing, where no mutant leads."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from etconfig_reference import plugin
+from etconfig_reference.cpu import ReferenceCpuBackend
+from kit_checks import subject
+
+from etconfig.conformance.check import Check, CheckFailedError, NotApplicableError
+from etconfig.conformance.checks import imports, surroundings
+from etconfig.conformance.process import Ended
+from etconfig.errors import PluginLoadError
+from etconfig.plugin.v1 import Availability, BackendRequest, BackendSpec, hookimpl
+
+REFERENCE = "etconfig_reference.plugin"
+
+
+def message_of(check: Check) -> str:
+    with pytest.raises(CheckFailedError) as caught:
+        check.run(subject())
+    return str(caught.value)
+
+
+class TestLoading:
+    """Loading takes little, works in any order, and ends no process."""
+
+    @pytest.fixture
+    def answer(self, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+        """What the process that loads the plugin says."""
+
+        def give(**said: Any) -> None:
+            usual = {"problem": None, "seconds": 0.1, "options": [], "places": {}}
+            monkeypatch.setattr(
+                imports, "ask_process", lambda *given, **named: Ended(answer={**usual, **said})
+            )
+
+        return give
+
+    def test_a_slow_plugin_is_told_its_best_time(self, answer: Callable[..., None]):
+        answer(seconds=0.75)
+        assert message_of(imports.import_budget) == (
+            f"{REFERENCE}: loading it took 0.75 s, expected at most 0.6 s; import what is costly when a "
+            "backend is made"
+        )
+
+    @pytest.mark.parametrize(
+        ("check", "where"),
+        [
+            (imports.import_budget, "in a new process"),
+            (imports.import_reentrant, "imported before etconfig"),
+        ],
+    )
+    def test_a_plugin_that_cannot_be_loaded_is_told_why(
+        self, answer: Callable[..., None], check: Check, where: str
+    ):
+        answer(problem="ImportError: no module named acme")
+        assert message_of(check) == (
+            f"{REFERENCE}, {where}: ImportError: no module named acme; let it import all that it needs itself"
+        )
+
+    def test_a_plugin_that_declares_something_else_later_is_told_both(self, answer: Callable[..., None]):
+        answer(options=[["num_threads"]])
+        message = message_of(imports.import_reentrant)
+        assert message.startswith(
+            f"{REFERENCE}, imported before etconfig: it declares the options num_threads, "
+        )
+        assert message.endswith("scratch_bytes, accumulate; declare the same each time")
+
+    def test_a_plugin_that_ends_the_process_is_told_how(self, monkeypatch: pytest.MonkeyPatch):
+        ended = Ended(problem="its process ended with signal SIGSEGV")
+        monkeypatch.setattr(imports, "ask_process", lambda *given, **named: ended)
+        assert message_of(imports.import_budget) == (
+            f"{REFERENCE}: to load it ends the process: its process ended with signal SIGSEGV"
+        )
+
+
+class TestPurity:
+    """What loading changes is told by its name."""
+
+    @pytest.fixture
+    def loading(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+        """Let the plugin do something when it is loaded; nothing is watched for good."""
+        monkeypatch.setattr(imports, "watch_actions", list)
+        monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
+
+        def do(work: Callable[[], object]) -> None:
+            @hookimpl
+            def etconfig_backend(request: BackendRequest) -> BackendSpec:
+                work()
+                return plugin.SPECS[request.name]
+
+            monkeypatch.setattr(plugin, "etconfig_backend", etconfig_backend)
+
+        return do
+
+    def test_items_that_were_added_are_shown(self, loading: Callable[..., None]):
+        before = list(sys.path)
+        loading(lambda: sys.path.append("/opt/acme"))
+        assert message_of(imports.import_pure) == (
+            f"{REFERENCE}: to load it changes sys.path: /opt/acme; leave the process as it is, and do what a "
+            "delegate needs in Backend.init"
+        )
+        sys.path[:] = before
+
+    def test_what_has_no_items_is_named(self, loading: Callable[..., None]):
+        loading(random.random)
+        assert message_of(imports.import_pure).startswith(
+            f"{REFERENCE}: to load it changes the random state; leave"
+        )
+
+    def test_what_is_printed_is_shown(self, loading: Callable[..., None]):
+        loading(lambda: sys.stdout.write("Acme SDK 1.0\n"))
+        assert message_of(imports.import_pure) == (
+            f"{REFERENCE}: to load it prints 'Acme SDK 1.0\\n'; use a logger of its own"
+        )
+
+    def test_what_is_written_or_started_is_told_by_its_place(
+        self, loading: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr(imports, "watch_actions", lambda: ["acme.py:3: writes /tmp/acme.log"])
+        loading(lambda: None)
+        assert message_of(imports.import_pure) == (
+            "acme.py:3: writes /tmp/acme.log while the plugin is loaded; do it in Backend.init"
+        )
+
+
+class TestSurroundings:
+    """What is missing is reported, with a reason and what to do."""
+
+    @pytest.fixture(autouse=True)
+    def _keep_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(surroundings, "cut_network", list)
+        monkeypatch.setattr(surroundings, "hide_devices", lambda: None)
+
+    def test_an_unavailable_backend_says_why(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(ReferenceCpuBackend, "availability", lambda self: Availability.no("no chip", " "))
+        assert message_of(surroundings.no_device).endswith(
+            "where no device file can be opened: ReferenceCpuBackend is not available, but availability() "
+            "does not say why and what to do; return Availability.no(reason, fix)"
+        )
+
+    def test_an_unavailable_backend_may_be_so(self, monkeypatch: pytest.MonkeyPatch):
+        no = Availability.no("no chip", "plug it in")
+        monkeypatch.setattr(ReferenceCpuBackend, "availability", lambda self: no)
+        surroundings.no_device.run(subject())
+
+    def test_options_alone_need_no_device(self, declare: Callable[..., None]):
+        declare(factory=None)
+        with pytest.raises(
+            NotApplicableError, match=r"etconfig-reference .* contributes no detector of facts"
+        ):
+            surroundings.no_device.run(subject())
+
+    def test_a_plugin_that_cannot_be_loaded_has_shown_nothing(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(plugin, "etconfig_backend", None)
+        with pytest.raises(PluginLoadError, match="has no etconfig_backend"):
+            surroundings.no_network.run(subject())
+
+    def test_what_is_required_is_followed_without_extras(self):
+        required = surroundings.required_distributions("etconfig-reference")
+        assert {"etconfig-reference", "etconfig", "numpy", "pydantic", "typing-extensions"} <= required
+        assert required.isdisjoint({"executorch", "pytest", "hypothesis"})
+
+
+GUARDED = """
+import os, socket, subprocess, sys
+from importlib.util import find_spec
+from urllib.request import urlopen
+from etconfig.conformance import guards
+
+imported = guards.watch_imports({"acme_sdk"})
+find_spec("acme_sdk")
+print(imported)
+try:
+    import acme_sdk
+except ImportError:
+    print(imported)
+actions = guards.watch_actions()
+open(os.devnull).close()
+print(actions)
+open(os.devnull, "w").close()
+subprocess.run([sys.executable, "-c", ""])
+print(actions)
+tried = guards.cut_network()
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+print(tried)
+try:
+    urlopen("http://192.0.2.1/")
+except OSError as error:
+    print(error.reason, tried)
+guards.hide_devices()
+open("/dev/null").close()
+try:
+    open(b"/dev/../dev/full")
+except FileNotFoundError as error:
+    print(error)
+"""
+
+
+class TestGuards:
+    """What is taken away from a process is gone there, and whoever wants it is told by file and line."""
+
+    def test_each_guard_sees_python_code(self, tmp_path: Path):
+        script = tmp_path / "acme.py"
+        script.write_text(GUARDED)
+        ran = subprocess.run(
+            [sys.executable, str(script)], env=dict(os.environ), capture_output=True, text=True, check=True
+        )
+        assert ran.stdout.replace(str(script), "acme.py").splitlines() == [
+            "{}",
+            "{'acme_sdk': 'acme.py:11'}",
+            "[]",
+            "['acme.py:17: writes /dev/null', 'acme.py:18: starts a process (subprocess.Popen)']",
+            "[]",
+            "[Errno 101] Network is unreachable ['acme.py:25: socket.getaddrinfo 192.0.2.1']",
+            "[Errno 2] No such file or directory: b'/dev/../dev/full'",
+        ]
