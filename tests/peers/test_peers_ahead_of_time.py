@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
 from doc_pages import ROOT, Page
-from doc_shell import Shell
+from doc_shell import THIS_PYTHON, Shell, reader_environment
 
-pytestmark = pytest.mark.peers
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # it exports six times
 
 
 def test_the_script_of_the_page_prints_what_it_shows(tmp_path: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    shell = Shell(tmp_path, {**os.environ, "PATH": path})
-    shell.follow(Page(ROOT / "docs" / "ahead-of-time.md"))
+    Shell(tmp_path, reader_environment(THIS_PYTHON)).follow(Page(ROOT / "docs" / "ahead-of-time.md"))
     assert (tmp_path / "look.py").exists()

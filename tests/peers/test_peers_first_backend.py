@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
 from doc_pages import ROOT, Page
-from doc_shell import Shell
+from doc_shell import THIS_PYTHON, Shell, lend_packages, reader_environment
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]  # it installs packages from a registry
 
@@ -24,20 +22,13 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def lend_executorch(environment: Path) -> None:
-    """Let a virtual environment find the peers, so that `pip install` need not fetch gigabytes."""
-    (packages,) = environment.glob("lib/python*/site-packages")
-    (packages / "peers.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-
-
 def test_who_follows_the_page_gets_what_it_shows(tmp_path: Path, wheels: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    shell = Shell(tmp_path, {**variables, "PATH": path, "PIP_FIND_LINKS": str(wheels)})
+    variables = {**reader_environment(THIS_PYTHON), "PIP_FIND_LINKS": str(wheels)}
+    shell = Shell(tmp_path, variables)
     page = Page(ROOT / "docs" / "first-backend.md")
     for fence in page.fences():
         if "[aot]" in fence.text:
-            lend_executorch(tmp_path / ".venv")
+            lend_packages(tmp_path / ".venv")
         shell.do(page, fence)
     assert "L1 · kit" in (tmp_path / "acme-npu" / "badge.svg").read_text(encoding="utf-8")
     for name in ("packaging.md", "debugging.md"):  # their commands are about the same package

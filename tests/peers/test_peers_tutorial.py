@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from doc_pages import ROOT, Page, Walkthrough
+from doc_pages import ROOT, Page
+from doc_shell import Shell, lend_packages, reader_environment
 
-pytestmark = pytest.mark.peers
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # it exports, and asks a registry for build tools
 
 PROGRAM = ROOT / "tests" / "data" / "tutorial" / "model.pte"
 
 
-def test_the_page_exports_the_committed_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Page(ROOT / "docs" / "backends.md")
-    walkthrough = Walkthrough(page, tmp_path, monkeypatch)
-    for fence in page.fences():
-        if fence.file is not None:
-            walkthrough.do(fence)
-    environment = {**os.environ, "PYTHONPATH": "acme-vector"}
-    subprocess.run([sys.executable, "export.py"], cwd=tmp_path, env=environment, check=True)
+def test_the_page_exports_the_committed_program(tmp_path: Path) -> None:
+    environment = tmp_path / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    lend_packages(environment)
+    Shell(tmp_path, reader_environment(environment / "bin")).follow(Page(ROOT / "docs" / "backends.md"))
     exported = tmp_path / "model.pte"
     assert exported.read_bytes() == PROGRAM.read_bytes(), f"to accept it: cp {exported} {PROGRAM}"

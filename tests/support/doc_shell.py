@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
+import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
 
 from doc_pages import Fence, Page, check_shown
+
+
+def reader_environment(python: Path) -> dict[str, str]:
+    """The variables of a reader whose Python is in this directory; none that Python itself reads."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {**inherited, "PATH": f"{python}{os.pathsep}{inherited['PATH']}"}
+
+
+def lend_packages(environment: Path) -> None:
+    """Let a virtual environment find the packages of this one, so that nobody fetches executorch again."""
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "peers.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+
+
+THIS_PYTHON = Path(sys.executable).parent
+"""Where the commands of this environment are."""
 
 
 class Shell:
