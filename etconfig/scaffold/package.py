@@ -30,7 +30,8 @@ _TEMPLATES = Path(__file__).parents[1] / "templates"
 _AUTHOR = "Example Author"
 _LICENSE = "LicenseRef-Example"
 _CACHES = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
-_UNSAFE_IN_TOML = re.compile(r'["\\\x00-\x1f\x7f]')
+_UNSAFE_IN_TOML = re.compile(r'["\\\x00-\x1f\x7f\ud800-\udfff]')
+"""What ends a string or a line, and what stands for bytes that are no UTF-8."""
 
 
 class _Renaming:
@@ -63,7 +64,7 @@ def render_package(
     if _UNSAFE_IN_TOML.search(author):
         raise ScaffoldError(
             problem=f"the author {author!r} cannot be written into pyproject.toml",
-            help="leave out quotes, backslashes and line breaks",
+            help="leave out quotes, backslashes, line breaks and what is not UTF-8",
         )
     rename = _Renaming(
         {
@@ -88,15 +89,11 @@ def write_package(directory: Path, files: Mapping[Path, bytes]) -> None:
     Raises:
         ScaffoldError: there is something already, or it cannot be written.
     """
-    if directory.is_symlink() or (directory.exists() and not _is_empty_directory(directory)):
-        raise ScaffoldError(
-            problem=f"{directory} exists and is no empty directory",
-            help="remove it, or choose another --directory",
-        )
     # `.` has no name of its own; a link above it stays one
     target = Path(os.path.abspath(directory))  # noqa: PTH100
     beside = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
+        _check_is_free(directory)
         for path, content in files.items():
             (beside / path).parent.mkdir(parents=True, exist_ok=True)
             (beside / path).write_bytes(content)
@@ -115,8 +112,13 @@ def write_package(directory: Path, files: Mapping[Path, bytes]) -> None:
             shutil.rmtree(beside)
 
 
-def _is_empty_directory(path: Path) -> bool:
-    return path.is_dir() and not any(path.iterdir())
+def _check_is_free(directory: Path) -> None:
+    is_empty = directory.is_dir() and not any(directory.iterdir())
+    if directory.is_symlink() or (directory.exists() and not is_empty):
+        raise ScaffoldError(
+            problem=f"{directory} exists and is no empty directory",
+            help="remove it, or choose another --directory",
+        )
 
 
 def _template_files() -> Iterator[tuple[Path, bytes]]:
