@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from etconfig_reference.errors import InvalidGraphError
@@ -31,7 +31,7 @@ class Plan:
 
     Attributes:
         input_shapes: The shapes that the plan is for.
-        shapes: The shape of every value that is known, by its index.
+        shapes: The shape of every value, by its index.
         steps: What to run, in order.
         arena_bytes: Memory for the results of all steps.
 
@@ -43,18 +43,13 @@ class Plan:
         if input_shapes is None:
             input_shapes = [graph.values[value].shape for value in graph.inputs]
         self._graph = graph
-        self._shapes = {value: graph.values[value].shape for value in graph.constants}
+        self.shapes = {value: graph.values[value].shape for value in graph.constants}
         self.input_shapes = tuple(input_shapes)
         self.arena_bytes = 0
         for value, shape in zip(graph.inputs, input_shapes, strict=True):
             self._define(value, shape, "inputs")
         self.steps = tuple(self._plan_step(i, operation) for i, operation in enumerate(graph.operations))
         self._check_known(graph.outputs, "outputs")
-
-    @property
-    def shapes(self) -> Mapping[int, Shape]:
-        """The shape of every value, by its index."""
-        return self._shapes
 
     def _plan_step(self, index: int, operation: Operation) -> Step:
         where = f"operations[{index}] ({operation.name})"
@@ -63,7 +58,7 @@ class Plan:
         self._check_known(operation.inputs, where)
         kind, claimed = OPS[operation.name], self._graph.values[operation.output]
         try:
-            op = kind([self._shapes[value] for value in operation.inputs], operation.attributes)
+            op = kind([self.shapes[value] for value in operation.inputs], operation.attributes)
             kind.check_dtypes([self._graph.values[value].dtype for value in operation.inputs], claimed.dtype)
         except ValueError as error:
             raise InvalidGraphError(f"{where}: {error}") from None
@@ -74,17 +69,17 @@ class Plan:
 
     def _check_known(self, values: tuple[int, ...], where: str) -> None:
         for value in values:
-            if value not in self._shapes:
+            if value not in self.shapes:
                 raise InvalidGraphError(f"{where}: value {value} is used before it is computed")
 
     def _define(self, value: int, shape: Shape, where: str) -> None:
-        if value in self._shapes:
+        if value in self.shapes:
             raise InvalidGraphError(f"{where}: value {value} is there already")
-        self._shapes[value] = shape
+        self.shapes[value] = shape
 
     def _reserve(self, value: int) -> int:
         offset = self.arena_bytes
         item_bytes = computed_dtype(self._graph.values[value].dtype).itemsize
-        size_bytes = math.prod(self._shapes[value]) * item_bytes
+        size_bytes = math.prod(self.shapes[value]) * item_bytes
         self.arena_bytes = offset + size_bytes + -size_bytes % _ALIGNMENT_BYTES
         return offset

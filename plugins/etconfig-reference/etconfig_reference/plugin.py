@@ -40,6 +40,7 @@ CAPABILITIES: Mapping[str, Capabilities] = {
             {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32", "int64", "bool"}
         ),
         dim_orders=frozenset({"contiguous", "channels_last"}),
+        precision={"float64": 1e-12, "float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3},
         supports_dynamic_shapes=True,
         supports_zero_size=True,
         supports_scalars=True,
