@@ -194,10 +194,16 @@ def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
         ) from error
 
 
-def resolve_defaults(program: Delegating, method: str, overrides: Overrides = ()) -> Arguments:
+def resolve_defaults(
+    program: Delegating, method: str, overrides: Overrides = (), *, facts: FactSheet | None = None
+) -> Arguments:
     """Arguments from schemas, recommendations and `overrides` alone: no file or variable counts.
 
-    The device is looked at only if a schema asks for its facts.
+    Args:
+        program: The program.
+        method: The method.
+        overrides: Values that go before all others.
+        facts: What is known of the device; by default it is looked at, if a schema asks for its facts.
 
     Raises:
         OptionError: an override is wrong, or an option that is required is not set.
@@ -205,11 +211,12 @@ def resolve_defaults(program: Delegating, method: str, overrides: Overrides = ()
     """
     installation = program.installation
     specs = {backend: find_spec(installation, backend) for backend in program.backends(method)}
-    asks = any(
-        spec.recommend or any(info.from_fact for info in spec.options.option_infos().values())
-        for spec in specs.values()
-    )
-    facts = installation.detect_facts() if asks else FactSheet.empty()
+    if facts is None:
+        asks = any(
+            spec.recommend or any(info.from_fact for info in spec.options.option_infos().values())
+            for spec in specs.values()
+        )
+        facts = installation.detect_facts() if asks else FactSheet.empty()
     target = Target(method=method, backends=tuple(specs))
     layers = (layer_from_overrides(overrides),) if overrides else ()
     return Resolver.compile(specs, layers, (target,)).resolve(facts).arguments(method)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from etconfig.records import record
 
@@ -45,3 +49,35 @@ class Case:
     def methods(self) -> tuple[str, ...]:
         """The methods, in order."""
         return tuple(self.runs)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether it needs nothing but contiguous float32 tensors, which every backend is to have."""
+        return self.dtypes == {"float32"} and self.dim_orders == {"contiguous"} and not self.requires
+
+    @cached_property
+    def is_ordinary(self) -> bool:
+        """Whether it is plain, and its inputs and outputs are nothing that has a check of its own."""
+        is_special = self.has_several_outputs or self.has_equal_inputs or not self.is_finite
+        return self.is_plain and not is_special
+
+    @cached_property
+    def has_several_outputs(self) -> bool:
+        """Whether a method answers more than one value."""
+        return any(len(run.outputs) > 1 for run in self._all_runs)
+
+    @cached_property
+    def has_equal_inputs(self) -> bool:
+        """Whether two inputs of a run are equal arrays."""
+        pairs = (pair for run in self._all_runs for pair in combinations(run.inputs, 2))
+        return any(np.array_equal(left, right) for left, right in pairs)
+
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether there are no infinities and no NaN."""
+        values = (value for run in self._all_runs for value in (*run.inputs, *run.outputs))
+        return all(np.isfinite(np.asarray(value, np.float64)).all() for value in values)
+
+    @property
+    def _all_runs(self) -> tuple[Run, ...]:
+        return tuple(run for runs in self.runs.values() for run in runs)

@@ -68,8 +68,8 @@ class Check:
         level: The level that needs it.
         prevents: What goes wrong without it, in a few words.
         run: Returns when the backend does it, raises CheckFailedError when not.
-        requires: The capabilities that must be declared, as attributes of `Capabilities`; without
-            them the outcome is `undeclared`.
+        requires: The capabilities that must be declared, as attributes of `Capabilities`, or a dim
+            order; without them the outcome is `undeclared`.
         since: The version of the kit that brought it.
         is_isolated: It runs in a process of its own, with limits of time and memory.
         timeout_seconds: How long an isolated check may take.

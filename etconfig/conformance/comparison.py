@@ -1,4 +1,4 @@
-"""Compare what a method answered with what eager PyTorch did, within a tolerance."""
+"""Compare what a method answered with what eager PyTorch did: is it right, and is it precise?"""
 
 from __future__ import annotations
 
@@ -13,9 +13,23 @@ TOLERANCES: Mapping[str, float] = {"float64": 1e-9, "float32": 1e-5, "float16": 
 """The largest error by dtype, relative to the largest magnitude of the expected output: a few units
 in the last place of each. Everything else must be exact."""
 
+RIGHT = 0.02
+"""The relative error of a floating-point answer that is right, if not precise. A backend that rounds
+more than it declares fails the checks of precision, and not every check that compares an answer."""
+
+
+def precise(claimed: Mapping[str, float] | None) -> Mapping[str, float]:
+    """The largest error by dtype of a precise answer: what the backend claims, else the kit's."""
+    return {**TOLERANCES, **(claimed or {})}
+
+
+def right(claimed: Mapping[str, float] | None) -> Mapping[str, float]:
+    """The largest error by dtype of a right answer."""
+    return {dtype: max(RIGHT, error) for dtype, error in precise(claimed).items()}
+
 
 def check_outputs(
-    where: str, outputs: Sequence[Any], expected: Sequence[Any], claimed: Mapping[str, float] | None = None
+    where: str, outputs: Sequence[Any], expected: Sequence[Any], tolerances: Mapping[str, float] = TOLERANCES
 ) -> None:
     """Compare all outputs of one run.
 
@@ -23,7 +37,7 @@ def check_outputs(
         where: The case and method, for messages.
         outputs: What the method answered.
         expected: What eager PyTorch answered.
-        claimed: The backend's own precision by dtype, instead of `TOLERANCES`.
+        tolerances: The largest error by dtype, as `precise` or `right` gives it; others are exact.
 
     Raises:
         CheckFailedError: an output is missing, or has another dtype, shape or values.
@@ -31,16 +45,16 @@ def check_outputs(
     if len(outputs) != len(expected):
         raise CheckFailedError(f"{where}: {len(outputs)} outputs came back, expected {len(expected)}")
     for index, (output, wanted) in enumerate(zip(outputs, expected, strict=True)):
-        _check_output(f"{where}, output {index}", np.asarray(output), np.asarray(wanted), claimed or {})
+        _check_output(f"{where}, output {index}", np.asarray(output), np.asarray(wanted), tolerances)
 
 
-def _check_output(where: str, output: Any, expected: Any, claimed: Mapping[str, float]) -> None:
+def _check_output(where: str, output: Any, expected: Any, tolerances: Mapping[str, float]) -> None:
     if output.dtype != expected.dtype or output.shape != expected.shape:
         raise CheckFailedError(
             f"{where}: expected {expected.dtype} of shape {expected.shape}, "
             f"given {output.dtype} of shape {output.shape}"
         )
-    allowed = claimed.get(str(expected.dtype), TOLERANCES.get(str(expected.dtype)))
+    allowed = tolerances.get(str(expected.dtype))
     if allowed is None:
         _check_equal(where, output, expected)
         return

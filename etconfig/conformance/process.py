@@ -16,6 +16,9 @@ from etconfig.conformance.settings import Settings, effective_search_path
 from etconfig.records import record
 
 _LAST_LINES = 5
+_STACK_LINES = 8
+_STACKS = ("Fatal Python error: ", "Timeout (")
+"""How faulthandler begins."""
 
 
 @record(frozen=True, kw_only=True)
@@ -85,5 +88,13 @@ def _describe_end(code: int, output: str) -> str:
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
     except ValueError:
         how = f"signal {-code}"
-    said = " | ".join(line for line in output.splitlines()[-_LAST_LINES:] if line.strip())
+    said = " | ".join(_last_words([line.strip() for line in output.splitlines() if line.strip()]))
     return f"its process ended with {how}" + (f"; it said: {said}" if said else "")
+
+
+def _last_words(lines: list[str]) -> list[str]:
+    """The end of what a process said; of the stacks that faulthandler writes, the innermost calls."""
+    for index, line in enumerate(lines):
+        if line.startswith(_STACKS):
+            return lines[max(0, index - 1) : index + _STACK_LINES]
+    return lines[-_LAST_LINES:]

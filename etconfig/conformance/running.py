@@ -67,7 +67,7 @@ def run_here(check: Check, subject: Subject) -> Result:
 
 def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
     try:
-        missing = [name for name in check.requires if not getattr(subject.capabilities, name)]
+        missing = [name for name in check.requires if not subject.declares(name)]
         if missing:
             return Outcome.UNDECLARED, f"{subject.backend_id} does not declare {', '.join(missing)}"
         check.run(subject)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,15 +14,19 @@ from etconfig.configuration import resolve_defaults
 from etconfig.conformance.case import Case, Run
 from etconfig.conformance.cases import load_cases
 from etconfig.conformance.check import NotApplicableError, NotDelegatedError
-from etconfig.conformance.comparison import check_outputs
+from etconfig.conformance.comparison import check_outputs, precise, right
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.settings import Settings
 from etconfig.errors import UnknownPluginError
 from etconfig.execution.method import Method
+from etconfig.facts import FactSheet
 from etconfig.installation import Installation
 from etconfig.plugin import BACKENDS, EntryPoint
 from etconfig.records import record
 from etconfig.schema import BackendSpec
+
+DIM_ORDERS = frozenset({"contiguous", "channels_last"})
+"""The dim orders that a backend may declare."""
 
 
 @record(frozen=True, kw_only=True)
@@ -50,6 +54,10 @@ class DelegatedCase:
     def runs(self, method: str | None = None) -> tuple[Run, ...]:
         """What a method does, by default the first one."""
         return self.case.runs[method or self.method]
+
+    def inputs(self, method: str | None = None) -> list[Any]:
+        """The inputs of the first run of a method, by default the first one."""
+        return list(self.runs(method)[0].inputs)
 
 
 class Subject:
@@ -89,6 +97,12 @@ class Subject:
         declared = self.spec.capabilities
         return declared if isinstance(declared, Capabilities) else Capabilities()
 
+    def declares(self, capability: str) -> bool:
+        """Whether the backend declares an attribute of `Capabilities`, or a dim order."""
+        if capability in DIM_ORDERS:
+            return capability in self.capabilities.dim_orders
+        return bool(getattr(self.capabilities, capability))
+
     @property
     def is_native(self) -> bool:
         """Whether another runtime holds the implementation, so that no call can be watched."""
@@ -105,7 +119,16 @@ class Subject:
             raise NotApplicableError(f"{self.backend_id} has no Python implementation that could be called")
         return self.installation.plugins.create_backend(self.backend_id)
 
+    @cached_property
+    def facts(self) -> FactSheet:
+        """The facts of this device, the same for every load."""
+        return self.installation.detect_facts()
+
     # --- programs ------------------------------------------------------------------------
+
+    @cached_property
+    def _known_cases(self) -> Mapping[str, Case]:
+        return load_cases()
 
     @cached_property
     def programs(self) -> Mapping[str, Path]:
@@ -123,27 +146,32 @@ class Subject:
 
     def allows(self, case: Case) -> bool:
         """Whether the backend declares all that a case needs."""
-        claims = self.capabilities
-        return (
-            case.dtypes <= claims.dtypes
-            and case.dim_orders <= claims.dim_orders
-            and all(getattr(claims, name) for name in case.requires)
+        return case.dtypes <= self.capabilities.dtypes and all(
+            map(self.declares, case.dim_orders | case.requires)
         )
 
-    def cases(self, requires: str | None = None) -> Iterator[DelegatedCase]:
+    def cases(
+        self, requires: str | None = None, *, where: Callable[[Case], bool] = lambda case: True
+    ) -> Iterator[DelegatedCase]:
         """The cases that the backend declares all needs of, as far as the vendor has their programs.
 
         Args:
             requires: Only cases that need this capability.
+            where: Only cases for which this is true.
 
         Raises:
-            NotDelegatedError: there is none.
+            NotApplicableError: the kit has no such case for what the backend declares.
+            NotDelegatedError: the vendor has no program of them that delegates to the backend.
         """
         wanted = [
             case
-            for case in load_cases().values()
-            if self.allows(case) and (requires is None or requires in case.requires)
+            for case in self._known_cases.values()
+            if self.allows(case)
+            and where(case)
+            and (requires is None or requires in case.requires | case.dim_orders)
         ]
+        if not wanted:
+            raise NotApplicableError(f"the kit has no such case for what {self.backend_id} declares")
         found = False
         for case in wanted:
             path = self.programs.get(case.name)
@@ -151,12 +179,14 @@ class Subject:
                 found = True
                 yield DelegatedCase(case=case, path=path)
         if not found:
-            names = (
-                ", ".join(f"{case.name}.pte" for case in wanted[:3]) or "none is made for these capabilities"
-            )
+            names = ", ".join(f"{case.name}.pte" for case in wanted[:3])
             raise NotDelegatedError(
                 f"no program delegates to {self.backend_id}; the vendor gives golden programs such as {names}"
             )
+
+    def ordinary_cases(self) -> Iterator[DelegatedCase]:
+        """Cases in which nothing is special. Raises as `cases`."""
+        return self.cases(where=lambda case: case.is_ordinary)
 
     def case(self, name: str) -> DelegatedCase:
         """The case of this name.
@@ -169,7 +199,7 @@ class Subject:
             raise NotDelegatedError(
                 f"there is no golden program {name}.pte that delegates to {self.backend_id}"
             )
-        return DelegatedCase(case=load_cases()[name], path=path)
+        return DelegatedCase(case=self._known_cases[name], path=path)
 
     @property
     def simplest(self) -> DelegatedCase:
@@ -228,7 +258,8 @@ class Subject:
         if through is not None and self.is_native:
             raise NotApplicableError(f"another runtime calls {self.backend_id}: its calls cannot be watched")
         chosen = {f"{method}:{self.backend_id}.{name}": value for name, value in (options or {}).items()}
-        arguments = replace(resolve_defaults(program, method, chosen), instance=instance)
+        arguments = resolve_defaults(program, method, chosen, facts=self.facts)
+        arguments = replace(arguments, instance=instance)
         bound = program.bind(method, arguments)
         if through is not None:
             vendors = bound[self.backend_id]
@@ -236,13 +267,40 @@ class Subject:
         return program.load_method(method, arguments, backends=bound)
 
     def check_outputs(
-        self, case: DelegatedCase, run: Run, outputs: Sequence[Any], method: str | None = None
+        self,
+        case: DelegatedCase,
+        run: Run,
+        outputs: Sequence[Any],
+        method: str | None = None,
+        *,
+        precisely: bool = False,
     ) -> None:
-        """Compare what a run answered, within the backend's declared precision. Raises CheckFailedError."""
-        where = f"{case.name}.{method or case.method}"
-        check_outputs(where, outputs, run.outputs, self.capabilities.precision)
+        """Compare what a run answered with what eager PyTorch did.
 
-    def check_runs(self, method: Method, case: DelegatedCase, name: str | None = None) -> None:
-        """Run all that the case has for a loaded method, and compare. Raises CheckFailedError."""
+        Args:
+            case: The case.
+            run: The run.
+            outputs: What came back.
+            method: The method, by default the first.
+            precisely: Within the precision that the backend declares. Otherwise the answer must only
+                be the right one, so that a lack of precision is told by the checks of that alone.
+
+        Raises:
+            CheckFailedError: they differ.
+        """
+        tolerances = (precise if precisely else right)(self.capabilities.precision)
+        check_outputs(f"{case.name}.{method or case.method}", outputs, run.outputs, tolerances)
+
+    def check_runs(
+        self, method: Method, case: DelegatedCase, name: str | None = None, *, precisely: bool = False
+    ) -> None:
+        """Run all that the case has for a loaded method, and compare as `check_outputs` does."""
         for run in case.runs(name):
-            self.check_outputs(case, run, method.execute(list(run.inputs)), name)
+            outputs = method.execute(list(run.inputs))
+            self.check_outputs(case, run, outputs, name, precisely=precisely)
+
+    def check_case(self, case: DelegatedCase, *, precisely: bool = False) -> None:
+        """Load each method of a case, run all that the case has for it, and compare."""
+        for name in case.case.methods:
+            with self.load(case, name) as method:
+                self.check_runs(method, case, name, precisely=precisely)

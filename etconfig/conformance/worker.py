@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from etconfig.conformance.subject import Subject
 def main() -> None:
     """Run the check that the request names, under its limit of memory."""
     request = json.load(sys.stdin)
+    faulthandler.enable()  # a crash tells where
     _limit_memory(request["memory_limit_bytes"])
     (check,) = (each for each in all_checks() if each.id == request["check"])
     result = run_here(check, Subject(Settings.from_json(request["settings"])))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from etconfig.backend import Backend, Capabilities
 from etconfig.conformance.check import (
     Check,
     CheckFailedError,
@@ -14,8 +16,10 @@ from etconfig.conformance.check import (
     NotDelegatedError,
     check,
 )
+from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject
+from etconfig.execution.method import Method
 
 
 def subject(backend: str = "ReferenceCpuBackend", **changed: Any) -> Subject:
@@ -72,3 +76,40 @@ def greedy(subject: Subject) -> None:
 def made(function: Callable[[Subject], None], check_id: str = "made", **changed: Any) -> Check:
     """A check of level 2 that runs `function`."""
     return check(check_id, **{"level": 2, "prevents": "nothing", **changed})(function)
+
+
+class Fronted(Subject):
+    """The reference, with something of the test's own in front of it, and declaring what the test says.
+
+    Args:
+        front: Makes what stands there.
+        declared: Capabilities that differ.
+    """
+
+    def __init__(self, front: Callable[[], Interposed], **declared: Any) -> None:
+        super().__init__(Settings(backend="ReferenceCpuBackend"))
+        self._front = front
+        self._declared = declared
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The reference's, but for what differs."""
+        return replace(super().capabilities, **self._declared)
+
+    def load_from(self, *args: Any, through: Interposed | None = None, **options: Any) -> Method:
+        """As for any subject; what a check puts in between stands before the front."""
+        front = self._front()
+        chained = front if through is None else Chained(through, front)
+        return super().load_from(*args, through=chained, **options)
+
+
+class Chained(Interposed):
+    """Two that stand one behind the other."""
+
+    def __init__(self, first: Interposed, second: Interposed) -> None:
+        self._first = first
+        self._second = second
+
+    def around(self, inner: Backend[Any, Any]) -> Interposed:
+        """The first before the second before `inner`."""
+        return self._first.around(self._second.around(inner))

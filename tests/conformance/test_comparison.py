@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from etconfig.conformance.check import CheckFailedError
-from etconfig.conformance.comparison import check_outputs
+from etconfig.conformance.comparison import check_outputs, precise, right
 
 NAN, INF = np.nan, np.inf
 
@@ -47,7 +47,17 @@ class TestCheckOutputs:
         with pytest.raises(CheckFailedError, match="add: 1 outputs came back, expected 2"):
             check_outputs("add", [1], [1, 2])
 
-    def test_the_claimed_precision_holds_instead_of_the_tolerance(self):
-        check_outputs("add", [float32(1, 2.1)], [float32(1, 2)], {"float32": 0.1})
+    def test_a_precise_answer_is_within_what_is_claimed(self):
+        check_outputs("add", [float32(1, 2.1)], [float32(1, 2)], precise({"float32": 0.1}))
         with pytest.raises(CheckFailedError, match="expected at most 1e-08"):
-            check_outputs("add", [float32(1, 2.00001)], [float32(1, 2)], {"float32": 1e-8})
+            check_outputs("add", [float32(1, 2.00001)], [float32(1, 2)], precise({"float32": 1e-8}))
+        with pytest.raises(CheckFailedError, match="expected at most 1e-05"):
+            check_outputs("add", [float32(1, 2.001)], [float32(1, 2)], precise(None))
+
+    def test_a_right_answer_may_be_less_precise(self):
+        check_outputs("add", [float32(1, 2.01)], [float32(1, 2)], right({"float32": 1e-8}))
+        check_outputs("add", [float32(1, 2.1)], [float32(1, 2)], right({"float32": 0.1}))
+        with pytest.raises(CheckFailedError, match=r"expected at most 0\.02"):
+            check_outputs("add", [float32(1, 2.06)], [float32(1, 2)], right(None))
+        with pytest.raises(CheckFailedError, match="int64 must be exact"):
+            check_outputs("add", [np.array(3)], [np.array(4)], right(None))

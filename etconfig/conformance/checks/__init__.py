@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from etconfig.conformance.check import Check
 from etconfig.conformance.checks import (
+    answers,
+    arguments,
     contract,
     discovery,
     facts,
@@ -15,6 +17,7 @@ from etconfig.conformance.checks import (
     options,
     options_apart,
     payload,
+    resources,
     side_by_side,
     surroundings,
 )
@@ -27,7 +30,10 @@ MODULES = (
     contract,
     options,
     option_effects,
+    answers,
     lifecycle,
+    resources,
+    arguments,
     side_by_side,
     options_apart,
     no_globals,

@@ -1,22 +1,156 @@
-"""Handles: initialised, used, destroyed; once each, and nothing is left behind."""
+"""Handles: initialised, used, destroyed; once each, and in any order."""
 
 from __future__ import annotations
 
-from etconfig.conformance.check import CheckFailedError, check
-from etconfig.conformance.subject import Subject
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Value
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.disturbing import ARGUMENTS, Disturbing
+from etconfig.conformance.given import load_changed
+from etconfig.conformance.holdings import Holdings
+from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.errors import DelegateError, EtconfigError, MethodClosedError
+
+_REFUSALS = 5
+"""How often a payload is refused, so that what each refusal leaves is told from an accident."""
+
+
+@check("order", level=1, prevents="handles that depend on each other")
+def order(subject: Subject) -> None:
+    """A method can be closed without a run, and two that are open run and close in any order."""
+    case = subject.simplest
+    subject.load(case).close()
+    with subject.load(case) as older, subject.load(case) as newer:
+        subject.check_runs(newer, case)
+        subject.check_runs(older, case)
+        older.close()
+        subject.check_runs(newer, case)
+
+
+class _Counting(Disturbing):
+    """Notes the handles that are made and destroyed, also those that the backend destroys itself."""
+
+    def __init__(self, made: list[Any], destroyed: list[Any]) -> None:
+        super().__init__(ARGUMENTS)
+        self._made = made
+        self._destroyed = destroyed
+
+    def around(self, inner: Backend[Any, Any]) -> Interposed:
+        destroy = inner.destroy
+
+        def counted(handle: Any) -> None:
+            self._destroyed.append(handle)
+            destroy(handle)
+
+        vars(inner)["destroy"] = counted
+        return super().around(inner)
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        handle = super().init(context, processed, compile_specs)
+        self._made.append(handle)
+        return handle
+
+
+@check("destroy-once", level=1, prevents="double frees")
+def destroy_once(subject: Subject) -> None:
+    """Every load has a handle of its own, which is destroyed once, also after an execute that failed."""
+    case = subject.simplest
+    made: list[Any] = []
+    destroyed: list[Any] = []
+    first, second = _Counting(made, destroyed), _Counting(made, destroyed)
+    with subject.load(case, through=first) as method, subject.load(case, through=second) as other:
+        subject.check_runs(other, case)
+        first.error = RuntimeError("the kit disturbs this execute")
+        try:
+            method.execute(case.inputs())
+        except DelegateError:
+            first.error = None
+        subject.check_runs(method, case)
+    # None holds nothing, and numbers may be indices into a table of each backend
+    objects = [handle for handle in made if handle is not None and not isinstance(handle, int)]
+    for handle in objects:
+        what = f"{case.name}: the {type(handle).__name__} that init returned"
+        if sum(each is handle for each in objects) > 1:
+            raise CheckFailedError(f"{what} serves two delegates at once; make a new handle in each init")
+        times = sum(each is handle for each in destroyed)
+        if times != 1:
+            raise CheckFailedError(
+                f"{what} was destroyed {times} times, expected once; the core calls destroy, do not do so too"
+            )
+
+
+@check("failed-init", level=1, isolated=True, prevents="leaks, and backends that one bad program spoils")
+def failed_init(subject: Subject) -> None:
+    """An init that refuses its payload leaves no threads and files, and the next one works."""
+    case = subject.simplest
+    subject.check_case(case)
+    refused = False
+    for share in (0.5, 0):
+        held = Holdings()
+        if all(_refuses(subject, case, share) for _ in range(_REFUSALS)):
+            refused = True
+            what = f"init refused {share:.0%} of the payload of {case.name} {_REFUSALS} times"
+            held.check_unchanged(_REFUSALS, what, "init must release what it acquired before it raises")
+        subject.check_case(case)
+    if not refused:
+        raise NotApplicableError(f"init of {subject.backend_id} refuses no payload, not even an empty one")
+
+
+def _refuses(subject: Subject, case: DelegatedCase, share: float) -> bool:
+    try:
+        load_changed(subject, case, lambda payload: payload[: int(len(payload) * share)]).close()
+    except EtconfigError:
+        return True
+    return False
 
 
 @check("reinit", level=1, prevents="state that survives from one load to the next")
 def reinit(subject: Subject) -> None:
-    """The same program can be loaded again after it was closed, and answers the same."""
+    """The same payload can be loaded again after its method was closed, and answers the same."""
     case = subject.simplest
-    for attempt in ("first", "second", "third"):
-        with subject.load(case) as method:
-            try:
-                subject.check_runs(method, case)
-            except CheckFailedError as error:
-                raise CheckFailedError(f"at the {attempt} load, {error}") from None
+    with subject.open(case) as program:
+        for attempt in ("first", "second", "third"):
+            with subject.load_from(program, case.method) as method:
+                try:
+                    subject.check_runs(method, case)
+                except CheckFailedError as error:
+                    raise CheckFailedError(f"at the {attempt} load, {error}") from None
 
 
-CHECKS = (reinit,)
+class _Keeping(Interposed):
+    """Keeps what the last execute was given."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        self.last = context, handle, args
+
+
+@check("use-after-destroy", level=1, isolated=True, prevents="crashes by handles that are gone")
+def use_after_destroy(subject: Subject) -> None:
+    """A closed method refuses to run; a backend whose handle was destroyed raises or still answers."""
+    case = subject.simplest
+    keeping = None if subject.is_native else _Keeping()
+    method = subject.load(case, through=keeping)
+    subject.check_runs(method, case)
+    method.close()
+    try:
+        method.execute(case.inputs())
+    except MethodClosedError:
+        pass
+    else:
+        raise CheckFailedError(f"{case.name}: a closed method ran; expected MethodClosedError")
+    if keeping is None:
+        return
+    try:
+        keeping.inner.execute(*keeping.last)
+    except Exception:
+        return  # refused, as it should be; a crash ends the process that the check runs in
+
+
+CHECKS = (order, destroy_once, failed_init, reinit, use_after_destroy)
 """The checks of this module, in the order of the report."""

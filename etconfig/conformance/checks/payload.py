@@ -156,7 +156,7 @@ def _read_only(data: bytes) -> memoryview:
 
 def _telling_cases(subject: Subject) -> tuple[DelegatedCase, ...]:
     """The simplest case, and that with the largest program: it has the most to damage."""
-    cases = tuple(subject.cases())
+    cases = tuple(subject.ordinary_cases())
     largest = max(cases, key=lambda case: case.path.stat().st_size)
     return (cases[0],) if largest.name == cases[0].name else (cases[0], largest)
 

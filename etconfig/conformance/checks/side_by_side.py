@@ -52,7 +52,7 @@ class _Neighbour:
 def matrix(subject: Subject) -> None:
     """Methods of several programs, loaded together and run in turns, all answer rightly."""
     case = subject.case("two_methods")
-    others = [each for each in subject.cases() if each.name != case.name]
+    others = [each for each in subject.ordinary_cases() if each.name != case.name]
     with ExitStack() as stack:
         loaded = [
             _load(subject, stack, each, name, f"{each.name}.{name} of program {number}")
@@ -113,7 +113,7 @@ class _Held(Interposed):
 @check("parallel-methods", level=2, prevents="races between methods", isolated=True)
 def parallel_methods(subject: Subject) -> None:
     """Methods that are loaded, run and closed in threads of their own answer as they do alone."""
-    cases = list(islice(subject.cases(), _THREADS))
+    cases = list(islice(subject.ordinary_cases(), _THREADS))
 
     def work(index: int) -> None:
         case = cases[index % len(cases)]

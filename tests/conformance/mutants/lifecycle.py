@@ -2,31 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import signal
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from driver import STATE
 
-from etconfig.backend import ExecuteContext, Value
+from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.interposed import Interposed
-from mutants.mutant import Mutant
+from mutants.mutant import Mutant, output_of
 
 STATE.loaded = []
+STATE.weights_of = {}
+STATE.kept_weights = set()
+
+
+class UncountedWeights(Interposed):
+    """Keeps weights once for equal payloads, and drops them with the first handle that is destroyed."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        handle = super().init(context, processed, compile_specs)
+        STATE.weights_of[id(handle)] = bytes(processed.data)
+        STATE.kept_weights.add(STATE.weights_of[id(handle)])
+        return handle
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        if STATE.weights_of[id(handle)] not in STATE.kept_weights:
+            raise RuntimeError("the weights are gone")
+        super().execute(context, handle, args)
+
+    def destroy(self, handle: Any) -> None:
+        STATE.kept_weights.discard(STATE.weights_of[id(handle)])
+        super().destroy(handle)
+
+
+class DestroysOnError(Interposed):
+    """Destroys its handle when an execute fails, as the core will do too."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        try:
+            super().execute(context, handle, args)
+        except Exception:
+            self.destroy(handle)
+            raise
+
+
+class EarlyThread(Interposed):
+    """Starts its thread before it reads the payload, and ends it in destroy alone."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        self._end = threading.Event()
+        # lets go of the tests' process after a while
+        self._thread = threading.Thread(target=self._end.wait, args=(5,), daemon=True)
+        self._thread.start()
+        return super().init(context, processed, compile_specs)
+
+    def destroy(self, handle: Any) -> None:
+        self._end.set()
+        self._thread.join()
+        super().destroy(handle)
 
 
 class OneShot(Interposed):
-    """Answers rightly only for the first backend that is made in the process."""
+    """Takes weights that it has seen for packed already."""
 
-    def __init__(self) -> None:
-        STATE.loaded.append(self)
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        memory, index = processed.data.obj, context.delegate_index
+        self._is_packed = any(memory is seen and index == other for seen, other in STATE.loaded)
+        STATE.loaded.append((memory, index))
+        return super().init(context, processed, compile_specs)
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         super().execute(context, handle, args)
-        if STATE.loaded[0] is not self:
-            output = args[-1]
-            assert isinstance(output, np.ndarray)
-            output *= 2
+        if self._is_packed:
+            output_of(args)[...] *= 2
 
 
+class FreedModel(Interposed):
+    """Reads memory that destroy gave back."""
+
+    _is_freed = False
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        if self._is_freed:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        super().execute(context, handle, args)
+
+    def destroy(self, handle: Any) -> None:
+        self._is_freed = True
+        super().destroy(handle)
+
+
+UNCOUNTED_WEIGHTS = Mutant("order", "the weights are gone", backend=UncountedWeights)
+DESTROYS_ON_ERROR = Mutant(
+    "destroy-once", "add: the CpuHandle that init returned was destroyed 2 times", backend=DestroysOnError
+)
+EARLY_THREAD = Mutant(
+    "failed-init", "refused 50% of the payload of add 5 times, 5 threads are left", backend=EarlyThread
+)
 ONE_SHOT = Mutant("reinit", "at the second load, .*off by", backend=OneShot)
+FREED_MODEL = Mutant("use-after-destroy", "ended with signal SIGSEGV.*lifecycle.py", backend=FreedModel)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from etconfig_reference.conformance import etconfig_conformance as reference_conformance
 from etconfig_reference.plugin import SPECS
 
@@ -16,10 +17,12 @@ from etconfig.conformance.subject import Subject
 from etconfig.plugin.v1 import (
     BackendRequest,
     BackendSpec,
+    Capabilities,
     ConformanceContribution,
     ConformanceRequest,
     FactsContribution,
     FactsRequest,
+    Value,
     hookimpl,
 )
 
@@ -109,6 +112,18 @@ class Mutant:
             return make
         front = self._backend
         return lambda: front().around(make())  # type: ignore[arg-type]  # the reference makes backends
+
+
+def claiming(**changed: Any) -> Mapping[str, Any]:
+    """`declared` for a mutant whose capabilities are the reference's but for `changed`."""
+    return {"capabilities": replace(SPECS[BACKEND].capabilities or Capabilities(), **changed)}
+
+
+def output_of(args: Sequence[Value]) -> np.ndarray[Any, Any]:
+    """The last output of a delegate."""
+    output = args[-1]
+    assert isinstance(output, np.ndarray)
+    return output
 
 
 def subject_of(directory: Path, **changed: Any) -> Subject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from etconfig.conformance.interposed import Interposed
 from mutants.mutant import Mutant
 
 STATE.current = threading.local()
-STATE.last = (None, np.zeros(0))
+STATE.last = (None, lambda: None)
 STATE.pair = threading.Barrier(2, timeout=0.5)
 STATE.is_lost = False
 
@@ -38,10 +39,10 @@ class LateClearing(Interposed):
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         super().execute(context, handle, args)
-        owner, output = STATE.last
-        if owner is not self:
+        owner, find_output = STATE.last
+        if owner is not self and (output := find_output()) is not None:
             output[...] = 0
-        STATE.last = (self, args[-1])
+        STATE.last = (self, weakref.ref(args[-1]))
 
 
 class SharedStaging(Interposed):

@@ -1,0 +1,111 @@
+"""Answers: what comes out is what eager PyTorch computes, as precisely as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError, check
+from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.diagnostics import did_you_mean
+from etconfig.values import ScalarType
+
+_REPEATS = 20
+
+
+@check("answers", level=1, prevents="wrong results")
+def answers(subject: Subject) -> None:
+    """Every method on contiguous float32 tensors answers as eager PyTorch does."""
+    for case in subject.ordinary_cases():
+        subject.check_case(case)
+
+
+@check("tolerance", level=1, prevents="sums in a narrower type than the vendor claims")
+def tolerance(subject: Subject) -> None:
+    """Right answers are as precise as the backend declares, or as the kit asks where it declares nothing."""
+    measured = 0
+    for case in subject.ordinary_cases():
+        try:
+            subject.check_case(case)
+        except CheckFailedError:
+            continue  # a wrong answer, of which `answers` tells
+        subject.check_case(case, precisely=True)
+        measured += 1
+    if not measured:
+        raise CheckFailedError(
+            "no answer is right, so how precise they are cannot be told; correct what `answers` reports first"
+        )
+
+
+@check("dtype-matrix", level=1, prevents="silent casts")
+def dtype_matrix(subject: Subject) -> None:
+    """Each declared dtype has a program, and sums that a wider or narrower type would change are right.
+
+    Dtypes that no case of the kit has, such as `int16`, are not looked at.
+    """
+    known = {scalar.dtype_name for scalar in ScalarType}
+    problems = []
+    for dtype in sorted(subject.capabilities.dtypes):
+        if dtype not in known:
+            guess = did_you_mean(dtype, known) or "such as float32"
+            problems.append(f"{subject.backend_id} declares {dtype!r}, which is no name of a dtype; {guess}")
+        try:
+            for case in _cases_of(subject, dtype):
+                subject.check_case(case, precisely=dtype != "float32")
+        except NotApplicableError:
+            continue  # the kit has none
+        except NotDelegatedError as error:
+            problems.append(f"{dtype} is declared, but {error}")
+    if problems:
+        raise CheckFailedError("; ".join(problems))
+
+
+def _cases_of(subject: Subject, dtype: str) -> Iterator[DelegatedCase]:
+    """What shows one dtype. The many cases of float32 have checks of their own: one is enough here."""
+    cases = subject.cases(where=lambda case: dtype in case.dtypes and not case.requires)
+    return islice(cases, 1) if dtype == "float32" else cases
+
+
+@check("signature", level=1, prevents="outputs that are bound to the wrong places")
+def signature(subject: Subject) -> None:
+    """Several outputs come in the order of the program, and an input can be one of them."""
+    for case in subject.cases(
+        where=lambda case: case.is_plain and case.is_finite and case.has_several_outputs
+    ):
+        subject.check_case(case)
+
+
+@check("nan-inf", level=1, prevents="arithmetic for finite numbers only")
+def nan_inf(subject: Subject) -> None:
+    """NaN and infinities come out where eager PyTorch has them."""
+    for case in subject.cases(where=lambda case: case.is_plain and not case.is_finite):
+        subject.check_case(case)
+
+
+@check("determinism", level=3, requires=("is_deterministic",), prevents="results that nobody can reproduce")
+def determinism(subject: Subject) -> None:
+    """Equal inputs give equal bits, in each run and after each load."""
+    for case in subject.ordinary_cases():
+        for name in case.case.methods:
+            runs = _bits_of_runs(subject, case, name)
+            first = next(runs)
+            for number, bits in enumerate(runs, 2):
+                if bits != first:
+                    raise CheckFailedError(
+                        f"{case.name}.{name}: run {number} gave other bits than run 1 of equal inputs; sum "
+                        "in a fixed order, or do not declare is_deterministic"
+                    )
+
+
+def _bits_of_runs(subject: Subject, case: DelegatedCase, name: str) -> Iterator[list[bytes]]:
+    """The outputs of equal runs, in two loads."""
+    for _ in range(2):
+        with subject.load(case, name) as method:
+            for _ in range(_REPEATS // 2):
+                yield [np.asarray(output).tobytes() for output in method.execute(case.inputs(name))]
+
+
+CHECKS = (answers, tolerance, dtype_matrix, signature, nan_inf, determinism)
+"""The checks of this module, in the order of the report."""

@@ -1,0 +1,136 @@
+"""Arguments of execute: inputs are only read, nothing is kept, and errors come out as they are."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from etconfig.backend import ExecuteContext, Value
+from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.disturbing import PLACES, Disturbing
+from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.subject import Subject
+from etconfig.execution.method import Method
+
+
+class _Lending(Interposed):
+    """Lends the backend copies of its arguments, and notes what it did to them.
+
+    Attributes:
+        changed: The arguments whose elements are others after the call.
+        kept: The arguments that something still refers to.
+    """
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        lent = [arg.copy(order="K") if isinstance(arg, np.ndarray) else arg for arg in args]
+        super().execute(context, handle, lent)
+        self.changed = set()
+        references = {}
+        for index, (arg, copy) in enumerate(zip(args, lent, strict=True)):
+            if isinstance(arg, np.ndarray) and isinstance(copy, np.ndarray):
+                if arg.tobytes() != copy.tobytes():
+                    self.changed.add(index)
+                np.copyto(arg, copy)
+                references[index] = weakref.ref(copy)
+        del lent, copy
+        gc.collect()
+        self.kept = [index for index, reference in references.items() if reference() is not None]
+
+
+@check("aliasing", level=1, prevents="inputs that change, and outputs that change later")
+def aliasing(subject: Subject) -> None:
+    """`execute` leaves its inputs as they are, and keeps no reference to an argument."""
+    case = subject.simplest
+    lending = _Lending()
+    with subject.load(case, through=lending) as method:
+        for run in case.runs():
+            method.execute(list(run.inputs))
+            where = f"{case.name}: after execute, argument"
+            for index in sorted(lending.changed & set(range(len(run.inputs)))):
+                raise CheckFailedError(
+                    f"{where} {index}, an input, has other elements; write to outputs only"
+                )
+            for index in lending.kept:
+                raise CheckFailedError(
+                    f"{where} {index} is still referred to; its memory is the executor's, copy what you need"
+                )
+
+
+class _Sharing(Interposed):
+    """Gives the backend one array for inputs that are equal."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        shared = list(args)
+        if len(args) > 2 and np.array_equal(np.asarray(args[0]), np.asarray(args[1])):
+            shared[1] = args[0]
+        super().execute(context, handle, shared)
+
+
+@check("same-input-twice", level=1, prevents="arguments that are told apart by where they lie")
+def same_input_twice(subject: Subject) -> None:
+    """Two inputs can be one array."""
+    for case in subject.cases(where=lambda case: case.is_plain and case.has_equal_inputs):
+        with subject.load(case, through=None if subject.is_native else _Sharing()) as method:
+            subject.check_runs(method, case)
+
+
+@check("errors-mapped", level=1, prevents="errors that nobody sees, and Ctrl-C without effect")
+def errors_mapped(subject: Subject) -> None:
+    """An error inside `execute` comes out with its cause, memory that runs out and Ctrl-C as themselves."""
+    case = subject.simplest
+    for place in PLACES:
+        disturbing = Disturbing(place)
+        with subject.load(case, through=disturbing) as method:
+            for error in (
+                RuntimeError("of the kit"),
+                MemoryError("of the kit"),
+                KeyboardInterrupt("of the kit"),
+            ):
+                disturbing.error = error
+                raised = _raised_by(method, case.inputs(), error)
+                if disturbing.was_reached:
+                    where = f"{case.name}: {place} raised {type(error).__name__}"
+                    _check_passed_on(where, error, raised, disturbing.answer)
+
+
+def _raised_by(method: Method, inputs: list[Any], expected: BaseException) -> BaseException | None:
+    """What comes out of the core; an interrupt of the user's passes."""
+    try:
+        method.execute(inputs)
+    except KeyboardInterrupt as error:
+        if error is not expected:
+            raise
+        return error
+    except BaseException as error:
+        return error
+    return None
+
+
+def _check_passed_on(
+    where: str, error: BaseException, raised: BaseException | None, answer: BaseException | None
+) -> None:
+    if raised is None:
+        raise CheckFailedError(f"{where}, but execute returned as if all were well; let errors out")
+    if isinstance(error, (MemoryError, KeyboardInterrupt)) and not isinstance(answer, type(error)):
+        raise CheckFailedError(
+            f"{where}, but execute made {type(answer).__name__} of it; catch nothing that wide, let it pass"
+        )
+    if error not in _chain(raised):
+        raise CheckFailedError(
+            f"{where}, but what came out, {type(raised).__name__}: {raised}, does not have it as a cause; "
+            "write: raise ... from error"
+        )
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+CHECKS = (aliasing, same_input_twice, errors_mapped)
+"""The checks of this module, in the order of the report."""

@@ -1,0 +1,193 @@
+"""What a backend holds on to: memory, threads, files; and how its process forks and ends."""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import gc
+import os
+import select
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from etconfig.backend import InitContext, Processed
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.holdings import Holdings, resident_bytes
+from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.subject import DelegatedCase, Subject
+
+EXIT_SECONDS = 5
+"""How long a process may take to end, and a forked child to answer."""
+
+_CYCLES = 5
+_MEMORY_CYCLES = 100
+_GROWTH_BYTES = 2**20
+"""What the memory of a process may grow by in `_MEMORY_CYCLES` loads: noise of the allocator."""
+
+
+@check("exit-undestroyed", level=1, isolated=True, prevents="programs that hang when they end")
+def exit_undestroyed(subject: Subject) -> None:
+    """A process that ends while methods are open does so within 5 s, and without a crash."""
+    case = subject.simplest
+    method = subject.load(case)
+    subject.check_runs(method, case)
+    atexit.register(_hold, method)
+    sys.stderr.write(f"a method of {case.name} is open; the process must end within {EXIT_SECONDS} s\n")
+    # shows where each thread is, and ends the process
+    faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)
+
+
+def _hold(method: object) -> None:
+    """Keep a method open until the process ends."""
+
+
+class _OwnPayload:
+    """A payload in memory of its own, which knows whether anything still refers to it."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._memory = bytearray(data) + b"\0"
+        self.was_freed = False
+
+    @property
+    def data(self) -> memoryview:
+        if self.was_freed:
+            raise ValueError("the payload was freed")
+        return memoryview(self._memory)[:-1].toreadonly()
+
+    def free(self) -> None:
+        self.was_freed = True
+
+    def is_referred_to(self) -> bool:
+        """Whether something still has a view of the memory."""
+        try:
+            self._memory.pop()  # refused as long as there is one
+        except BufferError:
+            return True
+        return False
+
+    def overwrite(self) -> None:
+        """Make what was there useless to who kept an address of it."""
+        self._memory[:] = b"\xa5" * len(self._memory)
+
+
+class _OwningPayload(Interposed):
+    """Gives the backend such a payload."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        self.payload = _OwnPayload(processed.data)
+        return super().init(context, self.payload, compile_specs)
+
+
+@check("payload-freed", level=1, requires=("frees_processed",), prevents="payloads that are in memory twice")
+def payload_freed(subject: Subject) -> None:
+    """`init` frees the payload, keeps no view of it, and needs it no more."""
+    case = subject.simplest
+    owning = _OwningPayload()
+    with subject.load(case, through=owning) as method:
+        if not owning.payload.was_freed:
+            raise CheckFailedError(
+                f"{case.name}: init did not call processed.free(); call it, or do not declare frees_processed"
+            )
+        gc.collect()
+        if owning.payload.is_referred_to():
+            raise CheckFailedError(
+                f"{case.name}: processed.data is still referred to after it was freed; copy what you need"
+            )
+        owning.payload.overwrite()
+        subject.check_runs(method, case)
+
+
+@check("rss-slope", level=1, isolated=True, prevents="memory that leaks with each load")
+def rss_slope(subject: Subject) -> None:
+    """Loading, running and closing a method again and again takes no more memory. Linux only."""
+    if sys.platform != "linux":
+        raise NotApplicableError("only Linux tells how much memory a process has in use")
+    case = subject.simplest
+    _cycle(subject, case, _MEMORY_CYCLES)
+    before = resident_bytes()
+    _cycle(subject, case, _MEMORY_CYCLES)
+    growth = resident_bytes() - before
+    if growth > _GROWTH_BYTES:
+        raise CheckFailedError(
+            f"{case.name}: the process grew by {growth // _MEMORY_CYCLES} bytes with each load of "
+            f"{_MEMORY_CYCLES}; release in destroy all that init and execute acquired"
+        )
+
+
+@check("threads-fds", level=1, prevents="threads and files that leak with each load")
+def threads_fds(subject: Subject) -> None:
+    """A method that is closed leaves no threads and no open files; what a process needs once may stay."""
+    case = subject.simplest
+    _cycle(subject, case, 1)
+    held = Holdings()
+    _cycle(subject, case, _CYCLES)
+    held.check_unchanged(_CYCLES, f"{_CYCLES} loads of {case.name} that were closed", "end them in destroy")
+
+
+def _cycle(subject: Subject, case: DelegatedCase, times: int) -> None:
+    for _ in range(times):
+        with subject.load(case) as method:
+            subject.check_runs(method, case)
+    gc.collect()
+
+
+@check("fork-after-init", level=1, isolated=True, prevents="children that hang or answer wrongly")
+def fork_after_init(subject: Subject) -> None:
+    """A method that was loaded before a fork answers in the child too, or raises. Linux only."""
+    if sys.platform != "linux":
+        raise NotApplicableError("only on Linux do children of a fork run on")
+    case = subject.simplest
+    with subject.load(case) as method:
+        subject.check_runs(method, case)
+        problem = run_in_child(lambda: subject.check_runs(method, case), EXIT_SECONDS)
+        if problem is not None:
+            raise CheckFailedError(
+                f"{case.name}: after a fork, the child {problem}; notice the fork in execute and raise"
+            )
+        subject.check_runs(method, case)
+
+
+def run_in_child(action: Callable[[], None], timeout_seconds: float) -> str | None:
+    """Do something in a forked child. None if it returned or raised, else what became of the child."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # for the very thing that is checked
+        child = os.fork()
+    if child == 0:
+        _answer_as_child(action)
+    ended = os.pidfd_open(child)
+    try:
+        if not select.select([ended], [], [], timeout_seconds)[0]:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return f"did not answer within {timeout_seconds:g} s"
+    finally:
+        os.close(ended)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return "answered wrongly" if status == _WRONG else None
+
+
+_WRONG = 3
+"""The exit status of a child whose answer was wrong."""
+
+
+def _answer_as_child(action: Callable[[], None]) -> None:
+    status = 0
+    try:
+        action()
+    except CheckFailedError:
+        status = _WRONG
+    except BaseException:
+        status = 0  # a clear refusal
+    finally:
+        os._exit(status)
+
+
+CHECKS = (exit_undestroyed, payload_freed, rss_slope, threads_fds, fork_after_init)
+"""The checks of this module, in the order of the report."""

@@ -1,0 +1,78 @@
+"""Mutants of the checks on answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from driver import STATE
+
+from etconfig.backend import ExecuteContext, Value
+from etconfig.conformance.interposed import Interposed
+from mutants.mutant import Mutant, claiming, output_of
+
+STATE.runs = 0
+
+
+class ThreePercentOff(Interposed):
+    """Scales by 1.03 where a relu was fused into a layer."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        if context.method_name == "positive":
+            output_of(args)[...] *= 1.03
+
+
+class Bfloat16Inside(Interposed):
+    """Computes float32 in bfloat16, which is faster."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        if output_of(args).dtype == np.float32:
+            output_of(args).view(np.uint32)[...] &= 0xFFFF0000
+
+
+class ReversedOutputs(Interposed):
+    """Binds the outputs of a delegate from the last one on."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        outputs = len(args) - 2
+        reverses = outputs == 3
+        super().execute(context, handle, [*args[:2], *args[:1:-1]] if reverses else args)
+
+
+class FastMath(Interposed):
+    """Takes all numbers for finite."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        if output_of(args).dtype == np.float32:
+            np.nan_to_num(output_of(args), copy=False)
+
+
+class AtomicSums(Interposed):
+    """Sums in another order each time."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        STATE.runs += 1
+        if output_of(args).dtype == np.float32:
+            output_of(args)[...] *= 1 + STATE.runs % 2 * 1e-6
+
+
+THREE_PERCENT_OFF = Mutant("answers", r"shared_weights\.positive, output 0: off by", backend=ThreePercentOff)
+BFLOAT16_INSIDE = Mutant("tolerance", "off by .* expected at most 1e-05", backend=Bfloat16Inside)
+MISNAMED_DTYPE = Mutant(
+    "dtype-matrix",
+    "declares 'flaot16', which is no name of a dtype; did you mean 'float16'",
+    declared=claiming(dtypes={"float32", "flaot16"}),
+)
+REVERSED_OUTPUTS = Mutant("signature", r"several_outputs\.forward, output 0: off by", backend=ReversedOutputs)
+FAST_MATH = Mutant("nan-inf", "infinities or NaN differ", backend=FastMath)
+ATOMIC_SUMS = Mutant(
+    "determinism",
+    r"add\.forward: run 2 gave other bits",
+    backend=AtomicSums,
+    declared=claiming(is_deterministic=True),
+)

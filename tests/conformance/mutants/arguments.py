@@ -1,0 +1,47 @@
+"""Mutants of the checks on arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from etconfig.backend import ExecuteContext, Value
+from etconfig.conformance.interposed import Interposed
+from mutants.mutant import Mutant, output_of
+
+
+class KeepsBindings(Interposed):
+    """Keeps the arguments of the last execute, to bind them faster."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        self._bound = list(args)
+        super().execute(context, handle, args)
+
+
+class BindsByIdentity(Interposed):
+    """Finds the place of an argument by the object that it is."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        places = {id(arg): index for index, arg in enumerate(args)}
+        super().execute(context, handle, args)
+        if len(places) < len(args):
+            output_of(args)[...] = 0
+
+
+class IgnoresMemoryErrors(Interposed):
+    """Does without an answer when there is no memory."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        try:
+            super().execute(context, handle, args)
+        except MemoryError:
+            return
+
+
+KEEPS_BINDINGS = Mutant("aliasing", "argument 0 is still referred to", backend=KeepsBindings)
+BINDS_BY_IDENTITY = Mutant("same-input-twice", "off by", backend=BindsByIdentity)
+IGNORES_MEMORY_ERRORS = Mutant(
+    "errors-mapped",
+    r"context\.temporary raised MemoryError, but execute returned as if all were well",
+    backend=IgnoresMemoryErrors,
+)

@@ -1,0 +1,99 @@
+"""Mutants of the checks on what a backend holds."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from driver import STATE
+
+from etconfig.backend import ExecuteContext, InitContext, Processed, Value
+from etconfig.conformance.interposed import Interposed
+from mutants.mutant import Mutant, claiming
+
+STATE.weights = []
+STATE.descriptors = []
+
+
+class Prefetcher(Interposed):
+    """Has a thread that only destroy ends, so the interpreter waits for it forever."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        handle = super().init(context, processed, compile_specs)
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._end.wait)
+        self._thread.start()
+        return handle
+
+    def destroy(self, handle: Any) -> None:
+        self._end.set()
+        self._thread.join()
+        super().destroy(handle)
+
+
+class KeepsPayload(Interposed):
+    """Frees the payload, and keeps a view of it."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        self._view = processed.data
+        handle = super().init(context, processed, compile_specs)
+        processed.free()
+        return handle
+
+
+class HoardsWeights(Interposed):
+    """Never gives the memory of a model back."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        STATE.weights.append(np.ones(1 << 16, np.uint8))
+        return super().init(context, processed, compile_specs)
+
+
+class OpensDevice(Interposed):
+    """Opens its device for each model, and never closes it."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        handle = super().init(context, processed, compile_specs)
+        STATE.descriptors.append(os.open(os.devnull, os.O_RDONLY))
+        return handle
+
+
+class BoundToProcess(Interposed):
+    """Crashes in a process that it was not loaded in."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        self._process = os.getpid()
+        return super().init(context, processed, compile_specs)
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        if os.getpid() != self._process:
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().execute(context, handle, args)
+
+
+_FREES = claiming(frees_processed=True)
+
+PREFETCHER = Mutant(
+    "exit-undestroyed",
+    "method of add is open; the process must end within 5 s .*threading.py",
+    backend=Prefetcher,
+)
+KEEPS_PAYLOAD = Mutant("payload-freed", "still referred to", backend=KeepsPayload, declared=_FREES)
+NEVER_FREES = Mutant("payload-freed", r"did not call processed\.free", declared=_FREES)
+HOARDS_WEIGHTS = Mutant("rss-slope", r"grew by 6\d{4} bytes with each load", backend=HoardsWeights)
+OPENS_DEVICE = Mutant("threads-fds", "5 open files are left, such as file /dev/null", backend=OpensDevice)
+BOUND_TO_PROCESS = Mutant("fork-after-init", "the child was ended by SIGKILL", backend=BoundToProcess)

@@ -1,0 +1,83 @@
+"""The checks on answers, handles, resources and arguments: what their mutants do not show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit_checks import Fronted, subject
+from mutants.mutant import output_of
+
+from etconfig.backend import ExecuteContext, Value
+from etconfig.conformance.check import Check, CheckFailedError, NotApplicableError, Outcome
+from etconfig.conformance.checks import answers, arguments, lifecycle, resources
+from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.running import run_here
+
+CHECKS = (*answers.CHECKS, *lifecycle.CHECKS, *resources.CHECKS, *arguments.CHECKS)
+BY_ID = {check.id: check for check in CHECKS}
+
+
+class Zeros(Interposed):
+    """Answers nothing but zeros."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        output_of(args)[...] = 0
+
+
+class OtherBitsAfterLoad(Interposed):
+    """Rounds otherwise in each load."""
+
+    _numbers = count()
+
+    def __init__(self) -> None:
+        self._factor = 1 + next(self._numbers) % 2 * 1e-6
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        output_of(args)[...] *= self._factor
+
+
+class TestVacuity:
+    """No check passes that has not seen the backend work."""
+
+    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+    def test_without_programs_nothing_passes(self, check: Check, tmp_path: Path):
+        without = Fronted(Interposed, is_deterministic=True, frees_processed=True)
+        without.programs = {}  # type: ignore[misc]  # a cached property
+        result = run_here(check, without)
+        assert result.outcome in {Outcome.NOT_DELEGATED, Outcome.FAILED}
+        assert "gives golden programs such as" in (result.message or "")
+
+
+class TestAnswers:
+    """Wrong answers, missing programs and other bits are told."""
+
+    def test_precision_is_not_measured_on_wrong_answers(self):
+        with pytest.raises(
+            CheckFailedError, match="no answer is right, so how precise they are cannot be told"
+        ):
+            answers.tolerance.run(Fronted(Zeros))
+
+    def test_a_declared_dtype_without_a_program_is_named_with_the_program(self, tmp_path: Path):
+        without = Fronted(Interposed, dtypes=frozenset({"float32", "int8"}))
+        without.programs = {"add": subject().programs["add"]}  # type: ignore[misc]  # a cached property
+        with pytest.raises(
+            CheckFailedError, match=r"^int8 is declared, but no program .* such as add_int8\.pte"
+        ):
+            answers.dtype_matrix.run(without)
+
+    def test_a_dtype_that_the_kit_has_no_case_of_is_passed_over(self):
+        answers.dtype_matrix.run(Fronted(Interposed, dtypes=frozenset({"float32", "uint16"})))
+
+    def test_a_backend_without_float32_is_not_asked_for_its_answers(self):
+        with pytest.raises(NotApplicableError, match=r"the kit has no such case for what .* declares"):
+            answers.answers.run(Fronted(Interposed, dtypes=frozenset({"float16"})))
+
+    def test_other_bits_after_another_load_are_told(self):
+        with pytest.raises(CheckFailedError, match=r"add\.forward: run 11 gave other bits than run 1"):
+            answers.determinism.run(Fronted(OtherBitsAfterLoad))

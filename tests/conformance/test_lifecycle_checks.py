@@ -1,0 +1,241 @@
+"""The checks on handles, resources and arguments: what their mutants do not show."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from kit_checks import Fronted, subject
+
+from etconfig.backend import ExecuteContext, InitContext, Processed, Value
+from etconfig.conformance import holdings
+from etconfig.conformance.check import Check, CheckFailedError, NotApplicableError
+from etconfig.conformance.checks import arguments, lifecycle, resources
+from etconfig.conformance.holdings import Holdings, open_files, threads
+from etconfig.conformance.interposed import Interposed
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a fork and /proc")
+
+
+class TakesAnyPayload(Interposed):
+    """Has the program built in."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        return None
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        left, right, output = map(np.asarray, args)
+        output[...] = left + right
+
+    def destroy(self, handle: Any) -> None:
+        pass
+
+
+class TestLifecycle:
+    """What depends on the order of calls, and what cannot be seen."""
+
+    def test_closing_one_method_must_not_close_another(self):
+        closed: list[object] = []
+
+        class ClosesAll(Interposed):
+            def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+                if len(closed) > 1:
+                    raise RuntimeError("the device is closed")
+                super().execute(context, handle, args)
+
+            def destroy(self, handle: Any) -> None:
+                closed.append(handle)
+
+        with pytest.raises(Exception, match="the device is closed"):
+            lifecycle.order.run(Fronted(ClosesAll))
+
+    def test_a_backend_that_refuses_no_payload_has_nothing_to_clean_up(self):
+        with pytest.raises(NotApplicableError, match="refuses no payload, not even an empty one"):
+            lifecycle.failed_init.run(Fronted(TakesAnyPayload))
+
+    def test_a_handle_for_two_loads_is_told(self):
+        handles: dict[bytes, Any] = {}
+
+        class OneHandle(Interposed):
+            def init(
+                self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+            ) -> Any:
+                handle = super().init(context, processed, compile_specs)
+                return handles.setdefault(bytes(processed.data), handle)
+
+        with pytest.raises(
+            CheckFailedError, match="CpuHandle that init returned serves two delegates at once"
+        ):
+            lifecycle.destroy_once.run(Fronted(OneHandle))
+
+    def test_a_handle_that_is_none_is_nobodys(self):
+        lifecycle.destroy_once.run(Fronted(TakesAnyPayload))
+
+    def test_a_closed_method_that_runs_is_told(self):
+        class Immortal:
+            def execute(self, inputs: Sequence[Any]) -> list[Any]:
+                return [np.add(*inputs)]
+
+            def close(self) -> None:
+                pass
+
+        class Lying(Fronted):
+            is_native = True
+
+            def load(self, *args: Any, **options: Any) -> Any:
+                return Immortal()
+
+        with pytest.raises(CheckFailedError, match="add: a closed method ran; expected MethodClosedError"):
+            lifecycle.use_after_destroy.run(Lying(Interposed))
+
+
+class TestHoldings:
+    """New threads and files are found, by name, if there are as many as there were loads."""
+
+    def test_threads_have_the_name_that_python_gave_them(self):
+        end = threading.Event()
+        thread = threading.Thread(target=end.wait, name="prefetch")
+        thread.start()
+        try:
+            assert threads()[thread.native_id or 0] == "thread 'prefetch'"
+        finally:
+            end.set()
+            thread.join()
+
+    @linux
+    def test_open_files_have_their_path(self):
+        descriptor = os.open(os.devnull, os.O_RDONLY)
+        try:
+            assert open_files()[descriptor] == "file /dev/null"
+        finally:
+            os.close(descriptor)
+        assert descriptor not in open_files()
+
+    @linux
+    def test_fewer_than_there_were_loads_are_an_accident(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(holdings, "_SETTLE_SECONDS", 0)
+        held = Holdings()
+        descriptor = os.open(os.devnull, os.O_RDONLY)
+        try:
+            held.check_unchanged(2, "2 loads", "close it")
+            with pytest.raises(
+                CheckFailedError, match="after a load, 1 open files are left, such as file /dev"
+            ):
+                held.check_unchanged(1, "a load", "close it")
+        finally:
+            os.close(descriptor)
+
+
+class TestResources:
+    """Payloads that are kept by their address, children that hang, systems that tell nothing."""
+
+    def test_a_payload_that_is_used_after_it_was_freed_gives_wrong_answers(self):
+        class KeepsAddress(TakesAnyPayload):
+            def init(
+                self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+            ) -> Any:
+                address = np.frombuffer(processed.data, np.uint8).__array_interface__["data"][0]
+                processed.free()
+                return address
+
+            def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+                super().execute(context, handle, args)
+                np.asarray(args[2])[...] += ctypes.c_uint8.from_address(handle).value == 0xA5
+
+        with pytest.raises(CheckFailedError, match="off by"):
+            resources.payload_freed.run(Fronted(KeepsAddress))
+
+    @linux
+    def test_what_becomes_of_a_child_is_told(self):
+        def wrong() -> None:
+            raise CheckFailedError("3, expected 4")
+
+        def refuses() -> None:
+            raise RuntimeError("not in a child")
+
+        forever = threading.Event()
+        assert resources.run_in_child(lambda: None, 5) is None
+        assert resources.run_in_child(refuses, 5) is None
+        assert resources.run_in_child(wrong, 5) == "answered wrongly"
+        assert resources.run_in_child(lambda: os.kill(os.getpid(), 9), 5) == "was ended by SIGKILL"
+        assert resources.run_in_child(lambda: forever.wait() and None, 0.1) == "did not answer within 0.1 s"
+
+    @pytest.mark.parametrize(
+        "check", [resources.rss_slope, resources.fork_after_init], ids=lambda check: check.id
+    )
+    def test_other_systems_cannot_be_asked(self, check: Check, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(sys, "platform", "darwin")
+        with pytest.raises(NotApplicableError, match="Linux"):
+            check.run(subject())
+
+
+class Scaled(Interposed):
+    """Scales its first input in place."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        np.asarray(args[0])[...] *= 2
+
+
+class Wraps(Interposed):
+    """Makes errors of its own of what it meets."""
+
+    caught: type[BaseException] = BaseException
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        try:
+            super().execute(context, handle, args)
+        except self.caught:
+            raised = RuntimeError("execute failed")
+        else:
+            return
+        raise raised
+
+
+class WrapsErrors(Wraps):
+    """Lets all but errors of the usual kind pass."""
+
+    caught = RuntimeError
+
+
+class TestArguments:
+    """Inputs that change and errors that are lost are told."""
+
+    def test_an_input_that_changed_is_named(self):
+        with pytest.raises(
+            CheckFailedError, match="argument 0, an input, has other elements; write to outputs"
+        ):
+            arguments.aliasing.run(Fronted(Scaled))
+
+    def test_an_error_without_its_cause_is_told(self):
+        message = r"raised RuntimeError, but what came out, DelegateError: .*, does not have it as a cause"
+        with pytest.raises(CheckFailedError, match=message):
+            arguments.errors_mapped.run(Fronted(WrapsErrors))
+
+    def test_an_error_of_the_usual_kind_may_be_wrapped_with_its_cause_but_no_other(self):
+        class WrapsAll(Interposed):
+            def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+                try:
+                    super().execute(context, handle, args)
+                except BaseException as error:
+                    raise RuntimeError("execute failed") from error
+
+        message = r"raised MemoryError, but execute made RuntimeError of it; catch nothing that wide"
+        with pytest.raises(CheckFailedError, match=message):
+            arguments.errors_mapped.run(Fronted(WrapsAll))
+
+    def test_an_interrupt_of_the_users_ends_the_run(self):
+        class Interrupted(Interposed):
+            def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            arguments.errors_mapped.run(Fronted(Interrupted))
