@@ -50,6 +50,7 @@ class Answer(Protocol):
 AnswerT = TypeVar("AnswerT", bound=Answer)
 ResultT = TypeVar("ResultT")
 
+_UNKNOWN_FIELD = re.compile(r"(?P<name>\w+)\.__init__\(\) got an unexpected keyword argument ")
 _VALUE = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<object>\w+(?:\.\w+)*))?\s*(?:\[.*\])?")
 
 
@@ -117,11 +118,22 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
 
 
 def _exception_help(entry: EntryPoint, error: BaseException) -> str:
-    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == PROJECT:
+    is_missing_name = isinstance(error, ImportError) and (error.name or "").partition(".")[0] == PROJECT
+    if is_missing_name or _is_missing_field(error):
         return f"upgrade etconfig, or install a version of {entry.distribution} that fits this one"
     if isinstance(error, ModuleNotFoundError):
         return f"install {error.name}, or else {reinstall_help(entry.distribution)}"
     return f"upgrade or uninstall {entry.distribution}, or report it to its author"
+
+
+def _is_missing_field(error: BaseException) -> bool:
+    """Whether a class of the plugin API was given a field that only a newer one has."""
+    match = isinstance(error, TypeError) and _UNKNOWN_FIELD.match(str(error))
+    if not match:
+        return False
+    from etconfig.plugin import v1  # which has every such class
+
+    return match["name"] in v1.__all__
 
 
 def _import(entry: EntryPoint) -> Any:

@@ -87,9 +87,18 @@ class TestNewerPlugin:
     def test_one_that_uses_what_this_core_lacks_without_asking_is_refused_by_the_name_of_it(
         self, install_vendor
     ):
-        text = refusal(install_vendor(future(condition="True")))
-        assert "etconfig_backend raised TypeError: " in text
-        assert "unexpected keyword argument 'streams'" in text
+        assert refusal(install_vendor(future(condition="True"))) == (
+            "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: etconfig_backend raised TypeError: "
+            "BackendSpec.__init__() got an unexpected keyword argument 'streams'; "
+            "upgrade etconfig, or install a version of vendor that fits this one"
+        )
+
+    def test_a_mistake_of_its_own_is_not_taken_for_that(self, install_vendor):
+        mistake = "class Mine:\n    def __init__(self): ...\n\nMine(x=1)\n"
+        assert refusal(install_vendor(mistake + future())).endswith(
+            "Mine.__init__() got an unexpected keyword argument 'x'; "
+            "upgrade or uninstall vendor, or report it to its author"
+        )
 
     def test_one_that_imports_what_this_core_lacks_is_refused_by_the_name_of_it(self, install_vendor):
         assert refusal(install_vendor("from etconfig.plugin.v1 import Stream\n" + future())) == (
