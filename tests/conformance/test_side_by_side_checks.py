@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from mutants.mutant import BACKEND
 
+from etconfig.backend import Capabilities
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.checks import side_by_side
 from etconfig.conformance.checks.side_by_side import (
     CHECKS,
     _in_threads,
@@ -28,6 +30,12 @@ class NativeSubject(Subject):
     """The reference, as if another runtime held it."""
 
     is_native = True
+
+
+class DoublesOnly(Subject):
+    """The reference, as if it took float64 alone."""
+
+    capabilities = Capabilities(dtypes=frozenset({"float64"}))
 
 
 class OneMethod(NativeSubject):
@@ -67,13 +75,19 @@ class TestSideBySide:
         with pytest.raises(NotDelegatedError):
             check.run(Subject(Settings(backend=BACKEND, programs=str(tmp_path))))
 
-    @pytest.mark.parametrize("check", [matrix, interleave], ids=lambda check: check.id)
+    @pytest.mark.parametrize("check", [matrix, interleave, fault_contained], ids=lambda check: check.id)
     def test_backends_of_other_runtimes_are_looked_at_too(self, check: Any):
         check.run(NativeSubject(Settings(backend=BACKEND)))
 
-    def test_calls_that_cannot_be_spoilt_are_not_applicable(self):
-        with pytest.raises(NotApplicableError, match="cannot be watched"):
+    def test_a_fault_that_cannot_be_made_is_not_contained(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(side_by_side, "_fails_init", lambda *_: False)
+        with pytest.raises(NotApplicableError, match="half of the payload was accepted, and another runtime"):
             fault_contained.run(NativeSubject(Settings(backend=BACKEND)))
+
+    def test_a_backend_whose_types_no_case_of_several_methods_has_is_looked_at(self):
+        doubles = DoublesOnly(Settings(backend=BACKEND))
+        assert side_by_side._of_several_methods(doubles).name == "add_float64"
+        matrix.run(doubles)
 
     def test_outputs_that_a_later_execute_writes_into_are_found(self):
         with pytest.raises(CheckFailedError, match="add: outputs of the first execute changed"):

@@ -107,6 +107,8 @@ LATE_CLEARING = Mutant("interleave", "argument 2 of this one changed", backend=L
 SHARED_STAGING = Mutant("parallel-methods", "fails while other methods run", backend=SharedStaging)
 THREAD_BOUND = Mutant("parallel-same", "no context is current", backend=ThreadBound)
 DEVICE_LOST = Mutant(
-    "fault-contained", "loaded before, fails after an execute failed.*is lost", backend=DeviceLost
+    "fault-contained",
+    "loaded before, fails after a failed init and a failed execute.*is lost",
+    backend=DeviceLost,
 )
 TAKES_ANYTHING = Mutant("fault-contained", "without any argument raised nothing", backend=TakesAnything)
