@@ -48,8 +48,8 @@ class TestLoading:
     def test_a_slow_plugin_is_told_its_best_time(self, answer: Callable[..., None]):
         answer(seconds=0.75)
         assert message_of(imports.import_budget) == (
-            f"{REFERENCE}: loading it took 0.75 s, expected at most 0.6 s; import what is costly when a "
-            "backend is made"
+            f"{REFERENCE}: loading it took 0.75 s of the processor, expected at most 0.6 s; import what "
+            "is costly when a backend is made"
         )
 
     @pytest.mark.parametrize(

@@ -201,13 +201,12 @@ class TestEffects:
         with pytest.raises(CheckFailedError, match=message):
             effect_visible.run(subject())
 
-    def test_an_update_that_fails_is_named(self, monkeypatch: pytest.MonkeyPatch):
-        def update(self: object, context: object, handle: object, changed: object) -> None:
-            raise NotImplementedError("not yet")
+    def test_an_option_that_changes_along_with_another_is_named(self, monkeypatch: pytest.MonkeyPatch):
+        def forget(self: object, handle: Any) -> Mapping[str, object]:
+            options = dict(handle.options)
+            return {**options, "scratch_bytes": options["scratch_bytes"] + options["num_threads"]}
 
-        monkeypatch.setattr(ReferenceCpuBackend, "update", update)
-        message = (
-            r"num_threads applies at execute, but update refuses \d+: NotImplementedError: not yet; take"
-        )
+        monkeypatch.setattr(ReferenceCpuBackend, "effective_options", forget)
+        message = r"scratch_bytes was \d+ and is \d+ after a change of num_threads, expected no change; let"
         with pytest.raises(CheckFailedError, match=message):
             scope_enforced.run(subject())

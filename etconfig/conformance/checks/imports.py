@@ -23,13 +23,13 @@ from etconfig.conformance.process import ask_process
 from etconfig.conformance.subject import Subject
 
 BUDGET_SECONDS = 0.6
-"""What loading a plugin may take, besides etconfig and pydantic."""
+"""What loading a plugin may take of the processor, besides etconfig and pydantic."""
 
 COSTLY = ("torch", "executorch")
 """What only the ahead-of-time half may import: it takes seconds, and thousands of modules."""
 
 TRIES = 3
-"""The best of so many counts, so that a busy machine fails nobody."""
+"""The best of so many counts: on a busy machine the same work takes longer."""
 
 _PROBE = (sys.executable, "-m", "etconfig.conformance.import_probe")
 _PROBE_SECONDS = 60.0
@@ -68,8 +68,8 @@ def import_budget(subject: Subject) -> None:
             return
         times.append(answer["seconds"])
     raise CheckFailedError(
-        f"{subject.entry.value}: loading it took {min(times):.2f} s, expected at most {BUDGET_SECONDS} s; "
-        "import what is costly when a backend is made"
+        f"{subject.entry.value}: loading it took {min(times):.2f} s of the processor, expected at most "
+        f"{BUDGET_SECONDS} s; import what is costly when a backend is made"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from etconfig_reference.options import ReferenceCpuOptions
 
-from etconfig.backend import UpdateContext
+from etconfig.backend import InitContext, Processed, UpdateContext
 from etconfig.conformance.interposed import Interposed
 from etconfig.plugin.v1 import Ge, option
 from mutants.mutant import Mutant
@@ -94,23 +94,32 @@ BOASTFUL = Mutant(
 )
 
 
-class Forgetful(Interposed):
-    """Sets up anew on each update, and forgets what was chosen at load."""
+class Rigid(Interposed):
+    """Makes its threads at load, and cannot do with fewer."""
 
-    has_updated = False
+    least = 0
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        self.least = context.options.num_threads
+        return super().init(context, processed, compile_specs)
 
     def update(self, context: UpdateContext[Any], handle: Any, changed: frozenset[str]) -> None:
+        if context.options.num_threads < self.least:
+            raise ValueError(f"there are {self.least} threads")
         super().update(context, handle, changed)
-        self.has_updated = True
-
-    def effective_options(self, handle: Any) -> Mapping[str, object]:
-        forgotten = {"scratch_bytes": 4096} if self.has_updated else {}
-        return {**super().effective_options(handle), **forgotten}
 
 
-FORGETFUL = Mutant(
+def recommend_four_threads(facts: Mapping[str, object]) -> Mapping[str, object]:
+    """More than one, on any machine."""
+    return {"num_threads": 4}
+
+
+RIGID = Mutant(
     "scope-enforced",
-    r"options.py:\d+: ReferenceCpuOptions.scratch_bytes was \d+ and is 4096 after a change of num_threads, "
-    "expected no change; let update take on only what changed",
-    backend=Forgetful,
+    r"options.py:\d+: ReferenceCpuOptions.num_threads applies at execute, but update refuses 3: "
+    "ValueError: there are 4 threads; take the value on, or declare applies='load'",
+    backend=Rigid,
+    declared={"recommend": recommend_four_threads},
 )
