@@ -13,11 +13,11 @@ from mutants.mutant import output_of
 
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.check import Check, CheckFailedError, NotApplicableError, Outcome
-from etconfig.conformance.checks import answers, arguments, lifecycle, resources
+from etconfig.conformance.checks import answers, arguments, lifecycle, resources, shapes
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.running import run_here
 
-CHECKS = (*answers.CHECKS, *lifecycle.CHECKS, *resources.CHECKS, *arguments.CHECKS)
+CHECKS = (*answers.CHECKS, *lifecycle.CHECKS, *resources.CHECKS, *arguments.CHECKS, *shapes.CHECKS)
 BY_ID = {check.id: check for check in CHECKS}
 
 
@@ -64,7 +64,7 @@ class TestAnswers:
             answers.tolerance.run(Fronted(Zeros))
 
     def test_a_declared_dtype_without_a_program_is_named_with_the_program(self, tmp_path: Path):
-        without = Fronted(Interposed, dtypes=frozenset({"float32", "int8"}))
+        without = Fronted(Interposed, dtypes=frozenset({"float32", "int8"}), precision=None)
         without.programs = {"add": subject().programs["add"]}  # type: ignore[misc]  # a cached property
         with pytest.raises(
             CheckFailedError, match=r"^int8 is declared, but no program .* such as add_int8\.pte"
@@ -72,11 +72,11 @@ class TestAnswers:
             answers.dtype_matrix.run(without)
 
     def test_a_dtype_that_the_kit_has_no_case_of_is_passed_over(self):
-        answers.dtype_matrix.run(Fronted(Interposed, dtypes=frozenset({"float32", "uint16"})))
+        answers.dtype_matrix.run(Fronted(Interposed, dtypes=frozenset({"float32", "uint16"}), precision=None))
 
     def test_a_backend_without_float32_is_not_asked_for_its_answers(self):
         with pytest.raises(NotApplicableError, match=r"the kit has no such case for what .* declares"):
-            answers.answers.run(Fronted(Interposed, dtypes=frozenset({"float16"})))
+            answers.answers.run(Fronted(Interposed, dtypes=frozenset({"float16"}), precision=None))
 
     def test_other_bits_after_another_load_are_told(self):
         with pytest.raises(CheckFailedError, match=r"add\.forward: run 11 gave other bits than run 1"):

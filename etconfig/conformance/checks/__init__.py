@@ -18,6 +18,7 @@ from etconfig.conformance.checks import (
     options_apart,
     payload,
     resources,
+    shapes,
     side_by_side,
     surroundings,
 )
@@ -34,6 +35,7 @@ MODULES = (
     lifecycle,
     resources,
     arguments,
+    shapes,
     side_by_side,
     options_apart,
     no_globals,

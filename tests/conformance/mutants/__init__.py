@@ -17,6 +17,7 @@ MODULES = (
     "lifecycle",
     "resources",
     "arguments",
+    "shapes",
     "side_by_side",
     "state",
     "payload",

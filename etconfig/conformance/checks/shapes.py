@@ -1,0 +1,73 @@
+"""Shapes, strides and numbers that are known only when a method runs, as far as they are declared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from etconfig.conformance.case import Run
+from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.subject import Subject
+
+
+@check("dim-order-strides", level=3, requires=("channels_last",), prevents="permuted data")
+def dim_order_strides(subject: Subject) -> None:
+    """Tensors whose channels lie side by side are read and written so, whatever strides the caller's have."""
+    for case in subject.cases("channels_last"):
+        subject.check_case(case)
+        for name in case.case.methods:
+            with subject.load(case, name) as method:
+                for run in case.runs(name):
+                    outputs = method.execute([_spread(value) for value in run.inputs])
+                    subject.check_outputs(case, run, outputs, name)
+
+
+def _spread(value: Any) -> Any:
+    """An array with gaps between its elements, in C order."""
+    return np.repeat(value, 2, axis=-1)[..., ::2] if isinstance(value, np.ndarray) else value
+
+
+@check(
+    "dynamic", level=3, requires=("supports_dynamic_shapes",), prevents="outputs of the size of another run"
+)
+def dynamic(subject: Subject) -> None:
+    """Inputs of every size up to the declared one have outputs of their size, whatever ran before."""
+    for case in subject.cases("supports_dynamic_shapes"):
+        for name in case.case.methods:
+            with subject.load(case, name) as method:
+                before: Run | None = None
+                for run in (*case.runs(name), *reversed(case.runs(name))):
+                    try:
+                        subject.check_outputs(case, run, method.execute(list(run.inputs)), name)
+                    except CheckFailedError as error:
+                        raise CheckFailedError(f"{error}; {_told(run, before)}") from None
+                    before = run
+
+
+def _told(run: Run, before: Run | None) -> str:
+    now = f"the inputs were of shapes {_shapes(run)}"
+    earlier = "the first run" if before is None else f"after a run with {_shapes(before)}"
+    return f"{now}, {earlier}; give outputs their size with context.resize_output"
+
+
+def _shapes(run: Run) -> str:
+    return ", ".join(str(np.shape(value)) for value in run.inputs)
+
+
+@check("zero-size", level=3, requires=("supports_zero_size",), prevents="crashes where nothing is to be done")
+def zero_size(subject: Subject) -> None:
+    """Tensors without elements go in and come out."""
+    for case in subject.cases("supports_zero_size"):
+        subject.check_case(case)
+
+
+@check("scalars", level=3, requires=("supports_scalars",), prevents="numbers that are fixed at export")
+def scalars(subject: Subject) -> None:
+    """Arguments that are numbers count, in each run anew."""
+    for case in subject.cases("supports_scalars"):
+        subject.check_case(case)
+
+
+CHECKS = (dim_order_strides, dynamic, zero_size, scalars)
+"""The checks of this module, in the order of the report."""
