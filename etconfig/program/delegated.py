@@ -10,7 +10,7 @@ from etconfig.program import model
 def delegated_dtypes(plan: model.ExecutionPlan) -> Mapping[str, frozenset[str]]:
     """The element types, such as `float32`, of the tensors that a method gives each backend, by its id."""
     found: dict[str, set[str]] = {delegate.id: set() for delegate in plan.delegates}
-    for chain in plan.chains:
+    for chain in plan.chains if found else ():  # most large plans delegate nothing
         for call in chain.instructions:
             if isinstance(call, model.DelegateCall):
                 backend_id = plan.delegates[call.delegate_index].id
