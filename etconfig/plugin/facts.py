@@ -46,7 +46,8 @@ def _check_detector(entry: EntryPoint, detector: Detector) -> None:
     detect: Callable[..., object] = detector.detect
     symbol = f"{type(detector).__name__}.detect"
     if isinstance(detector, FunctionDetector):
-        detect, symbol = detector.function, f"the function of detector {detector.name!r}"
+        detect = detector.function
+        symbol = getattr(detect, "__qualname__", type(detect).__name__)
     problem = call_problem(detect, symbol, ("system",), may_yield=True)
     if problem is not None:
         raise load_error(entry, problem, "let it take the argument (system) and give readings")

@@ -99,8 +99,19 @@ class TestFacts:
             ),
             (
                 "detectors=(FunctionDetector('slow', ('acme.cores',), waits),)",
-                r"acme_1\.py:\d+: the function of detector 'slow' is async, "
+                r"acme_1\.py:\d+: waits is async, "
                 "but the core calls it and uses its result at once",
+                "let it take the argument (system) and give readings",
+            ),
+            (
+                "detectors=(FunctionDetector('none', (), lambda: ()),)",
+                r"acme_1\.py:\d+: etconfig_facts\.<locals>\.<lambda> cannot take the call "
+                r"<lambda>\(system\): too many positional arguments",
+                "let it take the argument (system) and give readings",
+            ),
+            (
+                "detectors=(FunctionDetector('made', (), __import__('functools').partial(gives, 1)),)",
+                r"partial cannot take the call partial\(system\): too many positional arguments",
                 "let it take the argument (system) and give readings",
             ),
             (
