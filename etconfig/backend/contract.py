@@ -57,7 +57,7 @@ class Capabilities:
 
     Attributes:
         dtypes: Element types by numpy name, such as `float32`, that its delegates accept. A method that
-            gives them others is refused when it is loaded.
+            gives them others is refused when it is loaded, unless another runtime holds the backend.
         dim_orders: How the tensors may lie in memory: `contiguous`, and `channels_last` for those of rank 4.
         precision: The largest relative error of a result by the dtype it is computed in. None claims
             nothing: the tolerances of the conformance kit hold.

@@ -13,7 +13,7 @@ from etconfig.backend import Backend, Capabilities
 from etconfig.configuration import resolve_defaults
 from etconfig.conformance.case import Case, Run
 from etconfig.conformance.cases import load_cases
-from etconfig.conformance.check import NotApplicableError, NotDelegatedError
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.comparison import check_outputs, precise, right
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.settings import Settings
@@ -132,10 +132,20 @@ class Subject:
 
     @cached_property
     def programs(self) -> Mapping[str, Path]:
-        """The vendor's golden programs by case. Raises PluginLoadError."""
+        """The vendor's golden programs by case.
+
+        Raises:
+            CheckFailedError: the directory that the vendor names does not exist.
+            PluginLoadError: the vendor's contribution cannot be had.
+        """
         directory = self.settings.golden_programs() or self._contributed_programs()
         if directory is None:
             return {}
+        if not directory.is_dir():
+            raise CheckFailedError(
+                f"{directory} does not exist, expected golden programs of {self.backend_id}; put them into "
+                f"the wheel, or make them: etconfig conformance {self.backend_id} --lower {directory}"
+            )
         return {path.stem: path for path in sorted(directory.glob("*.pte"))}
 
     def _contributed_programs(self) -> Path | None:
@@ -161,14 +171,18 @@ class Subject:
 
         Raises:
             NotApplicableError: the kit has no such case for what the backend declares.
-            NotDelegatedError: the vendor has no program of them that delegates to the backend.
+            NotDelegatedError: the vendor has no program of them that delegates to the backend, or declares
+                nothing that the kit has any case for.
         """
+        allowed = [case for case in self._known_cases.values() if self.allows(case)]
+        if not allowed:
+            raise NotDelegatedError(
+                f"the kit has no case at all for the dtypes that {self.backend_id} declares"
+            )
         wanted = [
             case
-            for case in self._known_cases.values()
-            if self.allows(case)
-            and where(case)
-            and (requires is None or requires in case.requires | case.dim_orders)
+            for case in allowed
+            if where(case) and (requires is None or requires in case.requires | case.dim_orders)
         ]
         if not wanted:
             raise NotApplicableError(f"the kit has no such case for what {self.backend_id} declares")

@@ -11,7 +11,7 @@ from etconfig.plugin.hookspecs import ConformanceContribution
 
 
 def check_conformance(entry: EntryPoint, contribution: ConformanceContribution) -> ConformanceContribution:
-    """Return `contribution` if its programs are a directory and `lower` can be called.
+    """Return `contribution` if its programs are a path and `lower` can be called.
 
     Raises:
         PluginLoadError: they are not.
@@ -21,9 +21,6 @@ def check_conformance(entry: EntryPoint, contribution: ConformanceContribution) 
         raise load_error(
             entry, f"its programs are a {type(programs).__name__}", "give a pathlib.Path, or None"
         )
-    if programs is not None and not programs.is_dir():
-        help_text = f"put them into the wheel, or reinstall {entry.distribution}"
-        raise load_error(entry, f"its programs' directory {programs} does not exist", help_text)
     lower: object = contribution.lower
     if lower is None:
         return contribution

@@ -7,7 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from etconfig_reference.cpu import ReferenceCpuBackend
 from etconfig_reference.plugin import SPECS
+
+from etconfig.plugin.registry import PluginRegistry
 
 
 @pytest.fixture
@@ -19,3 +22,10 @@ def declare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setitem(SPECS, cpu, replace(SPECS[cpu], **fields))  # type: ignore[arg-type]  # a dict
 
     return change
+
+
+@pytest.fixture
+def native(declare: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the reference CPU backend be one that another runtime holds, as far as the kit can see."""
+    declare(factory=None)
+    monkeypatch.setattr(PluginRegistry, "create_backend", lambda self, backend_id: ReferenceCpuBackend())

@@ -201,6 +201,20 @@ class TestEffects:
         with pytest.raises(CheckFailedError, match=message):
             effect_visible.run(subject())
 
+    @pytest.mark.usefixtures("native")
+    def test_another_runtime_need_not_tell_options(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {})
+        with pytest.raises(
+            NotApplicableError, match=f"{CPU} tells no option of which it takes another value"
+        ):
+            effect_visible.run(subject())
+
+    @pytest.mark.usefixtures("native")
+    def test_what_another_runtime_tells_is_judged(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {"num_threads": 1})
+        with pytest.raises(CheckFailedError, match=r"effective_options tells 1 whether .* was given; use"):
+            effect_visible.run(subject())
+
     def test_an_option_that_changes_along_with_another_is_named(self, monkeypatch: pytest.MonkeyPatch):
         def forget(self: object, handle: Any) -> Mapping[str, object]:
             options = dict(handle.options)

@@ -317,6 +317,12 @@ class TestNewDtype:
         data = delegating_program("Api1Minimal", scalar_type=ScalarType.BFLOAT16)
         load(Installation(search_path=[str(api1_site)]), data).close()
 
+    def test_a_backend_of_another_runtime_is_left_to_that(self, install_vendor):
+        data = delegating_program("Vendor", scalar_type=ScalarType.BFLOAT16)
+        installation = install_vendor(vendor().replace("factory=VendorBackend,", ""))
+        program = etconfig.load_program(data, installation=installation)
+        assert "Vendor" in program.bind("forward", etconfig.resolve(program).arguments("forward"))
+
     def test_dtypes_of_the_future_may_be_declared(self, install_vendor):
         plugin = vendor(capabilities="dtypes=frozenset({'float32', 'float2_e1m0'})")
         with load(install_vendor(plugin)) as method:

@@ -11,7 +11,7 @@ from etconfig.conformance import cases
 from etconfig.conformance.comparison import check_outputs
 
 # torch and executorch warn when they are imported
-pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 
 NAMES = tuple(cases.load_cases())
 

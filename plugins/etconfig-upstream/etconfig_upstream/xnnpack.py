@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from typing import Annotated
 
-from etconfig.plugin.v1 import BackendOptions, BackendSpec, Ge, Wire, model_validator, option
+from etconfig.plugin.v1 import BackendOptions, BackendSpec, Capabilities, Ge, Wire, model_validator, option
 from etconfig_upstream.api import API
 
 
@@ -79,5 +79,11 @@ SPEC = BackendSpec(
     doc="XNNPACK: optimised kernels on CPUs.",
     options=XnnpackOptions,
     api=API,
+    # of floating-point programs; quantized ones give it int8, too
+    capabilities=Capabilities(
+        dim_orders=frozenset({"contiguous", "channels_last"}),
+        supports_dynamic_shapes=True,
+        uses_named_data=True,
+    ),
     recommend=recommend,
 )

@@ -1,0 +1,36 @@
+"""XNNPACK on the real runtime reaches what the README says; its golden programs can be made anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from etconfig_executorch.conformance import GOLDEN
+from statements import conformance_report, statement, words
+
+from etconfig.conformance import Outcome, Settings
+from etconfig.conformance.lowering import lower_cases
+from etconfig.conformance.subject import Subject
+
+# torch and executorch warn when they are imported
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
+
+PLUGIN = Path(__file__).parents[1]
+XFAILS = Path(__file__).with_name("xfails.txt")
+SETTINGS = Settings(backend="XnnpackBackend", executor="executorch")
+
+
+def test_xnnpack_reaches_the_level_and_has_the_expected_failures_that_the_readme_names() -> None:
+    report = conformance_report(SETTINGS, XFAILS)
+    readme = words(PLUGIN / "README.md")
+    assert statement("`XnnpackBackend`", report) in readme
+    said = readme.partition("expected failure:")[2].partition("Its capabilities")[0]
+    failed = [each.check_id for each in report.results if each.outcome is Outcome.XFAILED]
+    assert re.findall(r"- `(.*?)`: ", said) == failed
+
+
+def test_lowering_again_gives_the_golden_programs(tmp_path: Path) -> None:
+    written = lower_cases(Subject(SETTINGS), tmp_path)
+    golden = {path.stem: path.read_bytes() for path in (GOLDEN / SETTINGS.backend).iterdir()}
+    assert {name: (tmp_path / f"{name}.pte").read_bytes() for name in written} == golden

@@ -1,0 +1,86 @@
+"""The subject: which programs a check is given, and what it is told where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from etconfig_reference.conformance import GOLDEN
+from kit_checks import subject
+
+from etconfig.backend import Capabilities
+from etconfig.conformance.cases import load_cases
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.interposed import Interposed
+
+CPU = "ReferenceCpuBackend"
+OTHERS = str(GOLDEN / "ReferenceNpuBackend")
+"""Programs that delegate to another backend."""
+
+Declare = Callable[..., None]
+
+
+class TestPrograms:
+    """Only programs that delegate to the backend count, of cases whose needs it declares."""
+
+    def test_a_directory_that_does_not_exist_is_named_with_what_makes_it(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ):
+        monkeypatch.setattr("etconfig_reference.conformance.GOLDEN", tmp_path)
+        missing = tmp_path / CPU
+        expected = (
+            f"{missing} does not exist, expected golden programs of {CPU}; put them into the wheel, or make "
+            f"them: etconfig conformance {CPU} --lower {missing}"
+        )
+        with pytest.raises(CheckFailedError) as caught:
+            subject().simplest  # noqa: B018  # it raises
+        assert str(caught.value) == expected
+
+    def test_without_programs_nothing_is_delegated(self, tmp_path: Path):
+        expected = f"no program delegates to {CPU}; the vendor gives golden programs such as add.pte, "
+        with pytest.raises(NotDelegatedError, match=expected):
+            list(subject(programs=str(tmp_path)).cases())
+
+    def test_programs_that_delegate_elsewhere_do_not_count(self):
+        with pytest.raises(NotDelegatedError, match=f"no program delegates to {CPU}"):
+            list(subject(programs=OTHERS).cases())
+        with pytest.raises(NotDelegatedError, match=f"no golden program add.pte that delegates to {CPU}"):
+            subject(programs=OTHERS).case("add")
+
+    def test_a_case_whose_needs_are_not_declared_is_not_given(self, declare: Declare):
+        declare(capabilities=Capabilities(dtypes=frozenset({"int8"})))
+        given = subject()
+        assert not given.allows(load_cases()["add"])
+        assert given.allows(load_cases()["add_int8"])
+
+    def test_a_backend_that_no_case_is_for_is_not_excused(self, declare: Declare):
+        declare(capabilities=Capabilities(dtypes=frozenset({"complex64"})))
+        with pytest.raises(
+            NotDelegatedError, match=f"the kit has no case at all for the dtypes that {CPU} declares"
+        ):
+            list(subject().cases())
+
+    def test_a_backend_that_no_case_of_a_kind_is_for_is_excused(self):
+        with pytest.raises(NotApplicableError, match=f"the kit has no such case for what {CPU} declares"):
+            list(subject().cases(where=lambda case: False))
+
+
+@pytest.mark.usefixtures("native")
+class TestNative:
+    """A backend of another runtime is loaded and run; its calls are not watched."""
+
+    def test_it_runs(self):
+        given = subject()
+        case = given.simplest
+        with given.load(case) as method:
+            given.check_runs(method, case)
+
+    def test_its_calls_cannot_be_watched(self):
+        given = subject()
+        with pytest.raises(NotApplicableError, match=f"another runtime calls {CPU}: its calls cannot be"):
+            given.load(given.simplest, through=Interposed())
+
+    def test_it_cannot_be_made(self):
+        with pytest.raises(NotApplicableError, match=f"{CPU} has no Python implementation that could be"):
+            subject().create_backend()

@@ -1,0 +1,27 @@
+"""What a plugin's README says of its conformance, held against a run of the kit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from etconfig.conformance import Report, Settings, run_conformance
+from etconfig.conformance.checks import all_checks
+from etconfig.conformance.xfails import read_xfails
+
+
+def conformance_report(settings: Settings, xfails: Path | None = None) -> Report:
+    """A run of the kit that reaches its level, with just the expected failures of the file."""
+    expected = {} if xfails is None else read_xfails(xfails, [check.id for check in all_checks()])
+    report = run_conformance(settings, expected)
+    assert report.passed, [each for each in report.results if not each.outcome.is_good]
+    return report
+
+
+def statement(what: str, report: Report) -> str:
+    """The beginning of the sentence that a README must have."""
+    return f"{what} reaches level {report.level} of the conformance kit {report.pinned_kit}"
+
+
+def words(readme: Path) -> str:
+    """The text without its line breaks."""
+    return " ".join(readme.read_text(encoding="utf-8").split())
