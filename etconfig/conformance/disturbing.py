@@ -9,6 +9,9 @@ from typing import Any, NoReturn, TypeAlias
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.interposed import Interposed
 
+Call: TypeAlias = "tuple[ExecuteContext[Any], Sequence[Value]]"
+"""What an execute is given, besides the handle."""
+
 Fail: TypeAlias = Callable[..., NoReturn]
 """Raises the error, whatever it is called with."""
 
@@ -72,28 +75,22 @@ class _Unreadable(Sequence[Value]):
         self._fail()
 
 
-def _memory(
-    fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]
-) -> tuple[ExecuteContext[Any], Sequence[Value]]:
+def _memory(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) -> Call:
     return replace(context, temporary=_NoMemory(fail)), args
 
 
-def _workers(
-    fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]
-) -> tuple[ExecuteContext[Any], Sequence[Value]]:
+def _workers(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) -> Call:
     return replace(context, parallel_for=fail), args
 
 
-def _arguments(
-    fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]
-) -> tuple[ExecuteContext[Any], Sequence[Value]]:
+def _arguments(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) -> Call:
     return context, _Unreadable(fail, len(args))
 
 
 ARGUMENTS = "args"
 """Every backend reads its arguments."""
 
-PLACES: Mapping[str, Callable[..., tuple[ExecuteContext[Any], Sequence[Value]]]] = {
+PLACES: Mapping[str, Callable[[Fail, ExecuteContext[Any], Sequence[Value]], Call]] = {
     "context.temporary": _memory,
     "context.parallel_for": _workers,
     ARGUMENTS: _arguments,

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from etconfig.conformance.check import CheckFailedError
 
-_TASKS = Path("/proc/self/task")
 _SETTLE_SECONDS = 1.0
 """How long threads that were told to end may take."""
 

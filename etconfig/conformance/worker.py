@@ -12,6 +12,9 @@ from etconfig.conformance.running import run_here
 from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject
 
+EXIT_SECONDS = 5
+"""How long the process may take to end, whatever the backend left behind."""
+
 
 def main() -> None:
     """Run the check that the request names, under its limit of memory."""
@@ -21,6 +24,8 @@ def main() -> None:
     (check,) = (each for each in all_checks() if each.id == request["check"])
     result = run_here(check, Subject(Settings.from_json(request["settings"])))
     Path(request["answer"]).write_text(json.dumps(result.to_json()), encoding="utf-8")
+    sys.stderr.write(f"the check has ended; its process must do so within {EXIT_SECONDS} s\n")
+    faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)  # shows where each thread is
 
 
 def _limit_memory(limit_bytes: int) -> None:

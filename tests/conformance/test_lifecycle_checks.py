@@ -96,6 +96,36 @@ class TestLifecycle:
         with pytest.raises(CheckFailedError, match="add: a closed method ran; expected MethodClosedError"):
             lifecycle.use_after_destroy.run(Lying(Interposed))
 
+    def test_a_destroyed_handle_that_answers_wrongly_is_told(self):
+        class Released(Interposed):
+            is_released = False
+
+            def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+                if not self.is_released:
+                    super().execute(context, handle, args)
+
+            def destroy(self, handle: Any) -> None:
+                self.is_released = True
+
+        with pytest.raises(
+            CheckFailedError, match=r"that was destroyed returned, but add.* off by 1 .*; raise"
+        ):
+            lifecycle.use_after_destroy.run(Fronted(Released))
+
+    def test_a_destroyed_handle_may_answer_rightly_or_refuse(self):
+        class Refuses(Interposed):
+            def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+                assert handle is not self.destroyed
+                super().execute(context, handle, args)
+
+            destroyed = None
+
+            def destroy(self, handle: Any) -> None:
+                self.destroyed = handle
+
+        lifecycle.use_after_destroy.run(Fronted(Interposed))
+        lifecycle.use_after_destroy.run(Fronted(Refuses))
+
 
 class TestHoldings:
     """New threads and files are found, by name, if there are as many as there were loads."""
@@ -231,6 +261,14 @@ class TestArguments:
         message = r"raised MemoryError, but execute made RuntimeError of it; catch nothing that wide"
         with pytest.raises(CheckFailedError, match=message):
             arguments.errors_mapped.run(Fronted(WrapsAll))
+
+    def test_a_backend_that_touches_nothing_cannot_be_disturbed(self):
+        class Idle(Interposed):
+            def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+                pass
+
+        with pytest.raises(NotApplicableError, match="comes to no place that the kit can disturb"):
+            arguments.errors_mapped.run(Fronted(Idle))
 
     def test_an_interrupt_of_the_users_ends_the_run(self):
         class Interrupted(Interposed):

@@ -17,7 +17,7 @@ _REPEATS = 20
 
 @check("answers", level=1, prevents="wrong results")
 def answers(subject: Subject) -> None:
-    """Every method on contiguous float32 tensors answers as eager PyTorch does."""
+    """Every method answers as eager PyTorch does: in float32, or in what a backend without it takes."""
     for case in subject.ordinary_cases():
         subject.check_case(case)
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
 from etconfig.conformance.disturbing import PLACES, Disturbing
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.subject import Subject
 from etconfig.execution.method import Method
+
+_ERRORS: tuple[type[BaseException], ...] = (RuntimeError, MemoryError, KeyboardInterrupt)
 
 
 class _Lending(Interposed):
@@ -50,13 +52,15 @@ def aliasing(subject: Subject) -> None:
         for run in case.runs():
             method.execute(list(run.inputs))
             where = f"{case.name}: after execute, argument"
-            for index in sorted(lending.changed & set(range(len(run.inputs)))):
+            changed = min(lending.changed, default=len(run.inputs))
+            if changed < len(run.inputs):
                 raise CheckFailedError(
-                    f"{where} {index}, an input, has other elements; write to outputs only"
+                    f"{where} {changed}, an input, has other elements; write to outputs only"
                 )
-            for index in lending.kept:
+            if lending.kept:
                 raise CheckFailedError(
-                    f"{where} {index} is still referred to; its memory is the executor's, copy what you need"
+                    f"{where} {lending.kept[0]} is still referred to; its memory is the executor's, copy "
+                    "what you need"
                 )
 
 
@@ -81,20 +85,28 @@ def same_input_twice(subject: Subject) -> None:
 @check("errors-mapped", level=1, prevents="errors that nobody sees, and Ctrl-C without effect")
 def errors_mapped(subject: Subject) -> None:
     """An error inside `execute` comes out with its cause, memory that runs out and Ctrl-C as themselves."""
-    case = subject.simplest
-    for place in PLACES:
+    reached = [place for place in PLACES if _lets_errors_out(subject, place)]
+    if not reached:
+        raise NotApplicableError(
+            f"execute of {subject.backend_id} comes to no place that the kit can disturb"
+        )
+
+
+def _lets_errors_out(subject: Subject, place: str) -> bool:
+    """Hold it for the first case that comes to this place; whether there is one."""
+    for case in subject.ordinary_cases():
         disturbing = Disturbing(place)
         with subject.load(case, through=disturbing) as method:
-            for error in (
-                RuntimeError("of the kit"),
-                MemoryError("of the kit"),
-                KeyboardInterrupt("of the kit"),
-            ):
-                disturbing.error = error
-                raised = _raised_by(method, case.inputs(), error)
-                if disturbing.was_reached:
-                    where = f"{case.name}: {place} raised {type(error).__name__}"
-                    _check_passed_on(where, error, raised, disturbing.answer)
+            for error in _ERRORS:
+                disturbing.error = error("of the kit")
+                raised = _raised_by(method, case.inputs(), disturbing.error)
+                if not disturbing.was_reached:
+                    break
+                where = f"{case.name}: {place} raised {error.__name__}"
+                _check_passed_on(where, disturbing.error, raised, disturbing.answer)
+            else:
+                return True
+    return False
 
 
 def _raised_by(method: Method, inputs: list[Any], expected: BaseException) -> BaseException | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+
+import numpy as np
 
 from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
@@ -66,10 +69,9 @@ def destroy_once(subject: Subject) -> None:
     with subject.load(case, through=first) as method, subject.load(case, through=second) as other:
         subject.check_runs(other, case)
         first.error = RuntimeError("the kit disturbs this execute")
-        try:
+        with suppress(DelegateError):
             method.execute(case.inputs())
-        except DelegateError:
-            first.error = None
+        first.error = None
         subject.check_runs(method, case)
     # None holds nothing, and numbers may be indices into a table of each backend
     objects = [handle for handle in made if handle is not None and not isinstance(handle, int)]
@@ -132,7 +134,7 @@ class _Keeping(Interposed):
 
 @check("use-after-destroy", level=1, isolated=True, prevents="crashes by handles that are gone")
 def use_after_destroy(subject: Subject) -> None:
-    """A closed method refuses to run; a backend whose handle was destroyed raises or still answers."""
+    """A closed method refuses to run; a backend whose handle was destroyed raises, or answers rightly."""
     case = subject.simplest
     keeping = None if subject.is_native else _Keeping()
     method = subject.load(case, through=keeping)
@@ -144,12 +146,26 @@ def use_after_destroy(subject: Subject) -> None:
         pass
     else:
         raise CheckFailedError(f"{case.name}: a closed method ran; expected MethodClosedError")
-    if keeping is None:
-        return
+    if keeping is not None:
+        _use_destroyed(subject, case, keeping)
+
+
+def _use_destroyed(subject: Subject, case: DelegatedCase, keeping: _Keeping) -> None:
+    context, handle, args = keeping.last
+    run = case.runs()[-1]
+    outputs = args[len(args) - len(run.outputs) :]
+    for output in outputs:
+        np.asarray(output)[...] = 0
     try:
-        keeping.inner.execute(*keeping.last)
+        keeping.inner.execute(context, handle, args)
     except Exception:
         return  # refused, as it should be; a crash ends the process that the check runs in
+    try:
+        subject.check_outputs(case, run, outputs)
+    except CheckFailedError as error:
+        raise CheckFailedError(
+            f"execute with a handle that was destroyed returned, but {error}; raise instead"
+        ) from None
 
 
 CHECKS = (order, destroy_once, failed_init, reinit, use_after_destroy)

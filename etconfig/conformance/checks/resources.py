@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import atexit
-import faulthandler
 import gc
 import os
-import select
 import signal
 import sys
+import time
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from etconfig.backend import InitContext, Processed
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
@@ -19,8 +18,8 @@ from etconfig.conformance.holdings import Holdings, resident_bytes
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.subject import DelegatedCase, Subject
 
-EXIT_SECONDS = 5
-"""How long a process may take to end, and a forked child to answer."""
+_CHILD_SECONDS = 5
+"""How long a forked child may take to answer."""
 
 _CYCLES = 5
 _MEMORY_CYCLES = 100
@@ -34,10 +33,7 @@ def exit_undestroyed(subject: Subject) -> None:
     case = subject.simplest
     method = subject.load(case)
     subject.check_runs(method, case)
-    atexit.register(_hold, method)
-    sys.stderr.write(f"a method of {case.name} is open; the process must end within {EXIT_SECONDS} s\n")
-    # shows where each thread is, and ends the process
-    faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)
+    atexit.register(_hold, method)  # the process that a check is isolated in sees to the rest
 
 
 def _hold(method: object) -> None:
@@ -144,7 +140,7 @@ def fork_after_init(subject: Subject) -> None:
     case = subject.simplest
     with subject.load(case) as method:
         subject.check_runs(method, case)
-        problem = run_in_child(lambda: subject.check_runs(method, case), EXIT_SECONDS)
+        problem = run_in_child(lambda: subject.check_runs(method, case), _CHILD_SECONDS)
         if problem is not None:
             raise CheckFailedError(
                 f"{case.name}: after a fork, the child {problem}; notice the fork in execute and raise"
@@ -159,15 +155,14 @@ def run_in_child(action: Callable[[], None], timeout_seconds: float) -> str | No
         child = os.fork()
     if child == 0:
         _answer_as_child(action)
-    ended = os.pidfd_open(child)
-    try:
-        if not select.select([ended], [], [], timeout_seconds)[0]:
+    deadline = time.monotonic() + timeout_seconds
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
+        if time.monotonic() > deadline:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return f"did not answer within {timeout_seconds:g} s"
-    finally:
-        os.close(ended)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        time.sleep(0.005)
+    status = os.waitstatus_to_exitcode(ended[1])
     if status < 0:
         return f"was ended by {signal.Signals(-status).name}"
     return "answered wrongly" if status == _WRONG else None
@@ -177,7 +172,7 @@ _WRONG = 3
 """The exit status of a child whose answer was wrong."""
 
 
-def _answer_as_child(action: Callable[[], None]) -> None:
+def _answer_as_child(action: Callable[[], None]) -> NoReturn:
     status = 0
     try:
         action()
