@@ -22,6 +22,12 @@ from etconfig.conformance.subject import Subject
 from etconfig.execution.method import Method
 
 
+class NativeSubject(Subject):
+    """A subject, as if another runtime held its backend."""
+
+    is_native = True
+
+
 def subject(backend: str = "ReferenceCpuBackend", **changed: Any) -> Subject:
     """A reference backend as it is installed."""
     return Subject(Settings(backend=backend, **changed))

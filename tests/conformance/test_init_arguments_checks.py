@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from etconfig_reference.conformance import GOLDEN
-from kit_checks import subject
+from kit_checks import NativeSubject, subject
 from mutants.mutant import BACKEND
 
 from etconfig.backend import InitContext, Processed
@@ -26,12 +26,6 @@ from etconfig.conformance.given import Given
 from etconfig.conformance.subject import Subject
 from etconfig.program.replacing import replace_payloads
 from etconfig.schema import CompileSpecEncoding, CompileSpecInfo
-
-
-class NativeSubject(Subject):
-    """The reference, as if another runtime held it."""
-
-    is_native = True
 
 
 class RefusesWithoutWords(Given):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kit_checks import NativeSubject
 from mutants.mutant import BACKEND
 
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
@@ -19,12 +20,6 @@ from etconfig.conformance.subject import Subject
 from etconfig.errors import DelegateError
 
 SUBJECT = Subject(Settings(backend=BACKEND))
-
-
-class NativeSubject(Subject):
-    """The reference, as if another runtime held it."""
-
-    is_native = True
 
 
 def damaged(change: Callable[[bytes], bytes]) -> Callable[..., Any]:

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from kit_checks import NativeSubject
 from mutants.mutant import BACKEND
 
 from etconfig.backend import Capabilities
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.checks import side_by_side
-from etconfig.conformance.checks.side_by_side import (
-    CHECKS,
-    _in_threads,
-    fault_contained,
-    interleave,
-    matrix,
-    parallel_same,
-)
+from etconfig.conformance.checks import side_by_side, threads
+from etconfig.conformance.checks.side_by_side import fault_contained, interleave, matrix
+from etconfig.conformance.checks.threads import in_threads, parallel_same
 from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject
 from etconfig.errors import MethodInUseError
-
-
-class NativeSubject(Subject):
-    """The reference, as if another runtime held it."""
-
-    is_native = True
 
 
 class DoublesOnly(Subject):
@@ -46,10 +34,23 @@ class OneMethod(NativeSubject):
         self.method = method
 
     def load(self, *args: Any, **options: Any) -> Any:
-        return nullcontext(self.method)
+        return self.method
 
 
-class KeepsOutputs:
+class FakeMethod:
+    """What checks ask of a method, but for execute."""
+
+    def __enter__(self) -> FakeMethod:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class KeepsOutputs(FakeMethod):
     """Answers rightly, always in the same arrays."""
 
     def __init__(self) -> None:
@@ -60,7 +61,7 @@ class KeepsOutputs:
         return [self._output]
 
 
-class AlwaysInUse:
+class AlwaysInUse(FakeMethod):
     """Refuses every call."""
 
     def execute(self, inputs: list[Any]) -> list[Any]:
@@ -70,7 +71,7 @@ class AlwaysInUse:
 class TestSideBySide:
     """Methods side by side are looked at whoever runs them, and nothing passes unseen."""
 
-    @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
+    @pytest.mark.parametrize("check", [*side_by_side.CHECKS, *threads.CHECKS], ids=lambda check: check.id)
     def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
         with pytest.raises(NotDelegatedError):
             check.run(Subject(Settings(backend=BACKEND, programs=str(tmp_path))))
@@ -106,5 +107,5 @@ class TestSideBySide:
                 raise CheckFailedError("thread 2")
 
         with pytest.raises(CheckFailedError, match="thread 2"):
-            _in_threads(work)
+            in_threads(work)
         assert sorted(ended) == [0, 1, 2, 3]

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kit_checks import subject
+from kit_checks import NativeSubject, subject
 
 from etconfig.conformance.check import NotApplicableError, NotDelegatedError
 from etconfig.conformance.checks import options_apart
 from etconfig.conformance.checks.no_globals import no_globals
 from etconfig.conformance.checks.options_apart import execute_update, option_leak
-from etconfig.conformance.subject import Subject
 from etconfig.conformance.vendor_state import VendorState, package_of
 from etconfig.plugin import EntryPoint
 from etconfig.plugin.v1 import BackendOptions, option
@@ -132,12 +131,6 @@ class TestVendorState:
         monkeypatch.setitem(sys.modules, "space", ModuleType("space"))
         entry = EntryPoint(group="g", name="n", value=value, distribution="d", version="1", location="")
         assert package_of(entry) == package
-
-
-class NativeSubject(Subject):
-    """The reference, as if another runtime held it."""
-
-    is_native = True
 
 
 class PoorOptions(BackendOptions):

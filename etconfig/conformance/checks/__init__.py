@@ -21,6 +21,7 @@ from etconfig.conformance.checks import (
     shapes,
     side_by_side,
     surroundings,
+    threads,
 )
 
 MODULES = (
@@ -37,6 +38,7 @@ MODULES = (
     arguments,
     shapes,
     side_by_side,
+    threads,
     options_apart,
     no_globals,
     payload,

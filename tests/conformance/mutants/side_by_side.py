@@ -22,16 +22,21 @@ STATE.is_lost = False
 
 
 class CurrentModel(Interposed):
-    """Runs the model that the thread loaded last, as drivers with a current model do."""
+    """Has a slot in each thread for every delegate of a method, and runs what was put there last."""
+
+    def __init__(self) -> None:
+        self._slots: dict[int, int] = {}
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
-        STATE.current.model = super().init(context, processed, compile_specs)
-        return STATE.current.model
+        handle = super().init(context, processed, compile_specs)
+        self._slots[id(handle)] = context.delegate_index
+        vars(STATE.current)[context.delegate_index] = handle
+        return handle
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
-        super().execute(context, getattr(STATE.current, "model", handle), args)
+        super().execute(context, vars(STATE.current).get(self._slots[id(handle)], handle), args)
 
 
 class LateClearing(Interposed):

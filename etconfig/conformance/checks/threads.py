@@ -1,0 +1,94 @@
+"""Methods in parallel threads: of their own, or shared."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+
+from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.neighbour import Neighbour
+from etconfig.conformance.subject import Subject
+from etconfig.errors import MethodInUseError
+
+_THREADS = 4
+_ROUNDS = 10
+_SWITCH_SECONDS = 1e-5
+
+_FROM_ANY_THREAD = "a method may be executed from any thread: bind nothing to the one that loaded it"
+
+
+@check("parallel-methods", level=2, prevents="races between methods", isolated=True)
+def parallel_methods(subject: Subject) -> None:
+    """Methods that are loaded, run and closed in threads of their own answer as they do alone."""
+    cases = list(islice(subject.ordinary_cases(), _THREADS))
+
+    def work(index: int) -> None:
+        case = cases[index % len(cases)]
+        with Neighbour(subject, case, f"{case.name} in thread {index}") as neighbour:
+            for turn in range(_ROUNDS):
+                neighbour.answer(index + turn, "while other methods run in other threads")
+
+    in_threads(work)
+
+
+@check("parallel-same", level=2, prevents="state that is bound to a thread", isolated=True)
+def parallel_same(subject: Subject) -> None:
+    """Threads that share one method are refused while another is inside, or get right answers."""
+    case = subject.simplest
+    turn_taking = threading.Lock()
+    with Neighbour(subject, case, case.name) as neighbour:
+
+        def work(index: int) -> None:
+            for turn in range(_ROUNDS):
+                try:
+                    neighbour.answer(index + turn, "while other threads call it", _FROM_ANY_THREAD)
+                except CheckFailedError as error:
+                    if not isinstance(error.__cause__, MethodInUseError):
+                        raise
+
+        def take_turns(index: int) -> None:
+            with turn_taking:  # so that each thread is surely served
+                neighbour.answer(index, f"in thread {index}, when it alone calls it", _FROM_ANY_THREAD)
+
+        in_threads(work)
+        in_threads(take_turns)
+
+
+def in_threads(work: Callable[[int], None]) -> None:
+    """Run `work` in threads that begin together; raise the first problem when all have ended."""
+    together = threading.Barrier(_THREADS)
+    problems: list[BaseException] = []
+
+    def run(index: int) -> None:
+        try:
+            together.wait()
+            work(index)
+        except BaseException as error:
+            problems.append(error)
+
+    with _switching_often():
+        threads = [threading.Thread(target=run, args=(index,)) for index in range(_THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    if problems:
+        raise problems[0]
+
+
+@contextmanager
+def _switching_often() -> Iterator[None]:
+    """Let threads interrupt each other far more often than usual, so that races show."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
+
+
+CHECKS = (parallel_methods, parallel_same)
+"""The checks of this module, in the order of the report."""
