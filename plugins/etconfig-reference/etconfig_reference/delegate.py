@@ -64,7 +64,7 @@ class Delegate:
                 f"takes {len(graph.inputs)} input(s) and {len(graph.outputs)} output(s), "
                 f"given {len(args)} arguments"
             )
-        inputs = [_as_array(i, args[i], graph.values[value]) for i, value in enumerate(graph.inputs)]
+        inputs = [_take_input(i, args[i], graph.values[value]) for i, value in enumerate(graph.inputs)]
         self._fit_plan(inputs)
         outputs = [
             self._fit_output(context, i, args[i], value)
@@ -103,16 +103,20 @@ class Delegate:
         expected, shape = self._graph.values[value], self._plan.shapes[value]
         if expected.dynamic and isinstance(arg, np.ndarray) and arg.shape != shape:
             arg = context.resize_output(index, shape)
-        return _as_array(index, arg, expected)
+        return _check_array(index, arg, expected)
 
 
 _NUMBERS = {bool: ("bool",), int: tuple(INTEGERS), float: tuple(FLOATS)}
 """The types of values that a Python number can be given for."""
 
 
-def _as_array(index: int, arg: Value, value: ValueType) -> Array:
+def _take_input(index: int, arg: Value, value: ValueType) -> Array:
     if value.shape == () and value.dtype in _NUMBERS.get(type(arg), ()):
         return np.asarray(arg, DTYPES[value.dtype])
+    return _check_array(index, arg, value)
+
+
+def _check_array(index: int, arg: Value, value: ValueType) -> Array:
     if not isinstance(arg, np.ndarray):
         raise DelegateArgumentError(f"argument {index} must be {value}, given {type(arg).__name__}")
     if arg.dtype != DTYPES[value.dtype] or not value.admits(arg.shape):

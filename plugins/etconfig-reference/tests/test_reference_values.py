@@ -150,6 +150,12 @@ class TestNumbers:
         with pytest.raises(DelegateArgumentError, match=message):
             run(cpu, payload, np.zeros(2, np.float32), number, shape=(2,))
 
+    def test_a_number_is_no_place_for_a_result(self, cpu: Any) -> None:
+        kind = ValueType(shape=(), dtype="int64")
+        handle = cpu.init(single("relu", kind, output=kind))
+        with pytest.raises(DelegateArgumentError, match=r"^argument 1 must be int64 \(\), given int$"):
+            cpu.execute(handle, 3, 0)
+
     def test_a_result_may_have_rank_0(self, cpu: Any) -> None:
         payload = single("mean", ValueType(shape=(4,)), output=ValueType(shape=()), dims=(0,), keep_dims=(0,))
         assert run(cpu, payload, np.arange(4, dtype=np.float32), shape=()) == 1.5
