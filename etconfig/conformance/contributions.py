@@ -51,14 +51,17 @@ class VendorFacts:
     Raises:
         NotApplicableError: it contributes no detector.
         PluginLoadError: its contribution cannot be had.
-        ValueError: it declares facts that are others' already.
+        CheckFailedError: it declares facts that are others' already.
     """
 
     def __init__(self, subject: Subject) -> None:
         contributions = facts_of_vendor(subject)
         self.registry = BUILTIN_FACTS
-        for each in contributions:
-            self.registry = self.registry.extended(each.facts)
+        try:
+            for each in contributions:
+                self.registry = self.registry.extended(each.facts)
+        except ValueError as error:
+            raise CheckFailedError(f"{subject.entry.source}: {error}") from error
         self.detectors = [
             WatchedDetector(detector, self.registry) for each in contributions for detector in each.detectors
         ]

@@ -49,7 +49,7 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
     _check_complete(entry, spec.factory, contract)
     backend = guarded(entry, "its factory", spec.factory)
     if not isinstance(backend, Backend):
-        cause = f"its factory made a {type(backend).__name__}"
+        cause = f"{place_of(spec.factory)}its factory made a {type(backend).__name__}"
         raise load_error(entry, cause, "make an etconfig.plugin.v1.Backend")
     _check_calls(entry, backend, contract)
     _check_availability(entry, spec, backend)
@@ -76,7 +76,7 @@ def _check_calls(entry: EntryPoint, backend: Backend[Any, Any], contract: Backen
 def _check_availability(entry: EntryPoint, spec: BackendSpec, backend: Backend[Any, Any]) -> None:
     availability: object = guarded(entry, "its availability()", backend.availability)
     if not isinstance(availability, Availability):
-        cause = f"its availability() returned a {type(availability).__name__}"
+        cause = f"{place_of(backend.availability)}its availability() returned a {type(availability).__name__}"
         raise load_error(entry, cause, "return Availability.yes() or Availability.no(reason, fix)")
     if not availability.is_available:
         reason = availability.reason or "it gives no reason"

@@ -11,6 +11,7 @@ import inspect
 import operator
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import pluggy
@@ -97,7 +98,8 @@ def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRE
     caller = getattr(manager.hook, hook.name)
     request = hook.request(name=entry.name, core_api=core_api)
     answers = guarded(entry, hook.name, lambda: caller(request=request))
-    answer = _checked(entry, hook, answers[0] if answers else None)
+    function = caller.get_hookimpls()[0].function
+    answer = _checked(entry, hook, answers[0] if answers else None, place_of(function))
     _check_unknown_hooks(entry, _unknown_hooks(manager, plugin), answer.api)
     return answer
 
@@ -113,8 +115,19 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
         raise
     except BaseException as error:
         first_line = (str(error).splitlines() or ["no message"])[0]
-        cause = f"{symbol} raised {type(error).__name__}: {first_line}"
+        cause = f"{_place_of_error(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
         raise load_error(entry, cause, _exception_help(entry, error)) from error
+
+
+def _place_of_error(entry: EntryPoint, error: BaseException) -> str:
+    """`plugin.py:12: ` for the last line of the plugin's own package that raised, or nothing."""
+    package = entry.value.partition(":")[0].partition(".")[0].strip()
+    place, step = "", error.__traceback__
+    while step is not None:
+        if str(step.tb_frame.f_globals.get("__name__")).partition(".")[0] == package:
+            place = f"{Path(step.tb_frame.f_code.co_filename).name}:{step.tb_lineno}: "
+        step = step.tb_next
+    return place
 
 
 def _exception_help(entry: EntryPoint, error: BaseException) -> str:
@@ -152,7 +165,8 @@ def _register(entry: EntryPoint, manager: pluggy.PluginManager, plugin: Any) -> 
     try:
         manager.register(plugin)
     except pluggy.PluginValidationError as error:
-        raise load_error(entry, " ".join(str(error).split()), "follow etconfig.plugin.hookspecs") from error
+        cause = " ".join(str(error).split())
+        raise load_error(entry, cause, "let each hook take the one argument request") from error
 
 
 def _unknown_hooks(manager: pluggy.PluginManager, plugin: Any) -> list[str]:
@@ -186,14 +200,15 @@ def _check_implementation(
         raise load_error(entry, problem, f"write: {signature}")
 
 
-def _checked(entry: EntryPoint, hook: Hook[AnswerT], answer: object) -> AnswerT:
+def _checked(entry: EntryPoint, hook: Hook[AnswerT], answer: object, place: str) -> AnswerT:
     if not isinstance(answer, hook.answer):
         given = "None" if answer is None else f"a {type(answer).__name__}"
         expected = hook.answer.__name__
-        raise load_error(entry, f"{hook.name} returned {given}, not a {expected}", f"return a {expected}")
+        cause = f"{place}{hook.name} returned {given}, not a {expected}"
+        raise load_error(entry, cause, f"return a {expected}")
     api: object = answer.api
     if not isinstance(api, ApiRange):
-        cause = f"{hook.name} returned a {hook.answer.__name__} whose api is no ApiRange"
+        cause = f"{place}{hook.name} returned a {hook.answer.__name__} whose api is no ApiRange"
         raise load_error(entry, cause, "say api=ApiRange(min=..., built=...)")
     try:
         negotiate(api)

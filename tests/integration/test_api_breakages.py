@@ -197,7 +197,11 @@ class TestChangedConstness:
 
     def test_in_a_request(self, install_vendor):
         error = refusal(install_vendor(vendor(hook="request.name = 'Other'")))
-        assert error.cause == "etconfig_backend raised FrozenInstanceError: cannot assign to field 'name'"
+        assert (
+            error.cause
+            == "vendor_plugin.py:20: etconfig_backend raised FrozenInstanceError: cannot assign to "
+            "field 'name'"
+        )
 
 
 class TestNewAbstractMethod:
@@ -270,7 +274,8 @@ class TestMovedSymbol:
         error = refusal(install_vendor(self.PLUGIN))
         assert isinstance(error.__cause__, RemovedNameError)
         assert str(error) == (
-            "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: its import raised RemovedNameError: "
+            "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: vendor_plugin.py:3: its "
+            "import raised RemovedNameError: "
             "etconfig.plugin.v1.Telemetry was removed in etconfig 0.6; write etconfig.plugin.v1.Tracer; "
             "upgrade or uninstall vendor, or report it to its author"
         )
@@ -290,7 +295,7 @@ class TestMovedSymbol:
     )
     def test_a_private_name_that_moved_is_refused(self, install_vendor, line, reason):
         error = refusal(install_vendor(vendor(imports=line)))
-        assert error.cause.startswith(f"its import raised {reason}")
+        assert error.cause.startswith(f"vendor_plugin.py:3: its import raised {reason}")
         assert error.help == "upgrade etconfig, or install a version of vendor that fits this one"
 
 

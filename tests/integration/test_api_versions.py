@@ -88,7 +88,8 @@ class TestNewerPlugin:
         self, install_vendor
     ):
         assert refusal(install_vendor(future(condition="True"))) == (
-            "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: etconfig_backend raised TypeError: "
+            "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: vendor_plugin.py:27: "
+            "etconfig_backend raised TypeError: "
             "BackendSpec.__init__() got an unexpected keyword argument 'streams'; "
             "upgrade etconfig, or install a version of vendor that fits this one"
         )
@@ -102,7 +103,8 @@ class TestNewerPlugin:
 
     def test_one_that_imports_what_this_core_lacks_is_refused_by_the_name_of_it(self, install_vendor):
         assert refusal(install_vendor("from etconfig.plugin.v1 import Stream\n" + future())) == (
-            "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: its import raised ImportError: cannot "
+            "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: vendor_plugin.py:1: its "
+            "import raised ImportError: cannot "
             "import name 'Stream' from 'etconfig.plugin.v1' "
             f"({Path(sys.modules['etconfig.plugin.v1'].__file__ or '')}); "
             "upgrade etconfig, or install a version of vendor that fits this one"

@@ -134,7 +134,7 @@ class TestPlugins:
 
     CAUSE = (
         "plugin 'XnnpackBackend' (etconfig.backends) of vendor-xnnpack 1.4 failed: "
-        "its import raised ModuleNotFoundError: No module named 'a_vendor_sdk'"
+        "vendor_xnnpack.py:1: its import raised ModuleNotFoundError: No module named 'a_vendor_sdk'"
     )
     FIX = (
         "install a_vendor_sdk, or else reinstall vendor-xnnpack: pip install --force-reinstall vendor-xnnpack"

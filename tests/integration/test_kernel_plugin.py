@@ -88,7 +88,7 @@ class TestKernelPlugins:
             load(installed)
         assert str(caught.value).endswith(
             "in the entry-point group 'etconfig.kernels'; one that is installed is broken: 'acme' of "
-            "acme-kernels 1.0: its import raised RuntimeError: no licence"
+            "acme-kernels 1.0: acme_kernels_plugin.py:1: its import raised RuntimeError: no licence"
         )
 
     @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +17,6 @@ from etconfig.conformance.contributions import entries_of_vendor
 from etconfig.conformance.subject import Subject
 from etconfig.errors import BackendUnavailableError, PluginLoadError
 from etconfig.plugin import BACKENDS
-from etconfig.plugin.entry_points import normalized_name
 
 _SIBLING = "etconfig_conformance_broken_sibling"
 
@@ -48,7 +48,7 @@ def unique_id(subject: Subject) -> None:
     for other in subject.installation.index.installed:
         if other.group != BACKENDS or other == entry:
             continue
-        if normalized_name(other.name) == normalized_name(entry.name):
+        if _letters(other.name) == _letters(entry.name):
             raise CheckFailedError(
                 f"{other.source} declares {other.name}, {entry.source} {entry.name}, expected ids that "
                 "cannot be mistaken for each other; rename one, or uninstall one distribution"
@@ -93,6 +93,10 @@ def bad_sibling(subject: Subject) -> None:
                 f"{subject.entry.source}, beside a plugin that cannot be imported: {error.cause}; "
                 "load no plugins of other distributions, which is the core's business"
             ) from error
+
+
+def _letters(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
 @contextmanager

@@ -116,7 +116,7 @@ class TestFacts:
             ),
             (
                 "detectors=(Hostile(),)",
-                "looking at its facts and detectors raised OSError: driver is gone",
+                r"acme_1\.py:\d+: looking at its facts and detectors raised OSError: driver is gone",
                 "upgrade or uninstall acme-1, or report it to its author",
             ),
             (

@@ -114,7 +114,8 @@ class TestOtherGroups:
         registry = registry_of("broken-answers", "acme-npu")
         assert len(registry.facts()) == 1
         assert [str(failure) for failure in registry.failures] == [
-            "broken-answers 1.0: wrong (etconfig.facts): etconfig_facts returned a list, "
+            "broken-answers 1.0: wrong (etconfig.facts): broken_answers.py:39: etconfig_facts "
+            "returned a list, "
             "not a FactsContribution; return a FactsContribution"
         ]
 
@@ -132,17 +133,19 @@ class TestBrokenImports:
         [
             (
                 "MissingDependency",
-                "its import raised ModuleNotFoundError: No module named 'a_vendor_sdk_that_is_not_installed'",
+                "broken_missing_dependency.py:1: its import raised ModuleNotFoundError: "
+                "No module named 'a_vendor_sdk_that_is_not_installed'",
                 "install a_vendor_sdk_that_is_not_installed, or else "
                 "reinstall broken-imports: pip install --force-reinstall broken-imports",
             ),
             (
                 "NewerApi",
-                "its import raised ImportError: cannot import name 'a_name_of_the_future' from "
+                "broken_newer_api.py:1: its import raised ImportError: cannot import name "
+                "'a_name_of_the_future' from "
                 "'etconfig.plugin.v1'",
                 "upgrade etconfig, or install a version of broken-imports that fits this one",
             ),
-            ("Exits", "its import raised SystemExit: 3", UPGRADE.format("broken-imports")),
+            ("Exits", "broken_exit.py:1: its import raised SystemExit: 3", UPGRADE.format("broken-imports")),
             ("SyntaxError", "its import raised SyntaxError: ", UPGRADE.format("broken-imports")),
             (
                 "NoModule",
@@ -162,7 +165,8 @@ class TestBrokenImports:
             ),
             (
                 "BadSchema",
-                "its import raised TypeError: Options.core must be declared with option(...)",
+                "broken_schema.py:4: its import raised TypeError: Options.core must be declared "
+                "with option(...)",
                 UPGRADE.format("broken-imports"),
             ),
         ],
@@ -175,7 +179,8 @@ class TestBrokenImports:
     def test_the_message_says_it_all(self, registry_of):
         assert str(load_error(registry_of("broken-imports"), "Exits")) == (
             "plugin 'Exits' (etconfig.backends) of broken-imports 0.3 failed: "
-            "its import raised SystemExit: 3; upgrade or uninstall broken-imports, or report it to its author"
+            "broken_exit.py:1: its import raised SystemExit: 3; upgrade or uninstall "
+            "broken-imports, or report it to its author"
         )
 
     def test_ctrl_c_passes_and_is_not_remembered(self, registry_of):
@@ -266,7 +271,7 @@ class TestBrokenHooks:
                 r"Plugin .* for hook 'etconfig_backend' "
                 r"hookimpl definition: etconfig_backend\((self, )?spec\) "
                 r"Argument\(s\) \{'spec'\} are declared in the hookimpl but can not be found in the hookspec",
-                "follow etconfig.plugin.hookspecs",
+                "let each hook take the one argument request",
             ),
             ("KeywordOnly", r"broken_hooks\.py:\d+: etconfig_backend .*request.*", WRITE),
             ("Defaulted", r"broken_hooks\.py:\d+: etconfig_backend would not be given its request", WRITE),
@@ -276,7 +281,11 @@ class TestBrokenHooks:
                 r"missing a required (keyword-only )?argument: 'extra'",
                 WRITE,
             ),
-            ("Raises", r"etconfig_backend raised KeyError: 'Raises'", UPGRADE.format("broken-hooks")),
+            (
+                "Raises",
+                r"broken_hooks\.py:\d+: etconfig_backend raised KeyError: 'Raises'",
+                UPGRADE.format("broken-hooks"),
+            ),
             (
                 "Class",
                 r"broken_hooks:Raising is a class",
@@ -284,7 +293,7 @@ class TestBrokenHooks:
             ),
             (
                 "HostileAttribute",
-                r"its registration raised OSError: driver is gone",
+                r"broken_hooks\.py:\d+: its registration raised OSError: driver is gone",
                 UPGRADE.format("broken-hooks"),
             ),
         ],
@@ -327,7 +336,8 @@ class TestBrokenAnswers:
     )
     def test_it_becomes_a_load_error(self, registry_of, backend_id, cause, help_text):
         error = load_error(registry_of("broken-answers"), backend_id)
-        assert (error.cause, error.help) == (cause, help_text)
+        assert re.fullmatch(rf"(broken_answers\.py:\d+: )?{re.escape(cause)}", error.cause), error.cause
+        assert error.help == help_text
 
     def test_a_factory_and_a_recommendation_must_take_the_cores_call(self, registry_of):
         registry = registry_of("broken-answers")
@@ -373,7 +383,7 @@ class TestCreateBackend:
         [
             (
                 "FactoryRaises",
-                "its factory raised RuntimeError: no license",
+                r"broken_backends\.py:46: its factory raised RuntimeError: no license",
                 UPGRADE.format("broken-backends"),
             ),
             ("FactoryExits", "its factory raised SystemExit: no message", UPGRADE.format("broken-backends")),
@@ -397,12 +407,13 @@ class TestCreateBackend:
             ),
             (
                 "AvailabilityRaises",
-                r"its availability\(\) raised OSError: libacme\.so: cannot open shared object file",
+                r"broken_backends\.py:37: its availability\(\) raised OSError: libacme\.so: cannot "
+                r"open shared object file",
                 UPGRADE.format("broken-backends"),
             ),
             (
                 "AvailabilityIsBool",
-                r"its availability\(\) returned a bool",
+                r"broken_backends\.py:\d+: its availability\(\) returned a bool",
                 "return Availability.yes() or Availability.no(reason, fix)",
             ),
         ],
@@ -437,7 +448,8 @@ class TestFailures:
             "broken-imports"
         ]
         assert str(registry.failures[-1]) == (
-            "broken-imports 0.3: Exits (etconfig.backends): its import raised SystemExit: 3; "
+            "broken-imports 0.3: Exits (etconfig.backends): broken_exit.py:1: its import raised "
+            "SystemExit: 3; "
             "upgrade or uninstall broken-imports, or report it to its author"
         )
 

@@ -1,0 +1,75 @@
+"""A plugin package that breaks each rule in turn is told file, symbol, rule and fix."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from broken_plugins import CASES, FILES
+from delegating_programs import delegating_program
+from plugin_data import write_distribution
+
+from etconfig.conformance.check import Outcome
+from etconfig.conformance.checks import all_checks
+from etconfig.conformance.running import run_check
+from etconfig.conformance.settings import Settings
+from etconfig.conformance.subject import Subject
+
+CHECKS = {check.id: check for check in all_checks()}
+
+
+@pytest.fixture
+def subject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Subject]]:
+    """The package installed, with one piece of one file changed."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def install(file: str = "plugin.py", right: str = "", wrong: str = "") -> Subject:
+        package = tmp_path / "acme_npu"
+        (package / "golden").mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package / "golden" / "add.pte").write_bytes(delegating_program("AcmeBackend"))
+        texts = {name: text.lstrip() for name, text in FILES.items()}
+        assert right in texts[file]
+        texts[file] = texts[file].replace(right, wrong, 1)
+        write_distribution(
+            tmp_path,
+            "acme_npu-1.0.dist-info",
+            texts.pop("entry_points.txt"),
+            "Name: acme-npu\nVersion: 1.0\n",
+        )
+        for name, text in texts.items():
+            (package / name).write_text(text)
+        return Subject(Settings(backend="AcmeBackend", search_path=(str(tmp_path),)))
+
+    yield install
+    for name in [name for name in sys.modules if name.partition(".")[0] == "acme_npu"]:
+        del sys.modules[name]
+
+
+class TestBrokenPlugins:
+    """Each rule that is broken is told: where, what, and how to mend it."""
+
+    def test_the_package_keeps_all_rules_that_this_process_can_check(self, subject: Callable[..., Subject]):
+        acme = subject()
+        checks = [check for check in all_checks() if check.level == 0 and not check.is_isolated]
+        results = {check.id: run_check(check, acme, {}) for check in checks}
+        assert {
+            name: each.outcome for name, each in results.items() if each.outcome is not Outcome.PASSED
+        } == {}
+
+    @pytest.mark.parametrize(("file", "right", "wrong", "rule", "report"), CASES)
+    def test_its_report_says_it_all(
+        self,
+        subject: Callable[..., Subject],
+        tmp_path: Path,
+        file: str,
+        right: str,
+        wrong: str,
+        rule: str,
+        report: str,
+    ):
+        result = run_check(CHECKS[rule], subject(file, right, wrong), {})
+        assert result.outcome is Outcome.FAILED
+        assert (result.message or "").replace(str(tmp_path), "...") == report
