@@ -18,7 +18,7 @@ from etconfig.conformance.checks.init_arguments import OTHER_HOST
 from etconfig.conformance.interposed import Interposed
 from mutants.mutant import BACKEND, Mutant
 
-STATE.weights = {}
+STATE.named_data = {}
 
 _SPEC = SPECS[BACKEND]
 assert isinstance(_SPEC.capabilities, Capabilities)
@@ -54,8 +54,8 @@ class SharesWeights(Interposed):
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
-        STATE.weights |= context.named_data
-        context = replace(context, named_data=dict(STATE.weights))
+        STATE.named_data |= context.named_data
+        context = replace(context, named_data=dict(STATE.named_data))
         return super().init(context, processed, compile_specs)
 
 

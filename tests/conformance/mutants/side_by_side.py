@@ -17,7 +17,7 @@ from mutants.mutant import Mutant
 
 STATE.current = threading.local()
 STATE.last = (None, lambda: None)
-STATE.pair = threading.Barrier(2, timeout=0.5)
+STATE.pair = threading.Barrier(2, timeout=2)
 STATE.is_lost = False
 
 
