@@ -82,6 +82,44 @@ def same_input_twice(subject: Subject) -> None:
             subject.check_runs(method, case)
 
 
+class _InPlace(Interposed):
+    """Gives the backend one memory for its last output and an input of that shape.
+
+    Attributes:
+        was_possible: Whether there is such an input.
+    """
+
+    was_possible = False
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        *inputs, output = args
+        assert isinstance(output, np.ndarray)
+        for index, value in enumerate(inputs):
+            if isinstance(value, np.ndarray) and (value.shape, value.dtype) == (output.shape, output.dtype):
+                np.copyto(output, value)
+                inputs[index] = output
+                self.was_possible = True
+                break
+        super().execute(context, handle, [*inputs, output])
+
+
+@check("output-is-input", level=1, prevents="results that depend on what was written already")
+def output_is_input(subject: Subject) -> None:
+    """An output may share its memory with an input, as programs are planned."""
+    for case in subject.ordinary_cases():
+        in_place = _InPlace()
+        with subject.load(case, through=in_place) as method:
+            try:
+                subject.check_runs(method, case)
+            except CheckFailedError as error:
+                raise CheckFailedError(
+                    f"with its output in the memory of an input, {error}; write outputs last"
+                ) from None
+        if in_place.was_possible:
+            return
+    raise NotApplicableError(f"no case has an input of the shape of its output for {subject.backend_id}")
+
+
 @check("errors-mapped", level=1, prevents="errors that nobody sees, and Ctrl-C without effect")
 def errors_mapped(subject: Subject) -> None:
     """An error inside `execute` comes out with its cause, memory that runs out and Ctrl-C as themselves."""
@@ -144,5 +182,5 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-CHECKS = (aliasing, same_input_twice, errors_mapped)
+CHECKS = (aliasing, same_input_twice, output_is_input, errors_mapped)
 """The checks of this module, in the order of the report."""

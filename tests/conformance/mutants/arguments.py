@@ -28,6 +28,14 @@ class BindsByIdentity(Interposed):
             output_of(args)[...] = 0
 
 
+class ClearsOutputs(Interposed):
+    """Clears its output before it reads its inputs."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        output_of(args)[...] = 0
+        super().execute(context, handle, args)
+
+
 class IgnoresMemoryErrors(Interposed):
     """Does without an answer when there is no memory."""
 
@@ -40,6 +48,9 @@ class IgnoresMemoryErrors(Interposed):
 
 KEEPS_BINDINGS = Mutant("aliasing", "argument 0 is still referred to", backend=KeepsBindings)
 BINDS_BY_IDENTITY = Mutant("same-input-twice", "off by", backend=BindsByIdentity)
+CLEARS_OUTPUTS = Mutant(
+    "output-is-input", "with its output in the memory of an input, add.*off by", backend=ClearsOutputs
+)
 IGNORES_MEMORY_ERRORS = Mutant(
     "errors-mapped",
     r"context\.temporary raised MemoryError, but execute returned as if all were well",
