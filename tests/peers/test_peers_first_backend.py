@@ -1,4 +1,4 @@
-"""docs/first-backend.md, and the commands of packaging.md and debugging.md, as a reader of them would do."""
+"""docs/first-backend.md, and commands of other pages, done as a reader would do them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from doc_pages import ROOT, Page
 from doc_shell import THIS_PYTHON, Shell, lend_packages, reader_environment
 
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]  # it installs packages from a registry
+
+ABOUT_THE_SAME_PACKAGE = ("conformance.md", "packaging.md", "debugging.md")
+"""Pages whose commands are run in the package, as far as that needs no executorch."""
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +31,9 @@ def test_who_follows_the_page_gets_what_it_shows(tmp_path: Path, wheels: Path) -
     page = Page(ROOT / "docs" / "first-backend.md")
     for fence in page.fences():
         if "[aot]" in fence.text:
+            assert "L1 · kit" in (tmp_path / "acme-npu" / "badge.svg").read_text(encoding="utf-8")
+            for name in ABOUT_THE_SAME_PACKAGE:
+                shell.follow(Page(ROOT / "docs" / name))
             lend_packages(tmp_path / ".venv")
         shell.do(page, fence)
-    assert "L1 · kit" in (tmp_path / "acme-npu" / "badge.svg").read_text(encoding="utf-8")
-    for name in ("packaging.md", "debugging.md"):  # their commands are about the same package
-        shell.follow(Page(ROOT / "docs" / name))
+    assert (tmp_path / "acme-npu" / "model.pte").exists()
