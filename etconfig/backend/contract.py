@@ -252,7 +252,7 @@ class Backend(abc.ABC, Generic[OptionsT, HandleT]):
         """
 
     def effective_options(self, handle: HandleT) -> Mapping[str, object]:
-        """The values that this delegate really uses, by option name; may be a part of them."""
+        """The values that this delegate really uses, by option name; the conformance kit asks for all."""
         return {}
 
     def destroy(self, handle: HandleT) -> None:

@@ -121,7 +121,7 @@ def _host(event: str, arguments: tuple[Any, ...]) -> str | None:
     if event in _LOOKING_UP:
         return str(arguments[0])
     address = arguments[1] if event in _CONNECTING else None
-    return str(address[0]) if isinstance(address, tuple) else None
+    return address[0] if isinstance(address, tuple) and isinstance(address[0], str) else None
 
 
 def _is_here(host: str) -> bool:

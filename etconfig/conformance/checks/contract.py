@@ -75,12 +75,13 @@ def deprecation(subject: Subject) -> None:
 
 def _misspelt(kind: type) -> Iterator[tuple[str, Callable[..., Any], str]]:
     """Public methods of a backend that are near to one of the contract which it does not have itself."""
-    inherited = [name for name in vars(Backend) if getattr(kind, name) is getattr(Backend, name)]
+    contract = [name for name in vars(Backend) if not name.startswith("_")]
+    inherited = [name for name in contract if getattr(kind, name) is getattr(Backend, name)]
     for name in dir(kind):
         method = getattr(kind, name)
-        if name.startswith("_") or hasattr(Backend, name) or not callable(method):
+        if name.startswith("_") or name in contract or not callable(method):
             continue
-        meant = nearest(name, [each for each in inherited if not each.startswith("_")])
+        meant = nearest(name, inherited)
         if meant is not None:
             yield name, method, meant
 
