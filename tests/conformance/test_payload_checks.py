@@ -14,6 +14,7 @@ from mutants.mutant import BACKEND
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.checks import payload
 from etconfig.conformance.checks.payload import CHECKS, corrupt, empty, format_version, read_only_buffer
+from etconfig.conformance.damage import damages, raised
 from etconfig.conformance.given import load_changed
 from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject
@@ -71,18 +72,18 @@ class TestDamages:
 
     def test_it_is_the_same_for_the_same_case(self):
         data = bytes(range(200))
-        once, again = ([change(data) for _, change in payload._damages("add")] for _ in range(2))
+        once, again = ([change(data) for _, change in damages("add")] for _ in range(2))
         assert once == again
-        assert once != [change(data) for _, change in payload._damages("linear")]
+        assert once != [change(data) for _, change in damages("linear")]
 
     def test_every_damage_changes_something(self):
         data = bytes(range(1, 201))
-        unchanged = [name for name, change in payload._damages("add") if change(data) == data]
+        unchanged = [name for name, change in damages("add") if change(data) == data]
         assert unchanged == []
 
     @pytest.mark.parametrize("size_bytes", [0, 1, 7])
     def test_small_payloads_can_be_damaged_too(self, size_bytes: int):
-        for _, change in (*payload._damages("add"), ("raised", payload._raised(3))):
+        for _, change in (*damages("add"), ("raised", raised(3))):
             assert len(change(bytes(size_bytes))) <= size_bytes
 
     def test_arguments_that_are_no_arrays_are_handed_on(self):

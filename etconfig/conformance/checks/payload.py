@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import mmap
-import random
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.comparison import check_outputs
+from etconfig.conformance.damage import Change, damages, raised
 from etconfig.conformance.given import load_changed
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.subject import DelegatedCase, Subject
@@ -20,32 +21,25 @@ from etconfig.errors import EtconfigError
 from etconfig.executor.delegate import Payload
 from etconfig.program.model import DataLocation
 
-_FLIPS = 32
-_CUTS = 8
-_BURSTS = 8
-_BURST_BYTES = 8
-_NOISE_BYTES = 509
 _VERSION_BYTES = 32
 _TELLS_VERSION = re.compile(r"version|compatib|\b0x30\b", re.IGNORECASE)
 """What tells that a version is not known; ExecuTorch's code is DelegateInvalidCompatibility, 0x30."""
-
-Change = Callable[[bytes], bytes]
 
 
 @check("corrupt", level=2, prevents="crashes, hangs and wrong answers from a damaged file", isolated=True)
 def corrupt(subject: Subject) -> None:
     """A damaged payload is refused or does no harm: it leads to no crash, no hang and no wrong answer."""
     for case in _telling_cases(subject):
-        _check_unchanged(subject, case)
-        for damage, change in _damages(case.name):
-            _answers_or_error(subject, case, damage, change)
+        undamaged = _Undamaged(subject, case)
+        for damage, change in damages(case.name):
+            undamaged.error_of(damage, change)
 
 
 @check("empty", level=2, prevents="payloads that were lost on the way", isolated=True)
 def empty(subject: Subject) -> None:
     """An empty payload is refused when it is loaded, unless the backend needs none."""
     case = subject.simplest
-    _check_unchanged(subject, case)
+    _Undamaged(subject, case)  # raises, unless the payload as it is works
     try:
         method = load_changed(subject, case, lambda payload: b"")
     except EtconfigError:
@@ -66,10 +60,10 @@ def format_version(subject: Subject) -> None:
     The kit cannot know where the version lies: it raises each of the first 32 bytes by one.
     """
     case = subject.simplest
-    _check_unchanged(subject, case)
+    undamaged = _Undamaged(subject, case)
     refusals = []
     for index in range(_VERSION_BYTES):
-        error = _answers_or_error(subject, case, f"byte {index} raised by one", _raised(index))
+        error = undamaged.error_of(f"byte {index} raised by one", raised(index))
         if error is not None:
             refusals.append(str(error))
     if not any(map(_TELLS_VERSION.search, refusals)):
@@ -161,79 +155,46 @@ def _telling_cases(subject: Subject) -> tuple[DelegatedCase, ...]:
     return (cases[0],) if largest.name == cases[0].name else (cases[0], largest)
 
 
-def _check_unchanged(subject: Subject, case: DelegatedCase) -> None:
-    """Raises EtconfigError or CheckFailedError: not even the payload as it is works."""
-    with load_changed(subject, case, bytes) as method:
-        subject.check_runs(method, case)
+class _Undamaged:
+    """What a case answers with the payload that it has, to be compared with what it answers with others.
 
-
-def _answers_or_error(
-    subject: Subject, case: DelegatedCase, damage: str, change: Change
-) -> EtconfigError | None:
-    """The error that a changed payload leads to, or None when all answers are right.
+    Args:
+        subject: The backend.
+        case: The case.
 
     Raises:
-        CheckFailedError: an answer is wrong.
+        EtconfigError, CheckFailedError: not even the payload as it is works.
     """
-    try:
-        with load_changed(subject, case, change) as method:
-            subject.check_runs(method, case)
-    except EtconfigError as error:
-        return error
-    except CheckFailedError as error:
-        raise CheckFailedError(
-            f"{error}; its payload, with {damage}, was accepted: refuse it in init, as a checksum allows"
-        ) from error
-    return None
 
+    def __init__(self, subject: Subject, case: DelegatedCase) -> None:
+        self._subject = subject
+        self._case = case
+        self._answers = self._execute(bytes)
+        for run, outputs in zip(case.runs(), self._answers, strict=True):
+            subject.check_outputs(case, run, outputs)
 
-def _damages(seed: str) -> Iterator[tuple[str, Change]]:
-    """Ways to damage a payload, by what they do; always the same for a seed."""
-    numbers = random.Random(seed)  # noqa: S311  # no secret
-    for _ in range(_FLIPS):
-        at, bit = numbers.random(), numbers.randrange(8)
-        yield f"bit {bit} flipped at {at:.1%}", _flipped(at, bit)
-    for part in range(1, _CUTS + 1):
-        yield f"only {part} of {_CUTS + 1} parts", _cut(part / (_CUTS + 1))
-    for _ in range(_BURSTS):
-        at = numbers.random()
-        yield f"{_BURST_BYTES} bytes of 0xff at {at:.1%}", _overwritten(at, b"\xff" * _BURST_BYTES)
-        yield f"{_BURST_BYTES} zeros at {at:.1%}", _overwritten(at, bytes(_BURST_BYTES))
-    noise = numbers.randbytes(_NOISE_BYTES)
-    yield "random bytes in its place", lambda payload: (noise * len(payload))[: len(payload)]
-    yield "zeros in its place", lambda payload: bytes(len(payload))
+    def error_of(self, damage: str, change: Change) -> EtconfigError | None:
+        """The error that a changed payload leads to, or None when it answers the same.
 
+        Raises:
+            CheckFailedError: it answers something else, beyond what rounding could be.
+        """
+        try:
+            answers = self._execute(change)
+        except EtconfigError as error:
+            return error
+        try:
+            for outputs, undamaged in zip(answers, self._answers, strict=True):
+                check_outputs(f"{self._case.name}.{self._case.method}", outputs, undamaged)
+        except CheckFailedError as error:
+            raise CheckFailedError(
+                f"{error}; its payload, with {damage}, was accepted: refuse it in init, as a checksum allows"
+            ) from error
+        return None
 
-def _flipped(at: float, bit: int) -> Change:
-    def change(payload: bytes) -> bytes:
-        changed = bytearray(payload)
-        if changed:
-            changed[int(at * len(changed))] ^= 1 << bit
-        return bytes(changed)
-
-    return change
-
-
-def _cut(part: float) -> Change:
-    return lambda payload: payload[: int(part * len(payload))]
-
-
-def _overwritten(at: float, data: bytes) -> Change:
-    def change(payload: bytes) -> bytes:
-        start = int(at * len(payload))
-        return (payload[:start] + data + payload[start + len(data) :])[: len(payload)]
-
-    return change
-
-
-def _raised(index: int) -> Change:
-    def change(payload: bytes) -> bytes:
-        changed = bytearray(payload)
-        if index < len(changed):
-            changed[index] = (changed[index] + 1) % 256
-        return bytes(changed)
-
-    return change
+    def _execute(self, change: Change) -> list[list[Any]]:
+        with load_changed(self._subject, self._case, change) as method:
+            return [method.execute(list(run.inputs)) for run in self._case.runs()]
 
 
 CHECKS = (corrupt, empty, format_version, inline_equals_segment, read_only_buffer)

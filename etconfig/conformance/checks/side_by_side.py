@@ -56,6 +56,7 @@ def interleave(subject: Subject) -> None:
     with subject.load(case, through=held) as first, subject.load(case) as second:
         runs = case.runs()
         outputs = first.execute(list(runs[0].inputs))
+        subject.check_outputs(case, runs[0], outputs)
         copies = [np.array(output) for output in outputs]
         second.execute(list(runs[-1].inputs))
         if held is not None:
