@@ -22,15 +22,23 @@ from etconfig.plugin.entry_points import normalized_name
 def no_network(subject: Subject) -> None:
     """From the plugin's import to a method that ran, nothing outside this machine is looked up or reached."""
     tried = cut_network()
-    with suppress(EtconfigError, NotApplicableError):
-        VendorFacts(subject).detect()
-    with suppress(EtconfigError, NotDelegatedError), subject.load(subject.simplest) as method:
-        method.execute(list(subject.simplest.runs()[0].inputs))
+    try:
+        _use(subject)
+    except EtconfigError:
+        if not tried:
+            raise
     if tried:
         raise CheckFailedError(
             f"{tried[0]}, expected no network; ship what is needed, or let the user fetch it by a command"
         )
-    subject.spec  # noqa: B018  # a plugin that cannot be loaded has shown nothing
+
+
+def _use(subject: Subject) -> None:
+    """Ask for facts and run a method, as far as there are detectors, programs and a device."""
+    with suppress(NotApplicableError):
+        VendorFacts(subject).detect()
+    with suppress(NotDelegatedError, BackendUnavailableError), subject.load(subject.simplest) as method:
+        method.execute(list(subject.simplest.runs()[0].inputs))
 
 
 @check("missing-sdk", level=0, prevents="a plugin that breaks where the vendor's SDK is not", isolated=True)
