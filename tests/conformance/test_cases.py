@@ -76,6 +76,12 @@ class TestCases:
         assert first.inputs[0] is not first.inputs[1]
         assert [run.inputs[0] is run.inputs[1] for run in others] == [True, True]
 
+    def test_every_method_has_two_runs_that_differ_unless_it_has_no_elements(self, cases: Mapping[str, Case]):
+        for name, case in cases.items():
+            for runs in case.runs.values():
+                assert len(runs) > 1 or name == "zero_size"
+                assert len({str(run.outputs) for run in runs}) == len(runs)
+
     def test_what_is_read_is_the_callers(self):
         (first, *_) = load_cases()["add"].runs["forward"]
         first.inputs[0][:] = 0

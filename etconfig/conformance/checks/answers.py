@@ -87,6 +87,9 @@ def nan_inf(subject: Subject) -> None:
 @check("determinism", level=3, requires=("is_deterministic",), prevents="results that nobody can reproduce")
 def determinism(subject: Subject) -> None:
     """Equal inputs give equal bits, in each run and after each load."""
+    simplest = subject.simplest
+    with subject.load(simplest) as method:
+        subject.check_runs(method, simplest)
     for case in subject.ordinary_cases():
         for name in case.case.methods:
             runs = _bits_of_runs(subject, case, name)

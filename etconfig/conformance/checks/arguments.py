@@ -50,7 +50,7 @@ def aliasing(subject: Subject) -> None:
     lending = _Lending()
     with subject.load(case, through=lending) as method:
         for run in case.runs():
-            method.execute(list(run.inputs))
+            subject.check_outputs(case, run, method.execute(list(run.inputs)))
             where = f"{case.name}: after execute, argument"
             changed = min(lending.changed, default=len(run.inputs))
             if changed < len(run.inputs):

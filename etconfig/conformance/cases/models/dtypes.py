@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import torch
 
 from etconfig.conformance.cases.models.elementwise import Add
 from etconfig.conformance.cases.models.model import CaseModel, forward
 
+_Run: TypeAlias = tuple[Sequence[float], Sequence[float]]
 
-def _sums(dtype: torch.dtype, *runs: tuple[list[float], list[float]]) -> CaseModel:
+_FEW: _Run = ((1, 2, 3, 4), (5, 5, 5, 5))
+
+
+def _sums(dtype: torch.dtype, *runs: _Run) -> CaseModel:
     name = str(dtype).removeprefix("torch.")
     inputs = [(torch.tensor(left, dtype=dtype), torch.tensor(right, dtype=dtype)) for left, right in runs]
     return forward(f"add_{name}", f"the sum of two {name} tensors", Add(), *inputs)
 
 
-def _small_differences(step: float) -> tuple[list[float], list[float]]:
+def _small_differences(step: float) -> _Run:
     """Sums that are nothing but the last bits of their terms."""
     return [1 + n * step for n in range(1, 5)], [-1.0] * 4
 
@@ -27,11 +34,13 @@ def cases() -> tuple[CaseModel, ...]:
         ),
         _sums(torch.float16, _small_differences(2**-10), ([30000, -60000, 0.5, 2.0], [30000, 32, 0.25, 3.0])),
         _sums(torch.bfloat16, _small_differences(2**-7), ([1e38, -1e38, 0.5, 2.0], [1e38, 1.0, 0.25, 3.0])),
-        # the last two of each wrap around
-        _sums(torch.int64, ([2**53, -(2**62), 2**63 - 1, -(2**63)], [1, -1, 1, -1])),
-        _sums(torch.int32, ([2**24, -(2**30), 2**31 - 1, -(2**31)], [1, -1, 1, -1])),
-        _sums(torch.int8, ([100, -100, 100, -100], [27, -28, 100, -100])),
-        _sums(torch.uint8, ([200, 0, 200, 255], [55, 3, 100, 255])),
+        # the last two of the first run wrap around
+        _sums(torch.int64, ([2**53, -(2**62), 2**63 - 1, -(2**63)], [1, -1, 1, -1]), _FEW),
+        _sums(torch.int32, ([2**24, -(2**30), 2**31 - 1, -(2**31)], [1, -1, 1, -1]), _FEW),
+        _sums(torch.int8, ([100, -100, 100, -100], [27, -28, 100, -100]), _FEW),
+        _sums(torch.uint8, ([200, 0, 200, 255], [55, 3, 100, 255]), _FEW),
         # for bool, a sum says whether one is true
-        _sums(torch.bool, ([False, False, True, True], [False, True, False, True])),
+        _sums(
+            torch.bool, ([False, False, True, True], [False, True, False, True]), ([True] * 4, [False] * 4)
+        ),
     )
