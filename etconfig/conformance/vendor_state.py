@@ -49,7 +49,7 @@ class VendorState:
         return {
             name: _picture(value, self._package)
             for module in self._modules
-            for name, value in _variables(module, vars(sys.modules[module]), module)
+            for name, value in _variables(module, vars(sys.modules[module]))
         }
 
 
@@ -66,14 +66,14 @@ class _Same:
         return id(self._value)
 
 
-def _variables(owner: str, members: Mapping[str, Any], module: str) -> Iterator[tuple[str, Any]]:
-    """The variables of a module or a class, and those of the classes that are defined there."""
+def _variables(owner: str, members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The variables of a module or a class, and those of the classes that are defined in it."""
     for name, value in list(members.items()):
         if name.startswith("__") or isinstance(value, ModuleType):
             continue
         yield f"{owner}.{name}", value
-        if isinstance(value, type) and value.__qualname__ == f"{owner}.{name}".removeprefix(f"{module}."):
-            yield from _variables(f"{owner}.{name}", vars(value), module)
+        if isinstance(value, type) and f"{value.__module__}.{value.__qualname__}" == f"{owner}.{name}":
+            yield from _variables(f"{owner}.{name}", vars(value))
 
 
 def _picture(value: Any, package: str, within: frozenset[int] = frozenset()) -> Hashable:

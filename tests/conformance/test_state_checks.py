@@ -58,6 +58,7 @@ def acme(monkeypatch: pytest.MonkeyPatch) -> Any:
     module.itself = [module.numbers]
     module.itself.append(module.itself)
     module.weak, module.level, module.other = weakref.WeakSet(), 0, SimpleNamespace(x=1)
+    module.Imported = type("Imported", (), {"seen": [], "__module__": "other"})
     return module
 
 
@@ -80,6 +81,7 @@ IGNORED: dict[str, Callable[[Any], object]] = {
     "caches of functions": lambda acme: acme.cached(3),
     "weak containers": lambda acme: acme.weak.add(acme.Device()),
     "objects of others": lambda acme: setattr(acme.other, "x", 2),
+    "classes that are imported": lambda acme: acme.Imported.seen.append(1),
     "submodules": lambda acme: setattr(acme, "sub", functools),
     "what Python keeps": lambda acme: setattr(acme, "__warningregistry__", {}),
 }
