@@ -35,8 +35,8 @@ class Cautious(Mutant):
 
 CAUTIOUS = Cautious(
     "api-range",
-    "^mutants.contract:CAUTIOUS, told that the core has plugin API 2, fails: etconfig_backend raised "
-    "RuntimeError: plugin API 2 is not known; answer every core from 1 on",
+    r"^mutants.contract:CAUTIOUS, told that the core has plugin API 2, fails: contract.py:\d+: "
+    "etconfig_backend raised RuntimeError: plugin API 2 is not known; answer every core from 1 on",
 )
 
 OUTDATED = Mutant(

@@ -15,8 +15,8 @@ MALFORMED = Mutant(
 
 GREGARIOUS = Mutant(
     "bad-sibling",
-    "^mutant 1.0, beside a plugin that cannot be imported: its import raised RuntimeError: broken on "
-    "purpose; load no plugins of other distributions",
+    r"^mutant 1.0, beside a plugin that cannot be imported: mutant_gregarious.py:\d+: its import raised "
+    "RuntimeError: broken on purpose; load no plugins of other distributions",
     entry_points={"etconfig.backends": f"{BACKEND} = mutant_gregarious"},
     files={
         "mutant_gregarious.py": """

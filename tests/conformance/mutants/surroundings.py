@@ -37,8 +37,8 @@ TELLING = Mutant(
 
 DEPENDENT = Mutant(
     "missing-sdk",
-    "^mutant 1.0, without the packages that it does not require: its import raised ModuleNotFoundError: "
-    ".*mutant_sdk.*; import the SDK when a backend is made, and return Availability.no",
+    "^mutant 1.0, without the packages that it does not require: mutant_dependent.py:1: its import raised "
+    "ModuleNotFoundError: .*mutant_sdk.*; import the SDK when a backend is made, and return Availability.no",
     entry_points={"etconfig.backends": f"{BACKEND} = mutant_dependent"},
     files={
         "mutant_dependent.py": f"import mutant_sdk\n{REFERENCE}",
@@ -59,7 +59,8 @@ class Presuming(Interposed):
 
 PRESUMING = Mutant(
     "no-device",
-    r"^mutant 1.0, where no device file can be opened: its availability\(\) raised FileNotFoundError: "
-    r".*; look for the device in availability\(\), and return Availability.no\(reason, fix\)",
+    r"^mutant 1.0, where no device file can be opened: surroundings.py:\d+: its availability\(\) raised "
+    r"FileNotFoundError: .*; look for the device in availability\(\), and return Availability.no\(reason, "
+    r"fix\)",
     backend=Presuming,
 )
