@@ -9,6 +9,8 @@ VENV ?= .venv
 PEERS ?= .venv-peers
 BIN := $(VENV)/bin
 PIP := -m pip --disable-pip-version-check --quiet
+EXECUTORCH_PLUGIN := $(wildcard $(addprefix plugins/etconfig-executorch/,*.* native/* etconfig_executorch/*.py* \
+	etconfig_executorch/golden/*/*))
 MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 
 .PHONY: demo test lint types check docs test-peers models clean
@@ -71,7 +73,7 @@ $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 	$(PEERS)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference -e plugins/etconfig-upstream
 	@touch $@
 
-# The extension is built against the executorch that is installed, and again when its source changes.
-$(PEERS)/.native: $(wildcard plugins/etconfig-executorch/native/* plugins/etconfig-executorch/*.*) $(PEERS)/.installed
+# The extension is built against the executorch that is installed; the plugin is installed again when it changes.
+$(PEERS)/.native: $(EXECUTORCH_PLUGIN) $(PEERS)/.installed
 	$(PEERS)/bin/python $(PIP) install --no-build-isolation --no-deps plugins/etconfig-executorch
 	@touch $@
