@@ -240,7 +240,7 @@ def load_program(
         UnknownPluginError: no such executor is installed.
     """
     installation = installation or Installation(Path.cwd())
-    runner = None if executor == NUMPY else _find_executor(installation, executor)
+    runner = None if executor == NUMPY else find_executor(installation, executor)
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, phase=phase)
     opened = None if runner is None else runner.open_program(ProgramRequest(program=program))
@@ -278,7 +278,8 @@ def resolve(
     return configuration.resolve()
 
 
-def _find_executor(installation: Installation, name: str) -> Executor:
+def find_executor(installation: Installation, name: str) -> Executor:
+    """An executor that a plugin has. Raises as `Plugins.executor`, and says where to find one."""
     try:
         return installation.plugins.executor(name)
     except UnknownPluginError as error:

@@ -141,13 +141,14 @@ def _run(settings: Settings, xfails: Mapping[str, str], *, is_silent: bool) -> R
     if is_silent:
         return run_conformance(settings, xfails)
     level = -1
+    told: dict[str, str] = {}
 
     def show(check: Check, result: Result) -> None:
         nonlocal level
         if check.level > level:
             level = check.level
             _print_level(level)
-        _print_result(result)
+        _print_result(result, told)
 
     report = run_conformance(settings, xfails, progress=show)
     _print_end(report)
@@ -160,11 +161,17 @@ def _print_level(level: int) -> None:
     click.echo(f"L{level} {LEVELS[level]}")
 
 
-def _print_result(result: Result) -> None:
+def _print_result(result: Result, told: dict[str, str]) -> None:
+    """Print one result; of what another check has `told` already, its name alone."""
     note = " (advisory)" if result.is_advisory else ""
+    text = ": ".join(filter(None, (result.reason, result.message)))
+    if text in told:
+        note += f": as {told[text]}"
+        text = ""
+    elif text:
+        told[text] = result.check_id
     click.echo(f"  {result.outcome.value:<14}  {result.check_id}{note}")
-    told = ": ".join(filter(None, (result.reason, result.message)))
-    for line in textwrap.wrap(told, _LINE - 18, break_long_words=False, break_on_hyphens=False):
+    for line in textwrap.wrap(text, _LINE - 18, break_long_words=False, break_on_hyphens=False):
         click.echo(f"  {'':<14}    {line}")
 
 

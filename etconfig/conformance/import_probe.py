@@ -9,6 +9,7 @@ import importlib
 import json
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 def main() -> None:
     """Read the request, and write the answer where it says.
 
-    The request names the modules to import `first`, the `costly` packages to look out for, and the
-    settings. The answer holds the `seconds` of the processor that loading took afterwards, the `places`
-    where costly packages were imported, the `options` and those of a second time, or the `problem`.
+    The request names the modules to import `first`, the `costly` packages to look out for, the settings,
+    and whether it `makes_backend`, which may be unavailable. The answer holds the `seconds` of the processor
+    that loading took afterwards, the `places` where costly packages were imported, the `options` and those
+    of a second time, or the `problem`.
     """
     request = json.load(sys.stdin)
     places = watch_imports(request["costly"])
@@ -43,12 +45,21 @@ def _load(request: dict[str, Any]) -> dict[str, Any]:
     started = time.process_time()
     options = _options(settings)
     seconds = time.process_time() - started
+    if request["makes_backend"]:
+        _make_backend(settings)
     return {"seconds": seconds, "options": [options, _options(settings)]}
 
 
 def _options(settings: Settings) -> list[str]:
     spec = settings.installation().plugins.backend_spec(settings.backend)
     return list(spec.options.option_infos())
+
+
+def _make_backend(settings: Settings) -> None:
+    from etconfig.errors import BackendUnavailableError
+
+    with suppress(BackendUnavailableError):
+        settings.installation().plugins.create_backend(settings.backend)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from etconfig.api import find_executor
 from etconfig.conformance.check import (
     Check,
     CheckFailedError,
@@ -18,7 +19,7 @@ from etconfig.conformance.checks import all_checks
 from etconfig.conformance.isolation import run_isolated
 from etconfig.conformance.report import Report, make_report
 from etconfig.conformance.result import Result
-from etconfig.conformance.settings import Settings
+from etconfig.conformance.settings import NUMPY, Settings
 from etconfig.conformance.subject import Subject
 
 Progress = Callable[[Check, Result], None]
@@ -35,10 +36,13 @@ def run_conformance(
         progress: Is told each result at once.
 
     Raises:
-        UnknownPluginError, DuplicatePluginError: no plugin declares the backend, or several do.
+        UnknownPluginError, DuplicatePluginError: no plugin declares the backend or the executor, or
+            several do.
     """
     subject = Subject(settings)
     subject.entry  # noqa: B018  # nothing to check without it
+    if settings.executor != NUMPY:
+        find_executor(subject.installation, settings.executor)
     results = []
     for each in all_checks():
         if each.level > settings.level:

@@ -134,9 +134,16 @@ def _exception_help(entry: EntryPoint, error: BaseException) -> str:
     is_missing_name = isinstance(error, ImportError) and (error.name or "").partition(".")[0] == PROJECT
     if is_missing_name or _is_missing_field(error):
         return f"upgrade etconfig, or install a version of {entry.distribution} that fits this one"
+    if isinstance(error, ModuleNotFoundError) and _is_own_module(entry, error.name or ""):
+        return f"name a module that {entry.distribution} has, or {reinstall_help(entry.distribution)}"
     if isinstance(error, ModuleNotFoundError):
         return f"install {error.name}, or else {reinstall_help(entry.distribution)}"
     return f"upgrade or uninstall {entry.distribution}, or report it to its author"
+
+
+def _is_own_module(entry: EntryPoint, module: str) -> bool:
+    """Whether a module would be a part of the plugin's own package, which is there."""
+    return "." in module and module.partition(".")[0] == entry.value.partition(".")[0]
 
 
 def _is_missing_field(error: BaseException) -> bool:

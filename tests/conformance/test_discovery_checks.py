@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,11 @@ from etconfig_reference.conformance import GOLDEN
 from kit_checks import subject
 from plugin_data import search_path, write_distribution
 
-from etconfig.conformance.check import CheckFailedError, NotApplicableError
+from etconfig.conformance.check import Check, CheckFailedError, NotApplicableError
 from etconfig.conformance.checks.contract import api_range, signature_bind
-from etconfig.conformance.checks.discovery import aot_id_match, static_metadata, unique_id
+from etconfig.conformance.checks.discovery import aot_id_match, bad_sibling, static_metadata, unique_id
+from etconfig.conformance.checks.surroundings import no_device
+from etconfig.conformance.isolation import run_isolated
 from etconfig.conformance.subject import Subject
 from etconfig.errors import DuplicatePluginError, PluginLoadError
 from etconfig.plugin.v1 import BackendOptions, BackendRequest, hookimpl
@@ -106,3 +109,23 @@ class TestCalls:
         message = "told that the core has plugin API 2, declares no option accumulate, expected the same as"
         with pytest.raises(CheckFailedError, match=message):
             api_range.run(subject())
+
+
+class TestPluginsThatLoadNowhere:
+    """Where a plugin fails with nothing amiss, no check gives what it had set amiss as the reason."""
+
+    PLUGIN = "from etconfig.plugin.v1 import BackendOptions\n\nbroken = BackendOptions.oops\n"
+    PROBLEM = "failed: .*its import raised AttributeError: .*oops"
+
+    @pytest.fixture
+    def broken(self, tmp_path: Path) -> Subject:
+        (tmp_path / "acme_broken.py").write_text(self.PLUGIN)
+        return installed(tmp_path, "[etconfig.backends]\nAcme = acme_broken\n")
+
+    @pytest.mark.parametrize("check", [bad_sibling, no_device], ids=lambda each: each.id)
+    def test_they_are_told_their_own_problem_alone(self, broken: Subject, check: Check):
+        result = run_isolated(check, broken)
+        assert result.message is not None
+        assert re.match(f"PluginLoadError: plugin 'Acme' .* {self.PROBLEM}", result.message)
+        assert "beside" not in result.message
+        assert "availability" not in result.message

@@ -22,6 +22,7 @@ from etconfig.errors import PluginLoadError
 from etconfig.plugin.v1 import Availability, BackendRequest, BackendSpec, hookimpl
 
 REFERENCE = "etconfig_reference.plugin"
+ASKING = "etconfig.conformance.loading.ask_process"
 
 
 def message_of(check: Check) -> str:
@@ -39,9 +40,7 @@ class TestLoading:
 
         def give(**said: Any) -> None:
             usual = {"problem": None, "seconds": 0.1, "options": [], "places": {}}
-            monkeypatch.setattr(
-                imports, "ask_process", lambda *given, **named: Ended(answer={**usual, **said})
-            )
+            monkeypatch.setattr(ASKING, lambda *given, **named: Ended(answer={**usual, **said}))
 
         return give
 
@@ -53,19 +52,21 @@ class TestLoading:
         )
 
     @pytest.mark.parametrize(
-        ("check", "where"),
+        ("check", "expected"),
         [
-            (imports.import_budget, "in a new process"),
-            (imports.import_reentrant, "imported before etconfig"),
+            (imports.import_budget, "ImportError: no module named acme"),
+            (
+                imports.import_reentrant,
+                f"{REFERENCE}, imported before etconfig: ImportError: no module named acme; let it import "
+                "all that it needs itself",
+            ),
         ],
     )
     def test_a_plugin_that_cannot_be_loaded_is_told_why(
-        self, answer: Callable[..., None], check: Check, where: str
+        self, answer: Callable[..., None], check: Check, expected: str
     ):
         answer(problem="ImportError: no module named acme")
-        assert message_of(check) == (
-            f"{REFERENCE}, {where}: ImportError: no module named acme; let it import all that it needs itself"
-        )
+        assert message_of(check) == expected
 
     def test_a_plugin_that_declares_something_else_later_is_told_both(self, answer: Callable[..., None]):
         answer(options=[["num_threads"]])
@@ -77,7 +78,7 @@ class TestLoading:
 
     def test_a_plugin_that_ends_the_process_is_told_how(self, monkeypatch: pytest.MonkeyPatch):
         ended = Ended(problem="its process ended with signal SIGSEGV")
-        monkeypatch.setattr(imports, "ask_process", lambda *given, **named: ended)
+        monkeypatch.setattr(ASKING, lambda *given, **named: ended)
         assert message_of(imports.import_budget) == (
             f"{REFERENCE}: to load it ends the process: its process ended with signal SIGSEGV"
         )

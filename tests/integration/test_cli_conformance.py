@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import kit_checks
 import pytest
 from command_line import Outcome, error
 from kit_checks import failing, inapplicable, made, passing
@@ -50,6 +49,20 @@ class TestConformance:
             "",
             "ReferenceCpuBackend of etconfig-reference 0.1.0: L1 · kit 1.0",
             "L2 needs: isolates",
+        ]
+
+    def test_what_two_checks_say_is_told_once(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        both = (made(failing, "loads", level=0), made(failing, "runs", level=1))
+        for module in (checks, running, report):
+            monkeypatch.setattr(module, "all_checks", lambda: both)
+        assert cli("conformance", "ReferenceCpuBackend").stdout.splitlines()[:5] == [
+            "L0 loads",
+            "  failed          loads",
+            "                    seen 2, expected 1",
+            "L1 runs",
+            "  failed          runs: as loads",
         ]
 
     def test_a_level_that_is_reached_is_a_success(self, cli: Callable[..., Outcome]) -> None:
@@ -126,6 +139,13 @@ class TestRefusals:
                 (BACKEND, "--report", "r.html"),
                 error("invalid value for '--report': r.html must end in .json, .xml, .svg", SEE),
             ),
+            (
+                (BACKEND, "--executor", "nmpy"),
+                error(
+                    "no installed plugin declares 'nmpy' in etconfig.executors (installed: none)",
+                    "did you mean 'numpy'?",
+                ),
+            ),
             ((BACKEND, "--report", "no/r.json"), error("cannot write no/r.json: No such file or directory")),
             (
                 (BACKEND, "--xfails", "no.txt"),
@@ -138,16 +158,6 @@ class TestRefusals:
     ) -> None:
         done = cli("conformance", *arguments)
         assert (done.status, done.stdout, done.stderr) == (2, "", expected)
-
-    def test_an_executor_that_is_not_installed_fails_what_needs_it(
-        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        loads = made(lambda subject: subject.load(subject.simplest).close(), "runs", level=1)
-        for module in (checks, running, report):
-            monkeypatch.setattr(module, "all_checks", lambda: (loads,))
-        done = cli("conformance", kit_checks.subject().backend_id, "--executor", "nmpy")
-        assert done.status == 1
-        assert "UnknownPluginError: no installed plugin declares 'nmpy' in etconfig.executors" in done.stdout
 
 
 class TestLower:

@@ -155,6 +155,15 @@ CASES = [
     ),
     (
         "plugin.py",
+        "from acme_npu.options",
+        "from acme_npu.optionz",
+        "signature-bind",
+        f"{LOADING}plugin.py:1: its import raised ModuleNotFoundError: No module named "
+        "'acme_npu.optionz'; name a module that acme-npu has, or reinstall acme-npu: pip install "
+        "--force-reinstall acme-npu",
+    ),
+    (
+        "plugin.py",
         "ApiRange, BackendSpec",
         "ApiRange, BackendSpec, NewSpec",
         "signature-bind",

@@ -14,6 +14,7 @@ from pathlib import Path
 from etconfig.api import load_program
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
 from etconfig.conformance.contributions import entries_of_vendor
+from etconfig.conformance.loading import require_ordinary_load
 from etconfig.conformance.subject import Subject
 from etconfig.errors import BackendUnavailableError, PluginLoadError
 from etconfig.plugin import BACKENDS
@@ -81,6 +82,7 @@ def aot_id_match(subject: Subject) -> None:
 @check("bad-sibling", level=0, prevents="a broken plugin that takes others along", isolated=True)
 def bad_sibling(subject: Subject) -> None:
     """The plugin loads and its backend is made beside a distribution whose plugins cannot be imported."""
+    failure: PluginLoadError | None = None
     with _broken_sibling() as directory:
         path = (directory, *(subject.settings.search_path or sys.path))
         beside = Subject(replace(subject.settings, search_path=path))
@@ -89,10 +91,13 @@ def bad_sibling(subject: Subject) -> None:
                 with suppress(BackendUnavailableError):
                     beside.create_backend()
         except PluginLoadError as error:
-            raise CheckFailedError(
-                f"{subject.entry.source}, beside a plugin that cannot be imported: {error.cause}; "
-                "load no plugins of other distributions, which is the core's business"
-            ) from error
+            failure = error
+    if failure is not None:
+        require_ordinary_load(subject)
+        raise CheckFailedError(
+            f"{subject.entry.source}, beside a plugin that cannot be imported: {failure.cause}; "
+            "load no plugins of other distributions, which is the core's business"
+        ) from failure
 
 
 def _letters(name: str) -> str:

@@ -19,20 +19,15 @@ from typing import Any
 from etconfig.conformance.check import CheckFailedError, check
 from etconfig.conformance.contributions import facts_of_vendor
 from etconfig.conformance.guards import watch_actions
-from etconfig.conformance.process import ask_process
+from etconfig.conformance.loading import probe
 from etconfig.conformance.subject import Subject
 
 BUDGET_SECONDS = 0.6
 """What loading a plugin may take of the processor, besides etconfig and pydantic."""
 
-COSTLY = ("torch", "executorch")
-"""What only the ahead-of-time half may import: it takes seconds, and thousands of modules."""
-
 TRIES = 3
 """The best of so many counts: on a busy machine the same work takes longer."""
 
-_PROBE = (sys.executable, "-m", "etconfig.conformance.import_probe")
-_PROBE_SECONDS = 60.0
 _CORE = ("etconfig.plugin.v1", "etconfig.plugin.registry", "etconfig.schema.options")
 
 _STATE: Mapping[str, Callable[[], object]] = {
@@ -57,13 +52,14 @@ def import_budget(subject: Subject) -> None:
     """In a new process the plugin is loaded within its budget of time, and without torch and executorch."""
     times = []
     for _ in range(TRIES):
-        answer = _probe(subject, *_CORE)
+        answer = probe(subject, *_CORE)
         for package, place in answer["places"].items():
             raise CheckFailedError(
                 f"{place} imports {package} while the plugin is loaded; import it in the ahead-of-time half "
                 "alone"
             )
-        _require_no_problem(subject, "in a new process", answer)
+        if answer["problem"] is not None:
+            raise CheckFailedError(answer["problem"])
         if answer["seconds"] <= BUDGET_SECONDS:
             return
         times.append(answer["seconds"])
@@ -80,7 +76,7 @@ def import_reentrant(subject: Subject) -> None:
     orders = {"imported before etconfig": (module,), "imported after all of etconfig": ("etconfig.api",)}
     declared = list(subject.spec.options.option_infos())
     for where, first in orders.items():
-        answer = _probe(subject, *first)
+        answer = probe(subject, *first)
         _require_no_problem(subject, where, answer)
         for options in answer["options"]:
             if options != declared:
@@ -114,15 +110,6 @@ def import_pure(subject: Subject) -> None:
         raise CheckFailedError(f"{actions[0]} while the plugin is loaded; do it in Backend.init")
     if printed.getvalue():
         raise CheckFailedError(f"{where} prints {printed.getvalue()!r}; use a logger of its own")
-
-
-def _probe(subject: Subject, *first: str) -> Mapping[str, Any]:
-    request = {"first": first, "costly": COSTLY, "settings": subject.settings.to_json()}
-    ended = ask_process(_PROBE, request, subject.settings, timeout_seconds=_PROBE_SECONDS)
-    if ended.problem is not None:
-        raise CheckFailedError(f"{subject.entry.value}: to load it ends the process: {ended.problem}")
-    answer: Mapping[str, Any] = ended.answer
-    return answer
 
 
 def _require_no_problem(subject: Subject, where: str, answer: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError, check
 from etconfig.conformance.contributions import VendorFacts
 from etconfig.conformance.guards import cut_network, hide_devices
+from etconfig.conformance.loading import require_ordinary_load
 from etconfig.conformance.subject import Subject
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginLoadError
 from etconfig.facts import Host, System
@@ -45,7 +46,7 @@ def _use(subject: Subject) -> None:
 def missing_sdk(subject: Subject) -> None:
     """Where only what it requires is installed, the plugin loads, and its backend says what is missing."""
     required = required_distributions(subject.entry.distribution, "etconfig")
-    own = subject.entry.value.partition(":")[0].partition(".")[0]
+    own = _own_package(subject)
     for package, distributions in packages_distributions().items():
         is_kept = package in sys.modules or package == own
         if not is_kept and required.isdisjoint(map(normalized_name, distributions)):
@@ -77,6 +78,8 @@ def _require_report(subject: Subject, where: str, advice: str) -> None:
         if not subject.is_native:
             subject.create_backend()
     except PluginLoadError as error:
+        if not _tells_of_absence(error.__cause__, _own_package(subject)):
+            require_ordinary_load(subject)
         raise CheckFailedError(
             f"{subject.entry.source}, {where}: {error.cause}; {advice}, and return "
             "Availability.no(reason, fix)"
@@ -87,6 +90,17 @@ def _require_report(subject: Subject, where: str, advice: str) -> None:
                 f"{subject.entry.source}, {where}: {subject.backend_id} is not available, but availability() "
                 "does not say why and what to do; return Availability.no(reason, fix)"
             ) from error
+
+
+def _own_package(subject: Subject) -> str:
+    return subject.entry.value.partition(":")[0].partition(".")[0].strip()
+
+
+def _tells_of_absence(cause: BaseException | None, own: str) -> bool:
+    """Whether an SDK or a device may be the reason, which this machine may lack anyway."""
+    if isinstance(cause, ImportError):
+        return (cause.name or "").partition(".")[0] != own
+    return isinstance(cause, (OSError, RuntimeError))
 
 
 def required_distributions(*distributions: str) -> set[str]:
