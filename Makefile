@@ -39,7 +39,7 @@ docs: $(VENV)/.installed-docs
 
 # Torch comes as a CPU build where one is at hand; executorch pins what it needs beside it.
 test-peers: $(PEERS)/.native
-	$(PEERS)/bin/python -m pytest -m peers tests/peers plugins $(ARGS)
+	$(PEERS)/bin/python -m pytest -m peers tests/peers tests/conformance plugins $(ARGS)
 
 # Export the committed test programs again, with real ExecuTorch.
 models: $(PEERS)/.installed

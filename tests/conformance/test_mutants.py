@@ -12,11 +12,19 @@ from mutants import all_mutants
 from mutants.mutant import subject_of
 
 from etconfig.conformance.check import Outcome
-from etconfig.conformance.checks import all_checks
+from etconfig.conformance.checks import all_checks, imports
 from etconfig.conformance.running import run_check
 
 MUTANTS = all_mutants()
 CHECKS = {check.id: check for check in all_checks()}
+
+PROCESSES = [
+    check.id for check in CHECKS.values() if check.is_isolated or check.run.__module__ == imports.__name__
+]
+"""Checks that start a process, which takes a second of each."""
+
+TURNS = 6
+"""Each mutant is shown to every so many of them, and so is each of them to every so many mutants."""
 
 BAD = {Outcome.FAILED, Outcome.CRASHED, Outcome.TIMED_OUT}
 
@@ -51,6 +59,8 @@ class TestMutants:
     def test_it_fails_nothing_else(self, place: str, installed: Path):
         mutant = MUTANTS[place]
         subject = subject_of(mutant.install(installed, place))
-        others = [check for check in CHECKS.values() if check.id != mutant.check]
+        turn = list(MUTANTS).index(place)
+        left_out = {each for at, each in enumerate(PROCESSES) if (at + turn) % TURNS}
+        others = [check for check in CHECKS.values() if check.id not in {mutant.check, *left_out}]
         results = [run_check(each, subject, {}) for each in others]
         assert {each.check_id: each.message for each in results if not each.outcome.is_good} == {}
