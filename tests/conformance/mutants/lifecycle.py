@@ -20,13 +20,13 @@ STATE.kept_weights = set()
 
 
 class UncountedWeights(Interposed):
-    """Keeps weights once for equal payloads, and drops them with the first handle that is destroyed."""
+    """Keeps weights once in a thread for equal payloads, and drops them with the first handle destroyed."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
         handle = super().init(context, processed, compile_specs)
-        STATE.weights_of[id(handle)] = bytes(processed.data)
+        STATE.weights_of[id(handle)] = threading.get_ident(), bytes(processed.data)
         STATE.kept_weights.add(STATE.weights_of[id(handle)])
         return handle
 
