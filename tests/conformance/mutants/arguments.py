@@ -19,12 +19,13 @@ class KeepsBindings(Interposed):
 
 
 class BindsByIdentity(Interposed):
-    """Finds the place of an argument by the object that it is."""
+    """Finds the place of an input by the object that it is."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
-        places = {id(arg): index for index, arg in enumerate(args)}
+        *inputs, _ = args
+        places = {id(value): index for index, value in enumerate(inputs)}
         super().execute(context, handle, args)
-        if len(places) < len(args):
+        if len(places) < len(inputs):
             output_of(args)[...] = 0
 
 
