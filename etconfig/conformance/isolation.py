@@ -23,6 +23,7 @@ def run_isolated(check: Check, subject: Subject) -> Result:
         "check": check.id,
         "settings": subject.settings.to_json(),
         "memory_limit_bytes": MEMORY_LIMIT_BYTES,
+        "timeout_seconds": check.timeout_seconds,
     }
     started = time.perf_counter()
     ended = ask_process(WORKER, request, subject.settings, timeout_seconds=check.timeout_seconds)

@@ -21,7 +21,7 @@ from etconfig.errors import UnknownPluginError
 from etconfig.execution.method import Method
 from etconfig.facts import FactSheet
 from etconfig.installation import Installation
-from etconfig.plugin import BACKENDS, EntryPoint
+from etconfig.plugin import BACKENDS, CONFORMANCE, EntryPoint
 from etconfig.records import record
 from etconfig.schema import BackendSpec
 
@@ -186,6 +186,11 @@ class Subject:
         ]
         if not wanted:
             raise NotApplicableError(f"the kit has no such case for what {self.backend_id} declares")
+        if not self.programs:
+            raise NotDelegatedError(
+                f"{self.entry.source} gives no golden programs of {self.backend_id}; name their directory "
+                f"in a plugin of the group {CONFORMANCE}, or by --programs"
+            )
         found = False
         for case in wanted:
             path = self.programs.get(case.name)
@@ -194,8 +199,10 @@ class Subject:
                 yield DelegatedCase(case=case, path=path)
         if not found:
             names = ", ".join(f"{case.name}.pte" for case in wanted[:3])
+            other = "" if requires is None else f", or do not declare {requires}"
             raise NotDelegatedError(
-                f"no program delegates to {self.backend_id}; the vendor gives golden programs such as {names}"
+                f"no golden program delegates to {self.backend_id}, expected one such as {names}; write "
+                f"them: etconfig conformance {self.backend_id} --lower DIRECTORY{other}"
             )
 
     def ordinary_cases(self) -> Iterator[DelegatedCase]:

@@ -17,9 +17,11 @@ EXIT_SECONDS = 5
 
 
 def main() -> None:
-    """Run the check that the request names, under its limit of memory."""
+    """Run the check that the request names, under its limits of memory and time."""
     request = json.load(sys.stdin)
     faulthandler.enable()  # a crash tells where
+    # who asked kills this process when its time is up; if that is gone, nobody else would
+    faulthandler.dump_traceback_later(request["timeout_seconds"] + EXIT_SECONDS, exit=True)
     _limit_memory(request["memory_limit_bytes"])
     (check,) = (each for each in all_checks() if each.id == request["check"])
     result = run_here(check, Subject(Settings.from_json(request["settings"])))

@@ -51,7 +51,9 @@ class Answer(Protocol):
 AnswerT = TypeVar("AnswerT", bound=Answer)
 ResultT = TypeVar("ResultT")
 
-_UNKNOWN_FIELD = re.compile(r"(?P<name>\w+)\.__init__\(\) got an unexpected keyword argument ")
+_UNKNOWN_FIELD = re.compile(
+    r"(?P<name>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<field>\w+)'"
+)
 _VALUE = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<object>\w+(?:\.\w+)*))?\s*(?:\[.*\])?")
 
 
@@ -132,8 +134,11 @@ def _place_of_error(entry: EntryPoint, error: BaseException) -> str:
 
 def _exception_help(entry: EntryPoint, error: BaseException) -> str:
     is_missing_name = isinstance(error, ImportError) and (error.name or "").partition(".")[0] == PROJECT
-    if is_missing_name or _is_missing_field(error):
-        return f"upgrade etconfig, or install a version of {entry.distribution} that fits this one"
+    fields = _fields_instead(error)
+    guess = fields and did_you_mean(fields[0], fields[1:])
+    if is_missing_name or fields:
+        upgrade = f"upgrade etconfig, or install a version of {entry.distribution} that fits this one"
+        return f"{guess} or else {upgrade}" if guess else upgrade
     if isinstance(error, ModuleNotFoundError) and _is_own_module(entry, error.name or ""):
         return f"name a module that {entry.distribution} has, or {reinstall_help(entry.distribution)}"
     if isinstance(error, ModuleNotFoundError):
@@ -146,14 +151,16 @@ def _is_own_module(entry: EntryPoint, module: str) -> bool:
     return "." in module and module.partition(".")[0] == entry.value.partition(".")[0]
 
 
-def _is_missing_field(error: BaseException) -> bool:
-    """Whether a class of the plugin API was given a field that only a newer one has."""
+def _fields_instead(error: BaseException) -> list[str]:
+    """The field that a class of the plugin API was given in vain, and those that it has; else nothing."""
     match = isinstance(error, TypeError) and _UNKNOWN_FIELD.match(str(error))
     if not match:
-        return False
+        return []
     from etconfig.plugin import v1  # which has every such class
 
-    return match["name"] in v1.__all__
+    if match["name"] not in v1.__all__:
+        return []
+    return [match["field"], *inspect.signature(getattr(v1, match["name"])).parameters]
 
 
 def _import(entry: EntryPoint) -> Any:

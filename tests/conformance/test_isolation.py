@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -33,6 +36,30 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
         return result.outcome, result.message
 
     return in_process
+
+
+class TestOrphans:
+    """A process that nobody waits for any more ends all the same."""
+
+    def test_its_own_limit_of_time_ends_it(self):
+        script = RUN.format(name=hanging.__name__).replace("worker.main()", "worker.EXIT_SECONDS = 0\n{}")
+        request = {
+            "check": "made",
+            "settings": subject().settings.to_json(),
+            "memory_limit_bytes": isolation.MEMORY_LIMIT_BYTES,
+            "timeout_seconds": 0.1,
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", script.format("worker.main()")],
+            input=json.dumps(request),
+            text=True,
+            capture_output=True,
+            timeout=LATER,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=False,
+        )
+        assert done.returncode == 1
+        assert "in hanging" in done.stderr
 
 
 class TestIsolation:

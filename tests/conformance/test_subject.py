@@ -38,13 +38,22 @@ class TestPrograms:
         assert str(caught.value) == expected
 
     def test_without_programs_nothing_is_delegated(self, tmp_path: Path):
-        expected = f"no program delegates to {CPU}; the vendor gives golden programs such as add.pte, "
+        expected = (
+            f"^etconfig-reference .* gives no golden programs of {CPU}; name their directory in a plugin of "
+            r"the group etconfig\.conformance, or by --programs$"
+        )
         with pytest.raises(NotDelegatedError, match=expected):
             list(subject(programs=str(tmp_path)).cases())
 
     def test_programs_that_delegate_elsewhere_do_not_count(self):
-        with pytest.raises(NotDelegatedError, match=f"no program delegates to {CPU}"):
+        expected = (
+            f"^no golden program delegates to {CPU}, expected one such as add.pte, relu_rank0.pte, "
+            f"several_outputs.pte; write them: etconfig conformance {CPU} --lower DIRECTORY$"
+        )
+        with pytest.raises(NotDelegatedError, match=expected):
             list(subject(programs=OTHERS).cases())
+        with pytest.raises(NotDelegatedError, match=r", or do not declare contiguous$"):
+            list(subject(programs=OTHERS).cases("contiguous"))
         with pytest.raises(NotDelegatedError, match=f"no golden program add.pte that delegates to {CPU}"):
             subject(programs=OTHERS).case("add")
 

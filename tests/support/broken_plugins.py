@@ -164,6 +164,15 @@ CASES = [
     ),
     (
         "plugin.py",
+        "factory=make_backend",
+        "factroy=make_backend",
+        "signature-bind",
+        f"{LOADING}plugin.py:13: etconfig_backend raised TypeError: BackendSpec.__init__() got an unexpected "
+        "keyword argument 'factroy'; did you mean 'factory'? or else upgrade etconfig, or install a version "
+        "of acme-npu that fits this one",
+    ),
+    (
+        "plugin.py",
         "ApiRange, BackendSpec",
         "ApiRange, BackendSpec, NewSpec",
         "signature-bind",
