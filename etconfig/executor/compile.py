@@ -167,8 +167,7 @@ class _Compiler:
         operator = self._operator(op_index)
         step = self._bind_kernel(operator, args, index)
         if self._optimiser is not None:
-            self._patterns.update(self._optimiser.elide(index, step))
-            self._patterns.update(self._optimiser.fold_constants(index, operator.name, args, step))
+            self._patterns.update(self._optimiser.leave_out(index, operator.name, args, step))
         if operator.kernel.is_uniform:
             self._patterns.learn(op_index, args, step)
         return step

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
+from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
-from etconfig.executor.memory import Array
+from etconfig.executor.memory import Array, address_of
 from etconfig.executor.optimiser.effects import Effects
 from etconfig.executor.optimiser.liveness import Liveness
+from etconfig.executor.steps import Copy
 from etconfig.executor.tensor import Tensor
 from etconfig.executor.values import Registers
 
@@ -68,6 +68,8 @@ class ConstantFolding:
         self._liveness = liveness
         self._known = known
         self._left_bytes = BUDGET_BYTES
+        # with each result its step, so that no other source can come to lie at the address of its own
+        self._copies: dict[Hashable, tuple[Callable[[], object], Array]] = {}
 
     def fold(self, index: int, step: Callable[[], object]) -> Sequence[int]:
         """Run instruction `index`, bound to `step`, now and never again, if that changes no result.
@@ -83,14 +85,31 @@ class ConstantFolding:
             return ()
         tensors = [self._tensor(value) for value in live.values]
         target = self._tensor(writes[0]).array
-        if target.nbytes > self._left_bytes or any(not _is_alike(each.array, target) for each in tensors):
+        if any(not _is_alike(each.array, target) for each in tensors):
             return ()
-        self._left_bytes -= target.nbytes
-        result = _result_of(step, target)
+        result = self._result_of(step, target)
+        if result is None:
+            return ()
         for tensor in tensors:
             tensor.rebind(result)
         self._known.update(live.values)
         return live.values
+
+    def _result_of(self, step: Callable[[], object], target: Array) -> Array | None:
+        """What `step` writes to `target`, or None if that is beyond the budget.
+
+        Copies of one constant share one result: a loop that was unrolled reads its weights in each round.
+        """
+        key = _key_of(step, target) if isinstance(step, Copy) else None
+        if key is not None and key in self._copies:
+            return self._copies[key][1]
+        if target.nbytes > self._left_bytes:
+            return None
+        self._left_bytes -= target.nbytes
+        result = _result_of(step, target)
+        if key is not None:
+            self._copies[key] = (step, result)
+        return result
 
     def _is_known(self, value: int) -> bool:
         return value in self._known or self._registers.is_constant(value)
@@ -99,6 +118,16 @@ class ConstantFolding:
         tensor = self._registers.initial(value)
         assert isinstance(tensor, Tensor)
         return tensor
+
+
+def _key_of(copy: Copy, target: Array) -> Hashable:
+    """What the result of a copy depends on: where it reads, and how the bytes of `target` are written."""
+    written_at = address_of(copy.target) - address_of(target)
+    return address_of(copy.source), written_at, *map(_layout_of, (copy.source, copy.target, target))
+
+
+def _layout_of(array: Array) -> Hashable:
+    return array.dtype, array.shape, array.strides
 
 
 def _is_alike(array: Array, target: Array) -> bool:

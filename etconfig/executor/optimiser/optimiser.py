@@ -10,6 +10,7 @@ from etconfig.executor.optimiser.constants import ConstantFolding, is_random
 from etconfig.executor.optimiser.copies import CopyElision
 from etconfig.executor.optimiser.effects import Effects, EffectsReader
 from etconfig.executor.optimiser.liveness import Liveness
+from etconfig.executor.optimiser.packing import can_be_packed, is_for_products
 from etconfig.executor.plan import DynamicStep
 from etconfig.executor.registry import Kernel, Step
 from etconfig.executor.steps import Copy
@@ -48,19 +49,10 @@ class Optimiser:
             if arg in written and self._is_unread(arg, index)
         )
 
-    def elide(self, index: int, step: Step) -> Sequence[int]:
-        """Do without the instruction `index`, bound to `step`, if its readers can see its source.
+    def leave_out(self, index: int, operator: str, args: Sequence[int], step: Step) -> Sequence[int]:
+        """Do without the call `index` of `operator`, if nobody would miss it.
 
-        Returns:
-            The tensors that have other arrays now; none if the step must run.
-        """
-        views = self._elision.elide(index, step) if type(step) is Copy else ()
-        if views:
-            self._needless.add(index)
-        return views
-
-    def fold_constants(self, index: int, operator: str, args: Sequence[int], step: Step) -> Sequence[int]:
-        """Run the call `index` of `operator` now and never again, if it follows from constants alone.
+        Its readers can see its source, or it follows from constants alone and is run now.
 
         Args:
             index: The instruction.
@@ -71,15 +63,18 @@ class Optimiser:
         Returns:
             The tensors that have other arrays now; none if the step must run.
         """
-        is_candidate = args and (args[0] in self._known or self._registers.is_constant(args[0]))
-        if not is_candidate or is_random(operator) or index in self._needless:
-            return ()
-        if type(step) is DynamicStep:
-            return ()
-        folded = self._folding.fold(index, step)
-        if folded:
+        is_constant = args and (args[0] in self._known or self._registers.is_constant(args[0]))
+        is_foldable = is_constant and type(step) is not DynamicStep and not is_random(operator)
+        changed: Sequence[int] = ()
+        if type(step) is Copy:
+            if is_foldable and self._is_better_packed(index, step):
+                changed = self._folding.fold(index, step)
+            changed = changed or self._elision.elide(index, step)
+        if is_foldable and not changed:
+            changed = self._folding.fold(index, step)
+        if changed:
             self._needless.add(index)
-        return folded
+        return changed
 
     def needed(self, start: int, end: int) -> Sequence[bool]:
         """For each instruction from `start` to `end`, whether it must run."""
@@ -90,6 +85,12 @@ class Optimiser:
         if live is None or not live.written == live.end == index:
             return False
         return self._liveness.can_be_left_unwritten(live)
+
+    def _is_better_packed(self, index: int, copy: Copy) -> bool:
+        if not can_be_packed(copy):
+            return False
+        lives = [*map(self._liveness.of_value.get, self._effects[index].writes)]
+        return all(live and is_for_products(self._plan, self._registers, live) for live in lives)
 
     @cached_property
     def _reader(self) -> EffectsReader:

@@ -395,6 +395,19 @@ class TestConstants:
         assert operators_run(builder, [X]) == ["relu.out", "add.out"]
         check_equal_runs(builder, [X])
 
+    def test_copies_of_what_a_kernel_made_for_itself_are_told_apart(self) -> None:
+        def bind(x: Tensor, out: Tensor) -> Step:
+            return Copy(out.array, x.array + 1)  # the second may lie where the first was freed
+
+        builder = PlanBuilder()
+        for weight in (X, -X):
+            out, total = builder.tensor(2, 3), builder.tensor(2, 3)
+            builder.call("aten::neg.out", builder.constant(weight), out, out)
+            builder.call("aten::add.out", out, out, builder.scalar(1), total, total)
+            builder.outputs.append(total)
+        method = builder.load(kernels={**KERNELS, "aten::neg.out": Kernel(("aten::neg.out",), bind)})
+        assert as_lists(method.execute([])) == [(2 * (X + 1)).tolist(), (2 * (1 - X)).tolist()]
+
     def test_a_constant_beside_an_input_decides_nothing(self) -> None:
         builder = PlanBuilder()
         x, weight, out = builder.tensor(2, 3), builder.constant(X), builder.tensor(2, 3)
