@@ -397,16 +397,18 @@ class TestConstants:
 
     def test_copies_of_what_a_kernel_made_for_itself_are_told_apart(self) -> None:
         def bind(x: Tensor, out: Tensor) -> Step:
-            return Copy(out.array, x.array + 1)  # the second may lie where the first was freed
+            return Copy(out.array, x.array + 1)  # one may lie where another was freed
 
         builder = PlanBuilder()
-        for weight in (X, -X):
-            out, total = builder.tensor(2, 3), builder.tensor(2, 3)
-            builder.call("aten::neg.out", builder.constant(weight), out, out)
-            builder.call("aten::add.out", out, out, builder.scalar(1), total, total)
-            builder.outputs.append(total)
+        weights = [X + each for each in range(9)]
+        sums = [builder.tensor(2, 3) for _ in weights]
+        for weight, total in zip(weights, sums, strict=True):
+            builder.call("aten::neg.out", builder.constant(weight), total, total)
+        builder.outputs = [builder.tensor(2, 3) for _ in weights]
+        for total, out in zip(sums, builder.outputs, strict=True):
+            builder.call("aten::relu.out", total, out, out)
         method = builder.load(kernels={**KERNELS, "aten::neg.out": Kernel(("aten::neg.out",), bind)})
-        assert as_lists(method.execute([])) == [(2 * (X + 1)).tolist(), (2 * (1 - X)).tolist()]
+        assert as_lists(method.execute([])) == [(each + 1).tolist() for each in weights]
 
     def test_a_constant_beside_an_input_decides_nothing(self) -> None:
         builder = PlanBuilder()
