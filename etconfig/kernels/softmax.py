@@ -13,6 +13,8 @@ from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import computation_dtype, in_dtype, in_sequence
 from etconfig.kernels.reduction import sum_step
 
+INTP = np.dtype(np.intp)
+
 
 @kernel("aten::_softmax.out")
 def softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch: Scratch) -> Step:
@@ -26,9 +28,10 @@ def softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch
         x, out = np.atleast_1d(x, out)
         if x.size == 0:
             return in_sequence()
-        row = scratch.array(_reduced(x, axis), x.dtype)
+        reduced = _reduced(x, axis)
+        row, places = scratch.arrays((reduced, x.dtype), (reduced, INTP))
         return in_sequence(
-            partial(np.maximum.reduce, x, axis, None, row, True),
+            _max_step(x, axis, row, places),
             partial(np.subtract, x, row, out),
             partial(np.exp, out, out),
             sum_step(out, (axis,), row),
@@ -47,9 +50,10 @@ def log_softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scr
         x, out = np.atleast_1d(x, out)
         if x.size == 0:
             return in_sequence()
-        row, exponentials = scratch.arrays((_reduced(x, axis), x.dtype), (x.shape, x.dtype))
+        reduced = _reduced(x, axis)
+        row, places, exponentials = scratch.arrays((reduced, x.dtype), (reduced, INTP), (x.shape, x.dtype))
         return in_sequence(
-            partial(np.maximum.reduce, x, axis, None, row, True),
+            _max_step(x, axis, row, places),
             partial(np.subtract, x, row, out),
             partial(np.exp, out, exponentials),
             sum_step(exponentials, (axis,), row),
@@ -65,6 +69,23 @@ def _prepare(self: Tensor, dim: int, out: Tensor) -> int:
     require_floating("out", out)
     out.resize(self.shape)
     return dimension(dim, self.array.ndim)
+
+
+def _max_step(x: Array, axis: int, out: Array, places: Array) -> Step:
+    """Write the largest along `axis` to `out`; `places` may be written, too. NaN is larger than any number.
+
+    For several dense rows numpy finds the places of the largest in a third of the time that it takes
+    for the largest themselves.
+    """
+    if axis < x.ndim - 1 or out.size == 1 or not x.flags.c_contiguous:
+        return partial(np.maximum.reduce, x, axis, None, out, True)
+    rows, values, found = x.reshape(-1, x.shape[-1]), x.reshape(-1), places.reshape(-1)
+    starts = np.arange(0, x.size, rows.shape[1], dtype=INTP)
+    return in_sequence(
+        partial(rows.argmax, 1, found),
+        partial(np.add, found, starts, found),
+        partial(values.take, found, None, out.reshape(-1), "clip"),
+    )
 
 
 def _reduced(x: Array, axis: int) -> Shape:
