@@ -24,11 +24,18 @@ from etconfig.conformance.subject import Subject
 
 Progress = Callable[[Check, Result], None]
 
+SUSPECT_SECONDS = 20.0
+"""How long a check may take after one that crashed or timed out."""
+
+_LOST = frozenset({Outcome.CRASHED, Outcome.TIMED_OUT})
+
 
 def run_conformance(
     settings: Settings, xfails: Mapping[str, str] | None = None, *, progress: Progress | None = None
 ) -> Report:
     """Run every check up to the level of the settings.
+
+    After one that crashed or timed out, all others run in processes of their own.
 
     Args:
         settings: What is checked, and how.
@@ -43,15 +50,21 @@ def run_conformance(
     subject.entry  # noqa: B018  # nothing to check without it
     if settings.executor != NUMPY:
         find_executor(subject.installation, settings.executor)
-    results = []
+    results: list[Result] = []
     for each in all_checks():
         if each.level > settings.level:
             continue
-        result = run_check(each, subject, xfails or {})
+        is_suspect = any(result.outcome in _LOST for result in results)
+        result = run_check(_guarded(each) if is_suspect else each, subject, xfails or {})
         results.append(result)
         if progress is not None:
             progress(each, result)
     return make_report(subject, results)
+
+
+def _guarded(check: Check) -> Check:
+    """The same check in a process of its own: a backend that cost one its process may cost this one too."""
+    return replace(check, is_isolated=True, timeout_seconds=min(check.timeout_seconds, SUSPECT_SECONDS))
 
 
 def run_check(check: Check, subject: Subject, xfails: Mapping[str, str]) -> Result:

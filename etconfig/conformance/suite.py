@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
+try:
+    import pytest
+except ImportError as error:
+    raise ImportError("BackendConformance needs pytest: pip install 'etconfig[conformance]'") from error
 
 from etconfig.conformance.check import KIT, LEVELS, Check, Outcome
 from etconfig.conformance.checks import all_checks

@@ -7,9 +7,12 @@ from collections.abc import Callable
 import pytest
 from kit_checks import failing, inapplicable, made, passing, stumbling, subject, undelegated
 
-from etconfig.conformance.check import Outcome, is_newer
+from etconfig.conformance import running
+from etconfig.conformance.check import Check, Outcome, is_newer
+from etconfig.conformance.result import Result
 from etconfig.conformance.running import run_check, run_conformance
 from etconfig.conformance.settings import Settings
+from etconfig.conformance.subject import Subject
 from etconfig.errors import UnknownPluginError
 
 
@@ -110,6 +113,23 @@ class TestRuns:
         )
         assert [each.check_id for each in report.results] == [check_id for check_id, _ in seen]
         assert {level for _, level in seen} <= {0}
+
+    @pytest.mark.parametrize("lost", [Outcome.CRASHED, Outcome.TIMED_OUT])
+    def test_after_a_lost_process_every_check_has_one_of_its_own(
+        self, monkeypatch: pytest.MonkeyPatch, lost: Outcome
+    ) -> None:
+        isolated: list[tuple[str, float]] = []
+
+        def run_isolated(check: Check, subject: Subject) -> Result:
+            isolated.append((check.id, check.timeout_seconds))
+            return Result(check_id=check.id, outcome=lost, message="it is gone", seconds=0.0)
+
+        checks = (made(passing, "first"), made(passing, "second", isolated=True), made(passing, "third"))
+        monkeypatch.setattr(running, "run_isolated", run_isolated)
+        monkeypatch.setattr(running, "all_checks", lambda: checks)
+        report = run_conformance(Settings(backend="ReferenceCpuBackend"))
+        assert [each.outcome for each in report.results] == [Outcome.PASSED, lost, lost]
+        assert isolated == [("second", 60.0), ("third", running.SUSPECT_SECONDS)]
 
     def test_a_backend_that_nobody_declares_cannot_be_checked(self) -> None:
         with pytest.raises(UnknownPluginError, match="no installed plugin declares 'NobodysBackend'"):

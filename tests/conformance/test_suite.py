@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import pytest
 
-from etconfig.conformance import BackendConformance
+from etconfig.conformance import BackendConformance, suite
 
 pytest_plugins = ("pytester",)
 
@@ -76,3 +79,10 @@ class TestSuite:
     def test_no_part_of_the_kit_can_be_replaced(self, name: str) -> None:
         with pytest.raises(TypeError, match=f"TestMine.{name} would replace a part of the conformance kit"):
             type("TestMine", (BackendConformance,), {name: lambda self: None})
+
+    def test_without_pytest_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delitem(sys.modules, suite.__name__)
+        monkeypatch.setitem(sys.modules, "pytest", None)
+        expected = r"BackendConformance needs pytest: pip install 'etconfig\[conformance\]'"
+        with pytest.raises(ImportError, match=expected):
+            importlib.import_module(suite.__name__)
