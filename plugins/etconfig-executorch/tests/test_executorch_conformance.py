@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from etconfig_executorch.conformance import GOLDEN
 from statements import conformance_report, statement, words
 
 from etconfig.conformance import Outcome, Settings
@@ -17,6 +16,7 @@ from etconfig.conformance.subject import Subject
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 
 PLUGIN = Path(__file__).parents[1]
+GOLDEN = PLUGIN / "etconfig_executorch" / "golden"
 XFAILS = Path(__file__).with_name("xfails.txt")
 SETTINGS = Settings(backend="XnnpackBackend", executor="executorch")
 
