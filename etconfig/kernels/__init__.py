@@ -20,6 +20,7 @@ FAMILIES = (
     "copying",
     "creation",
     "distances",
+    "gelu",
     "gradients",
     "grid_sampling",
     "indexing",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import numpy as np
@@ -20,7 +19,6 @@ from etconfig.kernels.binding import (
     in_dtype,
     in_sequence,
 )
-from etconfig.kernels.error_function import erf_step
 from etconfig.kernels.math_functions import sigmoid_step
 
 
@@ -82,45 +80,6 @@ def elu(
         )
 
     return in_dtype(dtype, (self.array,), out.array, passes)
-
-
-@kernel("aten::gelu.out")
-def gelu(self: Tensor, approximate: str, out: Tensor) -> Step:
-    """The element times P(X <= element) for a standard normal X; by erf, or approximately by tanh."""
-    dtype = _prepare_floating(self, out)
-    forms = {"none": _gelu_by_erf, "tanh": _gelu_by_tanh}
-    require(approximate in forms, f"approximate must be none or tanh, not {approximate!r}")
-    return in_dtype(dtype, (self.array,), out.array, forms[approximate])
-
-
-def _gelu_by_erf(x: Array, out: Array) -> Step:
-    return in_sequence(
-        partial(np.multiply, x, constant(math.sqrt(0.5), x.dtype), out),
-        erf_step(out, out),
-        *_times_half_of_one_plus(x, out),
-    )
-
-
-def _gelu_by_tanh(x: Array, out: Array) -> Step:
-    """0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))."""
-    linear = math.sqrt(2 / math.pi)
-    return in_sequence(
-        partial(np.multiply, x, x, out),
-        partial(np.multiply, out, constant(linear * 0.044715, x.dtype), out),
-        partial(np.add, out, constant(linear, x.dtype), out),
-        partial(np.multiply, out, x, out),
-        partial(np.tanh, out, out),
-        *_times_half_of_one_plus(x, out),
-    )
-
-
-def _times_half_of_one_plus(x: Array, out: Array) -> tuple[Step, ...]:
-    """Write x * (out + 1) / 2 to out."""
-    return (
-        partial(np.add, out, constant(1, x.dtype), out),
-        partial(np.multiply, out, x, out),
-        partial(np.multiply, out, constant(0.5, x.dtype), out),
-    )
 
 
 @kernel("aten::glu.out")
