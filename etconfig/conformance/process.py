@@ -46,41 +46,46 @@ def ask_process(
             `answer` names.
         request: What it reads from stdin, as JSON; `answer` is added.
         settings: Where distributions are installed.
-        timeout_seconds: When the process and all that it started are killed.
+        timeout_seconds: When the process is killed. What it started is killed when it has ended, in
+            whatever way; temporary files of both are removed.
     """
-    with tempfile.TemporaryDirectory(prefix="etconfig-conformance-") as directory:
-        answer = Path(directory) / "answer.json"
-        process = subprocess.Popen(  # noqa: S603  # the kit's own modules, in this Python
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(effective_search_path(settings))},
-            start_new_session=True,
-        )
+    with tempfile.TemporaryDirectory(prefix="etconfig-conformance-", ignore_cleanup_errors=True) as directory:
+        answer, said = Path(directory, "answer.json"), Path(directory, "said.txt")
+        with said.open("wb") as output:  # not a pipe: what it started may hold that open for ever
+            process = subprocess.Popen(  # noqa: S603  # the kit's own modules, in this Python
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env=_environment(settings, directory),
+                start_new_session=True,
+            )
         try:
-            text = json.dumps({**request, "answer": str(answer)})
-            output, _ = process.communicate(text, timeout=timeout_seconds)
+            process.communicate(json.dumps({**request, "answer": str(answer)}), timeout=timeout_seconds)
         except subprocess.TimeoutExpired:
             return Ended(problem=f"it did not end within {timeout_seconds:g} s", is_late=True)
         finally:
-            if process.poll() is None:
-                _end(process)
+            _end(process)
         if process.returncode == 0 and answer.exists():
             return Ended(answer=json.loads(answer.read_text(encoding="utf-8")))
-        return Ended(problem=_describe_end(process.returncode, output))
+        return Ended(problem=_describe_end(process.returncode, said.read_text("utf-8", "replace")))
+
+
+def _environment(settings: Settings, directory: str) -> dict[str, str]:
+    """This process's, with the search path of the settings, and with temporary files in `directory`."""
+    path = os.pathsep.join(effective_search_path(settings))
+    return {**os.environ, "PYTHONPATH": path, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), directory)}
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Kill the process and all that it started."""
+    """Kill the process if it still runs, and what it started, where the system groups processes."""
     if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError):
+        # macOS gives PermissionError for a group of which only zombies are left
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.communicate()
+    process.kill()
+    process.wait()
 
 
 def _describe_end(code: int, output: str) -> str:

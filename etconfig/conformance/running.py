@@ -94,6 +94,8 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
         return Outcome.NOT_APPLICABLE, str(error)
     except NotDelegatedError as error:
         return Outcome.NOT_DELEGATED, str(error)
+    except SystemExit as error:  # else the backend would end the kit, with whatever status it likes
+        return Outcome.CRASHED, f"it asked Python to end: SystemExit: {error.code}; raise an error instead"
     except Exception as error:
         return Outcome.FAILED, f"{type(error).__name__}: {error}"
     return Outcome.PASSED, None

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -65,7 +68,20 @@ def crashing(subject: Subject) -> None:
 
 def leaving(subject: Subject) -> None:
     """It leaves the process without an answer."""
-    raise SystemExit(7)
+    os._exit(7)
+
+
+def quitting(subject: Subject) -> None:
+    """It asks Python to end."""
+    raise SystemExit(0)
+
+
+def littering(subject: Subject) -> None:
+    """It leaves a file, and a process that holds its output open."""
+    handle, path = tempfile.mkstemp()
+    os.close(handle)
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    raise CheckFailedError(f"{path} {child.pid}")
 
 
 def hanging(subject: Subject) -> None:

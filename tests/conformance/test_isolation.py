@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from kit_checks import crashing, failing, greedy, hanging, leaving, made, passing, subject
+from kit_checks import crashing, failing, greedy, hanging, leaving, littering, made, passing, subject
 
 from etconfig.conformance import isolation
 from etconfig.conformance.check import Check, Outcome
@@ -36,6 +37,14 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
         return result.outcome, result.message
 
     return in_process
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there that is no zombie."""
+    answer = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return answer.stdout.strip()[:1] not in {"", "Z"}
 
 
 class TestOrphans:
@@ -77,6 +86,14 @@ class TestIsolation:
 
     def test_leaving_without_an_answer_is_a_crash(self, run: Callable[..., object]) -> None:
         assert run(leaving) == (Outcome.CRASHED, "its process ended with exit status 7")
+
+    @pytest.mark.skipif(not hasattr(os, "killpg"), reason="only POSIX groups processes")
+    def test_what_it_leaves_is_removed_and_ended(self, run: Callable[..., object]) -> None:
+        outcome, said = run(littering)  # type: ignore[misc]
+        path, pid = said.split()
+        assert outcome is Outcome.FAILED
+        assert not Path(path).parent.exists()
+        assert any(not is_running(int(pid)) for _ in range(100))
 
     def test_what_hangs_is_ended(self, run: Callable[..., object]) -> None:
         assert run(hanging, 1.5) == (Outcome.TIMED_OUT, "it did not end within 1.5 s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from kit_checks import failing, inapplicable, made, passing, stumbling, subject, undelegated
+from kit_checks import failing, inapplicable, made, passing, quitting, stumbling, subject, undelegated
 
 from etconfig.conformance import running
 from etconfig.conformance.check import Check, Outcome, is_newer
@@ -25,6 +25,7 @@ class TestOutcomes:
             (passing, Outcome.PASSED, None),
             (failing, Outcome.FAILED, "seen 2, expected 1"),
             (stumbling, Outcome.FAILED, "ZeroDivisionError: by zero"),
+            (quitting, Outcome.CRASHED, "it asked Python to end: SystemExit: 0; raise an error instead"),
             (inapplicable, Outcome.NOT_APPLICABLE, "there is no such option"),
             (undelegated, Outcome.NOT_DELEGATED, "there is no add.pte"),
         ],
