@@ -176,8 +176,14 @@ def _print_result(result: Result, told: dict[str, str]) -> None:
 
 
 def _print_end(report: Report) -> None:
+    click.echo()
+    if report.coverage:
+        missing_programs = [name for name, is_there in report.coverage.items() if not is_there]
+        count = len(report.coverage) - len(missing_programs)
+        without = f", without {', '.join(missing_programs)}" if missing_programs else ""
+        click.echo(f"golden programs: {count} of {len(report.coverage)}{without}")
     source = f"{report.backend} of {report.distribution} {report.version}"
-    click.echo(f"\n{source}: {report.summary}")
+    click.echo(f"{source}: {report.summary}")
     if not report.passed:
         missing = 0 if report.level is None else report.level + 1
         names = ", ".join(result.check_id for result in report.obstacles(missing))

@@ -18,7 +18,7 @@ WORKER = (sys.executable, "-m", "etconfig.conformance.worker")
 
 
 def run_isolated(check: Check, subject: Subject) -> Result:
-    """Run one check in a new process; how that ends is the outcome if the check says none."""
+    """Run one check in a new process; how that ends is the outcome if the check says none, or passed."""
     request = {
         "check": check.id,
         "settings": subject.settings.to_json(),
@@ -27,8 +27,9 @@ def run_isolated(check: Check, subject: Subject) -> Result:
     }
     started = time.perf_counter()
     ended = ask_process(WORKER, request, subject.settings, timeout_seconds=check.timeout_seconds)
-    if ended.problem is None:
-        return Result.from_json(ended.answer)
+    result = None if ended.answer is None else Result.from_json(ended.answer)
+    if result is not None and (ended.problem is None or not result.outcome.is_good):
+        return result
     return Result(
         check_id=check.id,
         outcome=Outcome.TIMED_OUT if ended.is_late else Outcome.CRASHED,

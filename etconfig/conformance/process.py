@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -17,6 +18,8 @@ from etconfig.records import record
 
 _LAST_LINES = 5
 _STACK_LINES = 8
+_ADDRESS = re.compile(r"(?<=hread) 0x[0-9a-f]+")
+"""How faulthandler calls threads: another number each time, which tells nothing."""
 _STACKS = ("Fatal Python error: ", "Timeout (")
 """How faulthandler begins."""
 
@@ -26,8 +29,8 @@ class Ended:
     """How a process ended.
 
     Attributes:
-        answer: What it answered, or None if it crashed or was ended.
-        problem: Why there is no answer, in words; None when there is one.
+        answer: What it answered, or None if it crashed or was ended before.
+        problem: Why it did not end as it should, in words, or None if it did.
         is_late: It did not end in time.
     """
 
@@ -67,9 +70,11 @@ def ask_process(
             return Ended(problem=f"it did not end within {timeout_seconds:g} s", is_late=True)
         finally:
             _end(process)
-        if process.returncode == 0 and answer.exists():
-            return Ended(answer=json.loads(answer.read_text(encoding="utf-8")))
-        return Ended(problem=_describe_end(process.returncode, said.read_text("utf-8", "replace")))
+        answered = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else None
+        if process.returncode == 0 and answered is not None:
+            return Ended(answer=answered)
+        problem = _describe_end(process.returncode, said.read_text("utf-8", "replace"))
+        return Ended(answer=answered, problem=problem)
 
 
 def _environment(settings: Settings, directory: str) -> dict[str, str]:
@@ -93,7 +98,8 @@ def _describe_end(code: int, output: str) -> str:
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
     except ValueError:
         how = f"signal {-code}"
-    said = " | ".join(_last_words([line.strip() for line in output.splitlines() if line.strip()]))
+    lines = [_ADDRESS.sub("", line.strip()) for line in output.splitlines() if line.strip()]
+    said = " | ".join(_last_words(lines))
     return f"its process ended with {how}" + (f"; it said: {said}" if said else "")
 
 

@@ -6,13 +6,15 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 import etconfig
-from etconfig.conformance.check import KIT, Check, Outcome
+from etconfig.conformance.check import KIT, Check, CheckFailedError, Outcome
 from etconfig.conformance.checks import all_checks
 from etconfig.conformance.result import Result
 from etconfig.conformance.subject import Subject
+from etconfig.errors import EtconfigError
 from etconfig.plugin.api_version import CURRENT
 from etconfig.records import record
 
@@ -32,6 +34,8 @@ class Report:
         level_asked: The highest level whose checks were run.
         pinned_kit: The version of the kit that the vendor pins.
         results: One for each check, level by level.
+        coverage: Of each case that the backend declares all needs of, whether a golden program of it
+            delegates to the backend; empty where that cannot be told.
     """
 
     backend: str
@@ -41,6 +45,7 @@ class Report:
     level_asked: int
     pinned_kit: str
     results: tuple[Result, ...]
+    coverage: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def level(self) -> int | None:
@@ -108,6 +113,7 @@ class Report:
                 "platform": sys.platform,
                 "machine": platform.machine(),
             },
+            "programs": dict(self.coverage),
             "results": [_result_json(checks[each.check_id], each) for each in self.results],
         }
 
@@ -129,7 +135,15 @@ def make_report(subject: Subject, results: Sequence[Result]) -> Report:
         level_asked=subject.settings.level,
         pinned_kit=subject.settings.kit,
         results=tuple(results),
+        coverage=_coverage(subject),
     )
+
+
+def _coverage(subject: Subject) -> Mapping[str, bool]:
+    try:
+        return subject.coverage()
+    except (EtconfigError, CheckFailedError):
+        return {}  # a check has told why
 
 
 def _result_json(check: Check, result: Result) -> dict[str, Any]:

@@ -205,6 +205,18 @@ class Subject:
                 f"them: etconfig conformance {self.backend_id} --lower DIRECTORY{other}"
             )
 
+    def coverage(self) -> Mapping[str, bool]:
+        """Of each case that the backend declares all needs of, whether a golden program of it delegates.
+
+        Raises:
+            EtconfigError, CheckFailedError: what the backend declares, or a program, cannot be had.
+        """
+        return {
+            name: name in self.programs and self.delegates(self.programs[name])
+            for name, case in self._known_cases.items()
+            if self.allows(case)
+        }
+
     def ordinary_cases(self) -> Iterator[DelegatedCase]:
         """Cases in which nothing is special; all, for a backend that takes no float32. Raises as `cases`."""
         allowed = filter(self.allows, self._known_cases.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import sys
+import threading
 from pathlib import Path
 
 from etconfig.conformance.checks import all_checks
@@ -26,8 +27,18 @@ def main() -> None:
     (check,) = (each for each in all_checks() if each.id == request["check"])
     result = run_here(check, Subject(Settings.from_json(request["settings"])))
     Path(request["answer"]).write_text(json.dumps(result.to_json()), encoding="utf-8")
-    sys.stderr.write(f"the check has ended; its process must do so within {EXIT_SECONDS} s\n")
+    sys.stderr.write(
+        f"the check has ended; its process must do so within {EXIT_SECONDS} s{_threads_left()}\n"
+    )
     faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)  # shows where each thread is
+
+
+def _threads_left() -> str:
+    """Names of the threads that keep the process from ending."""
+    names = [
+        each.name for each in threading.enumerate() if not (each.daemon or each is threading.main_thread())
+    ]
+    return f", but threads run on: {', '.join(names)}" if names else ""
 
 
 def _limit_memory(limit_bytes: int) -> None:

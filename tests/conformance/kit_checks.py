@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -88,6 +89,17 @@ def hanging(subject: Subject) -> None:
     """It never ends."""
     while True:
         time.sleep(60)
+
+
+def lingering(subject: Subject) -> None:
+    """It passes, and leaves a thread that never ends."""
+    threading.Thread(target=threading.Event().wait, name="acme-poll").start()
+
+
+def clinging(subject: Subject) -> None:
+    """It fails, and leaves a thread that never ends."""
+    lingering(subject)
+    raise CheckFailedError("a thread is left")
 
 
 def greedy(subject: Subject) -> None:

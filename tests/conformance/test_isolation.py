@@ -10,7 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from kit_checks import crashing, failing, greedy, hanging, leaving, littering, made, passing, subject
+from kit_checks import (
+    clinging,
+    crashing,
+    failing,
+    greedy,
+    hanging,
+    leaving,
+    lingering,
+    littering,
+    made,
+    passing,
+    subject,
+)
 
 from etconfig.conformance import isolation
 from etconfig.conformance.check import Check, Outcome
@@ -20,6 +32,7 @@ LATER = 20.0
 RUN = """
 import kit_checks, sys
 from etconfig.conformance import worker
+worker.EXIT_SECONDS = {exit_seconds}
 worker.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
 worker.main()
 """
@@ -29,8 +42,10 @@ worker.main()
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
     """Run a check of `kit_checks` in a process that knows it."""
 
-    def in_process(function: Callable[..., None], timeout_seconds: float = LATER) -> object:
-        command = (sys.executable, "-c", RUN.format(name=function.__name__))
+    def in_process(
+        function: Callable[..., None], timeout_seconds: float = LATER, exit_seconds: float = 5
+    ) -> object:
+        command = (sys.executable, "-c", RUN.format(name=function.__name__, exit_seconds=exit_seconds))
         monkeypatch.setattr(isolation, "WORKER", command)
         check: Check = made(function, isolated=True, timeout_seconds=timeout_seconds)
         result = isolation.run_isolated(check, subject())
@@ -51,7 +66,6 @@ class TestOrphans:
     """A process that nobody waits for any more ends all the same."""
 
     def test_its_own_limit_of_time_ends_it(self):
-        script = RUN.format(name=hanging.__name__).replace("worker.main()", "worker.EXIT_SECONDS = 0\n{}")
         request = {
             "check": "made",
             "settings": subject().settings.to_json(),
@@ -59,7 +73,7 @@ class TestOrphans:
             "timeout_seconds": 0.1,
         }
         done = subprocess.run(
-            [sys.executable, "-c", script.format("worker.main()")],
+            [sys.executable, "-c", RUN.format(name=hanging.__name__, exit_seconds=0)],
             input=json.dumps(request),
             text=True,
             capture_output=True,
@@ -97,6 +111,18 @@ class TestIsolation:
 
     def test_what_hangs_is_ended(self, run: Callable[..., object]) -> None:
         assert run(hanging, 1.5) == (Outcome.TIMED_OUT, "it did not end within 1.5 s")
+
+    def test_threads_that_keep_it_from_ending_are_named(self, run: Callable[..., object]) -> None:
+        outcome, said = run(lingering, exit_seconds=0.1)  # type: ignore[misc]
+        assert outcome is Outcome.CRASHED
+        assert said.startswith(
+            "its process ended with exit status 1; it said: the check has ended; its process must do so "
+            "within 0.1 s, but threads run on: acme-poll | Timeout (0:00:00.100000)! | Thread (most recent "
+            "call first): "
+        )
+
+    def test_a_failure_is_told_even_if_the_process_does_not_end(self, run: Callable[..., object]) -> None:
+        assert run(clinging, exit_seconds=0.1) == (Outcome.FAILED, "a thread is left")
 
     @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
     def test_memory_is_bounded(self, run: Callable[..., object]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Outcome, error
+from etconfig_reference.conformance import GOLDEN
 from kit_checks import failing, inapplicable, made, passing
 
 from etconfig.conformance import checks, lowering, report, running
@@ -47,9 +48,21 @@ class TestConformance:
             "  not-applicable  survives",
             "                    there is no such option",
             "",
+            "golden programs: 25 of 25",
             "ReferenceCpuBackend of etconfig-reference 0.1.0: L1 · kit 1.0",
             "L2 needs: isolates",
         ]
+
+    def test_golden_programs_that_are_not_given_are_named(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        for path in (GOLDEN / BACKEND).glob("*.pte"):
+            if path.stem not in ("linear", "matmul"):
+                (place / path.name).write_bytes(path.read_bytes())
+        done = cli("conformance", BACKEND, "--level", "0", "--programs", ".", "--report", "r.json")
+        assert "golden programs: 23 of 25, without linear, matmul" in done.stdout.splitlines()
+        programs = json.loads((place / "r.json").read_text())["programs"]
+        assert [name for name, is_there in programs.items() if not is_there] == ["linear", "matmul"]
 
     def test_what_two_checks_say_is_told_once(
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
