@@ -134,8 +134,14 @@ def et_copy_index(copy_to: Tensor, copy_from: Tensor, index: Register) -> Step:
     def run() -> None:
         place = _integer(index)
         require(place >= 0, f"index must not be negative, but is {place}")
-        copy_to.resize((place + 1, *copy_from.shape))
-        np.copyto(copy_to.array[place], copy_from.array)
+        entry = copy_from.shape
+        # the first entry decides; another shape would scramble those that are there already
+        require(
+            place == 0 or copy_to.shape[1:] == entry,
+            f"copy_from has shape {entry}, but the entries before have shape {copy_to.shape[1:]}",
+        )
+        copy_to.resize((place + 1, *entry))
+        np.copyto(copy_to.array[place, ...], copy_from.array)
 
     return run
 

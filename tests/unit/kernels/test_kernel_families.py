@@ -510,6 +510,24 @@ class TestNumbers:
             with pytest.raises(KernelArgumentError, match=message):
                 run("executorch_prim::et_copy_index.tensor", collected, tensor(2), place)
 
+    def test_a_map_collects_scalars(self) -> None:
+        collected, place = tensor(3, is_dynamic=True), Register(0)
+        for index in range(3):
+            place.value = index
+            run("executorch_prim::et_copy_index.tensor", collected, tensor(values=index + 0.5), place)
+        assert collected.array.tolist() == [0.5, 1.5, 2.5]
+
+    def test_the_first_entry_of_a_map_decides_on_the_shape_of_the_others(self) -> None:
+        collected, place = tensor(3, 4, is_dynamic=True), Register(0)
+        for index in range(2):
+            place.value = index
+            run("executorch_prim::et_copy_index.tensor", collected, tensor(2, values=index), place)
+        assert collected.array.tolist() == [[0, 0], [1, 1]]
+        message = r"copy_from has shape \(4,\), but the entries before have shape \(2,\)"
+        with pytest.raises(KernelArgumentError, match=message):
+            run("executorch_prim::et_copy_index.tensor", collected, tensor(4), place)
+        assert collected.array.tolist() == [[0, 0], [1, 1]]
+
 
 class TestErrorFunction:
     """erf is within a few units in the last place, and exactly odd, bounded and saturated."""
