@@ -175,8 +175,15 @@ class Delegate:
 
 def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
     """The step that runs a delegate on `arguments`: inputs, then outputs."""
-    args = [_as_value(argument) for argument in arguments]
-    return partial(run, args, partial(_resize, arguments, args))
+    bound = [_as_value(argument) for argument in arguments]
+    args = [*bound]
+    resize_output = partial(_resize, arguments, args)
+
+    def step() -> None:
+        args[:] = bound  # an earlier run may have resized outputs
+        run(args, resize_output)
+
+    return step
 
 
 def _resize(arguments: Sequence[object], args: list[Value], index: int, shape: Sequence[int]) -> Array:

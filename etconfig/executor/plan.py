@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import length_hint
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from etconfig.errors import EtconfigError, InstructionLimitError, KernelArgumentError
 from etconfig.executor.memory import Shape
 from etconfig.executor.registry import Step, refusal
-from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor
+from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor, memory_of
 from etconfig.executor.values import current_value
 from etconfig.records import record
 from etconfig.values import ScalarType
@@ -88,6 +88,20 @@ Bind: TypeAlias = Callable[[Sequence[object]], Step]
 """Binds the arguments of one instruction."""
 
 
+class _BoundTensor(NamedTuple):
+    """A tensor as it was when a step was bound to it."""
+
+    tensor: Tensor
+    shape: Shape
+    token: object
+    memory: object
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the tensor has other memory now, so that it never again is what it was."""
+        return memory_of(self.tensor) is not self.memory
+
+
 class DynamicStep:
     """A step whose arguments change between runs: it is bound for each shape and number that it meets.
 
@@ -119,7 +133,7 @@ class DynamicStep:
         self._read = read
         self._written = written
         self._outputs = (*written, *aliases)
-        self._bound: dict[Hashable, tuple[Step, list[tuple[Tensor, Shape, object]]]] = {}
+        self._bound: dict[Hashable, tuple[Step, list[_BoundTensor]]] = {}
 
     def __call__(self) -> None:
         # outputs count as objects: an instruction may move another tensor into a register
@@ -138,15 +152,21 @@ class DynamicStep:
             found = self._bind_now(key)
         found[0]()
 
-    def _bind_now(self, key: Hashable) -> tuple[Step, list[tuple[Tensor, Shape, object]]]:
+    def _bind_now(self, key: Hashable) -> tuple[Step, list[_BoundTensor]]:
         self._bound.pop(key, None)
+        # they would hold memory that was freed, or that grew, and serve nobody
+        for each in [each for each, (_, tensors) in self._bound.items() if _is_any_gone(tensors)]:
+            del self._bound[each]
         if len(self._bound) == KEPT_SHAPES:
             del self._bound[next(iter(self._bound))]
         step = self._bind([current_value(operand) for operand in self._operands])
         # also of those that are read: an operator that the core does not know may resize any
         tensors = _tensors_among(map(current_value, (*self._read, *self._written)))
-        shapes = [(each, each.shape, each.token) for each in tensors]
-        found = self._bound[key] = (step, shapes)
+        # one without memory is not bound yet: the step sizes it while it runs
+        bound = [
+            _BoundTensor(each, each.shape, each.token, memory_of(each)) for each in tensors if each.has_memory
+        ]
+        found = self._bound[key] = (step, bound)
         return found
 
 
@@ -158,9 +178,13 @@ def _tensors_among(values: Iterable[object]) -> Iterator[Tensor]:
             yield from _tensors_among(value)
 
 
-def _return_to(shapes: Sequence[tuple[Tensor, Shape, object]]) -> bool:
+def _is_any_gone(tensors: Sequence[_BoundTensor]) -> bool:
+    return any(each.is_gone for each in tensors)
+
+
+def _return_to(tensors: Sequence[_BoundTensor]) -> bool:
     """Give tensors the shapes that they had; False if one lies elsewhere now."""
-    for tensor, shape, token in shapes:
+    for tensor, shape, token, _ in tensors:
         if tensor.token is not token:
             tensor.resize(shape)
             if tensor.token is not token:

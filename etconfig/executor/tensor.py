@@ -248,6 +248,11 @@ class Tensor:
                 self._memory[: old.nbytes] = old
 
 
+def memory_of(tensor: Tensor) -> object:
+    """What the tensor's own views lie in: another object whenever it is allocated anew."""
+    return tensor._memory
+
+
 class Register:
     """One entry of a plan's `values` while it runs: a Tensor, a scalar, a string, a list, or None.
 

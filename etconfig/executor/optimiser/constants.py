@@ -97,8 +97,9 @@ class ConstantFolding:
         return live.values
 
     def _result_of(self, step: Callable[[], object], target: Array) -> Array | None:
-        """What `step` writes to `target`, or None if that is beyond the budget.
+        """What `step` writes to `target`, or None if that is beyond the budget, or an error.
 
+        An error is told whenever the method runs, as without the optimiser.
         Copies of one constant share one result: a loop that was unrolled reads its weights in each round.
         """
         key = _key_of(step, target) if isinstance(step, Copy) else None
@@ -106,8 +107,10 @@ class ConstantFolding:
             return self._copies[key][1]
         if target.nbytes > self._left_bytes:
             return None
-        self._left_bytes -= target.nbytes
         result = _result_of(step, target)
+        if result is None:
+            return None
+        self._left_bytes -= target.nbytes
         if key is not None:
             self._copies[key] = (step, result)
         return result
@@ -135,12 +138,16 @@ def _is_alike(array: Array, target: Array) -> bool:
     return array.dtype == target.dtype and array.shape == target.shape and array.strides == target.strides
 
 
-def _result_of(step: Callable[[], object], target: Array) -> Array:
+def _result_of(step: Callable[[], object], target: Array) -> Array | None:
     """What `step` writes to `target`, which is left as it was: a state may lie there until it is run."""
     before = target.copy()
-    with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
-        step()
-    result: Array = target.copy(order="K")
-    target[...] = before
+    try:
+        with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
+            step()
+        result: Array = target.copy(order="K")
+    except Exception:
+        return None
+    finally:
+        target[...] = before
     result.flags.writeable = False
     return result

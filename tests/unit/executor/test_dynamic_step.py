@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 
 import numpy as np
 
 from etconfig.executor.plan import DynamicStep
 from etconfig.executor.registry import Step
-from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor
+from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor, memory_of
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.values import ScalarType
 
@@ -108,6 +109,23 @@ class TestShapesThatReturn:
         out.release()
         assert doubled.run(4) == [8]
         assert doubled.kernel.shapes == [(1,), (1,)]
+
+
+class TestMemory:
+    """No more than the latest memory of a tensor is held, and that for one shape."""
+
+    def test_what_was_bound_to_memory_that_was_freed_is_forgotten(self) -> None:
+        source, out, kernel = tensor(UNBOUNDED), tensor(), Doubling()
+        step = DynamicStep(
+            kernel.bind, [Register(source), Register(out)], [Register(source)], [Register(out)]
+        )
+        memories: list[weakref.ref[object]] = []
+        for size in (1, 2, 3, 3):
+            source.resize((size,))
+            step()
+            memories.append(weakref.ref(memory_of(source)))
+            source.release()
+        assert [each() is not None for each in memories] == [False, False, False, True]
 
 
 class TestAliases:

@@ -201,9 +201,12 @@ class TestDynamicShapes:
             builder.load().execute([floats(1, 2, 3)])
         assert str(caught.value) == "aten::relu.out: shape (3,) exceeds the planned bounds (2,)"
 
-    def test_data_decide_shapes_too(self) -> None:
+    @pytest.mark.parametrize("dynamism", [BOUND, UNBOUND])
+    @pytest.mark.parametrize("is_planned", [True, False])
+    def test_data_decide_shapes_too(self, dynamism: TensorShapeDynamism, is_planned: bool) -> None:
         builder = PlanBuilder()
-        x, places = builder.tensor(4), builder.tensor(4, 1, dtype=INTS, dynamism=BOUND)
+        x = builder.tensor(4)
+        places = builder.tensor(4, 1, dtype=INTS, dynamism=dynamism, is_planned=is_planned)
         doubled = builder.tensor(4, 1, dtype=INTS, dynamism=BOUND)
         builder.inputs, builder.outputs = [x], [doubled]
         builder.call("aten::nonzero.out", x, places, places)

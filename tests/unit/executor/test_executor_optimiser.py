@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from plans import KERNELS, PlanBuilder, adding_plan, as_lists, floats
 
+from etconfig.errors import KernelArgumentError
 from etconfig.executor import Kernel, Method, RecordingTracer
 from etconfig.executor.optimiser import constants
 from etconfig.executor.optimiser.liveness import Liveness
@@ -409,6 +410,17 @@ class TestConstants:
             builder.call("aten::relu.out", total, out, out)
         method = builder.load(kernels={**KERNELS, "aten::neg.out": Kernel(("aten::neg.out",), bind)})
         assert as_lists(method.execute([])) == [(each + 1).tolist() for each in weights]
+
+    def test_an_error_is_told_by_each_run(self) -> None:
+        builder = PlanBuilder()
+        weight, places = builder.constant(X), builder.constant(np.array([7]), ScalarType.LONG)
+        row, no = builder.tensor(1, 3), builder.scalar(False)
+        builder.outputs = [row]
+        builder.call("aten::embedding.out", weight, places, builder.scalar(-1), no, no, row, row)
+        method = builder.load()
+        for _ in range(2):
+            with pytest.raises(KernelArgumentError, match=r"^aten::embedding.out: index 7 is out of range"):
+                method.execute([])
 
     def test_a_constant_beside_an_input_decides_nothing(self) -> None:
         builder = PlanBuilder()
