@@ -17,6 +17,7 @@ from etconfig.executor.checks import require, require_rank, require_same_dtype
 from etconfig.executor.memory import Array, Scratch, Shape
 from etconfig.executor.registry import Ints, KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
+from etconfig.kernels.banded import banded_steps, is_banded_better
 from etconfig.kernels.binding import (
     computation_dtype,
     constant,
@@ -84,7 +85,10 @@ def multiplication(
     if transposed:
         return _transposed(x, weight, out, windows, groups, scratch)
     if groups > 1 and weight.shape[1] == 1:
-        return depthwise_steps(x, weight, out, windows, scratch)
+        summing = partial(depthwise_steps, x, weight, out, windows, scratch)
+        if is_banded_better(x, weight, out, windows):
+            return banded_steps(x, weight, out, windows, scratch, run_through(summing))
+        return summing()
     return _by_matrix(x, weight, out, windows, groups, scratch)
 
 

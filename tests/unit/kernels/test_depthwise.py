@@ -7,6 +7,8 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from etconfig.executor.memory import Scratch
+from etconfig.kernels.banded import BAND_BYTES, MAX_WIDTH, MIN_PRODUCTS, ROWS_BYTES, is_banded_better
+from etconfig.kernels.convolution import multiplication
 from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.windows import Windows
 
@@ -71,3 +73,99 @@ class TestDepthwise:
 
     def test_a_stride_that_leads_nowhere_takes_no_memory(self) -> None:
         check(3, (4, 4), Windows((3, 3), (1 << 40, 1 << 40), (0, 0), (1, 1)))
+
+
+class Narrow:
+    """A convolution of narrow images with constant weights, and its arrays."""
+
+    def __init__(
+        self,
+        sizes: tuple[int, ...],
+        windows: Windows,
+        *,
+        images: int = 2,
+        channels: int = 3,
+        multiplier: int = 1,
+    ) -> None:
+        rng = np.random.default_rng(0)
+        self.windows = windows
+        self.x = rng.normal(size=(images, channels, *sizes)).astype(np.float32)
+        self.weight = rng.normal(size=(channels * multiplier, 1, *windows.kernel)).astype(np.float32)
+        self.weight.flags.writeable = False
+        self.out = np.empty((images, len(self.weight), *windows.count(sizes)), np.float32)
+
+    @property
+    def is_banded(self) -> bool:
+        return is_banded_better(self.x, self.weight, self.out, self.windows)
+
+    def check(self) -> None:
+        """Run it twice, with other images in between."""
+        channels = self.x.shape[1]
+        steps = list(multiplication(self.x, self.weight, self.out, self.windows, channels, False, Scratch()))
+        for _ in range(2):
+            for step in steps:
+                step()
+            np.testing.assert_allclose(self.out, expected(self.x, self.weight, self.windows), atol=1e-4)
+            self.x *= -2
+
+
+SQUARE = Windows((7, 7), (1, 1), (3, 3), (1, 1))
+
+
+class TestBanded:
+    """Narrow images are multiplied by banded matrices, which changes no result."""
+
+    @pytest.mark.parametrize("multiplier", [1, 2])
+    @pytest.mark.parametrize(
+        ("sizes", "windows"),
+        [
+            ((8, 8), SQUARE),
+            ((16, 16), Windows((3, 3), (1, 1), (1, 1), (1, 1))),
+            ((9, 12), Windows((4, 5), (2, 3), (1, 2), (1, 2))),
+            ((12, 11), Windows((3, 5), (1, 1), (0, 0), (3, 2))),
+            ((13, 14), Windows((3, 3), (3, 2), (1, 0), (1, 1))),
+            ((30,), Windows((7,), (1,), (9,), (1,))),
+            ((5, 6, 7), Windows((3, 2, 3), (1, 2, 3), (1, 0, 2), (2, 1, 1))),
+        ],
+    )
+    def test_equals_a_sum_over_windows(
+        self, sizes: tuple[int, ...], windows: Windows, multiplier: int
+    ) -> None:
+        narrow = Narrow(sizes, windows, images=4, multiplier=multiplier)
+        assert narrow.is_banded
+        narrow.check()
+
+    @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+    def test_what_is_not_finite_spoils_its_own_windows_only(self, number: float) -> None:
+        narrow = Narrow((16, 16), SQUARE)
+        narrow.x[1, 2, 5, 6] = number
+        assert narrow.is_banded
+        with np.errstate(invalid="ignore"):  # as in an execute
+            narrow.check()
+        assert np.isfinite(narrow.out).sum() == narrow.out.size - 49
+
+    def test_weights_that_may_change_are_summed(self) -> None:
+        narrow = Narrow((16, 16), SQUARE)
+        narrow.weight = narrow.weight.copy()
+        assert not narrow.is_banded
+
+    def test_weights_that_are_not_finite_are_summed(self) -> None:
+        narrow = Narrow((16, 16), SQUARE)
+        narrow.weight = np.full_like(narrow.weight, np.nan)
+        narrow.weight.flags.writeable = False
+        assert not narrow.is_banded
+
+    @pytest.mark.parametrize("is_beyond", [False, True])
+    def test_sizes_decide(self, is_beyond: bool) -> None:
+        """Each limit alone is kept, or exceeded by as little as possible."""
+        thin = Windows((1, 3), (1, 1), (0, 0), (1, 1))
+        line, single = Windows((3,), (1,), (0,), (1,)), Windows((1, 1), (1, 1), (0, 0), (1, 1))
+        most = MAX_WIDTH * 3
+        band_bytes = most * (most - 2) * 4
+        limits = {
+            "width": Narrow((9, most + is_beyond), thin),
+            "products": Narrow((5,), line, images=-(-MIN_PRODUCTS // 9) - is_beyond),
+            "bands": Narrow((most,), line, images=9, channels=BAND_BYTES // band_bytes + is_beyond),
+            "rows": Narrow((ROWS_BYTES // 4 + is_beyond, 1), single, images=1, channels=1),
+        }
+        assert {name for name, each in limits.items() if each.is_banded is not is_beyond} == set(limits)

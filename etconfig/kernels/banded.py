@@ -1,0 +1,119 @@
+"""Depthwise convolution of narrow images: for each channel a product with a banded matrix.
+
+Along the innermost dimension, a row of windows is a row of the image times a matrix that holds the
+weights in a band, and zeros elsewhere. BLAS multiplies by the zeros, too, and is still faster than
+sums over windows, unless the band is thin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from etconfig.executor.memory import Array, Scratch
+from etconfig.executor.registry import Step
+from etconfig.kernels.binding import FLOAT32, FLOAT64, constant, copy_step, viewed_as
+from etconfig.kernels.windows import Windows
+
+MAX_WIDTH = 7
+"""How wide an image may be, as a multiple of the window's width."""
+
+MIN_PRODUCTS = 384
+"""How many numbers each channel must multiply by weights: for fewer, calling BLAS takes longer."""
+
+BAND_BYTES = 256 << 10
+"""The most that the banded matrices of one convolution take: it takes longer to read larger ones."""
+
+ROWS_BYTES = 4 << 20
+"""The most that the rows that are multiplied by them take."""
+
+
+def is_banded_better(x: Array, weight: Array, out: Array, windows: Windows) -> bool:
+    """Whether `banded_steps` suits these sizes; the weights must be finite constants."""
+    if weight.flags.writeable or x.dtype not in (FLOAT32, FLOAT64) or not x.size or not out.size:
+        return False
+    width, rows = x.shape[-1], math.prod(windows.kernel[:-1])
+    products = x.shape[0] * math.prod(out.shape[2:]) * math.prod(windows.kernel)
+    if width > MAX_WIDTH * windows.kernel[-1] or products < MIN_PRODUCTS:
+        return False
+    band_bytes = len(weight) * rows * width * out.shape[-1] * x.itemsize
+    rows_bytes = x.shape[0] * x.shape[1] * math.prod(out.shape[2:-1]) * rows * width * x.itemsize
+    if band_bytes > BAND_BYTES or rows_bytes > ROWS_BYTES:
+        return False
+    return bool(np.isfinite(weight).all())
+
+
+def banded_steps(
+    x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch, exact: Step
+) -> Iterator[Step]:
+    """The steps that write the convolution to `out`; `exact` does, too, where numbers are not finite.
+
+    Shapes: x (N, C, *S), weight (C m, 1, *K), out (N, C m, *T).
+    """
+    images, channels, *_, width = x.shape
+    counts, kernel = out.shape[2:], windows.kernel
+    factors = viewed_as(weight, (channels, len(weight) // channels, *kernel))
+    bands = _bands(factors, windows.along(-1), width, counts[-1])
+    across = _with_whole_rows(windows)
+    source = x.swapaxes(0, 1)
+    padding, rows, products = scratch.arrays(
+        ((channels, images, *across.padded_sizes((*counts[:-1], width))), x.dtype),
+        ((channels, images, *counts[:-1], *kernel[:-1], width), x.dtype),
+        ((channels, images * math.prod(counts[:-1]), bands.shape[-1]), x.dtype),
+    )
+    padded, steps = across.padded(source, padding, constant(0, x.dtype))
+    yield from steps
+    yield copy_step(rows, _rows_of_windows(padded, across))
+    yield partial(np.matmul, rows.reshape(*products.shape[:2], -1), bands, products)
+    shaped = products.reshape(channels, images, *counts[:-1], factors.shape[1], counts[-1])
+    results = viewed_as(out, (images, *factors.shape[:2], *counts))
+    yield copy_step(results, np.moveaxis(shaped, -2, 2).swapaxes(0, 1))
+    yield partial(_repeat_unless_finite, products.reshape(-1), exact)
+
+
+def _bands(factors: Array, windows: Windows, width: int, count: int) -> Array:
+    """Factors (C, m, *K) as matrices (C, K[:-1] * width, m * count)."""
+    (kernel,), (gap,) = windows.kernel, windows.dilation
+    (starts,) = windows.starts((count,))
+    taps, gaps = np.divmod(np.arange(width)[:, None] - starts, gap)
+    is_tap = (gaps == 0) & (taps >= 0) & (taps < kernel)
+    bands = np.where(is_tap, factors[..., np.where(is_tap, taps, 0)], constant(0, factors.dtype))
+    channels, multiplier = factors.shape[:2]
+    return np.moveaxis(bands, 1, -2).reshape(channels, -1, multiplier * count)
+
+
+def _with_whole_rows(windows: Windows) -> Windows:
+    """The same windows with one element for each along the innermost dimension, without padding there."""
+
+    def ending_in(numbers: Sequence[int], last: int) -> tuple[int, ...]:
+        return (*numbers[:-1], last)
+
+    return Windows(
+        kernel=ending_in(windows.kernel, 1),
+        stride=ending_in(windows.stride, 1),
+        padding=ending_in(windows.padding, 0),
+        dilation=ending_in(windows.dilation, 1),
+    )
+
+
+def _rows_of_windows(padded: Array, windows: Windows) -> Array:
+    """`padded` (C, N, *sizes, width) as (C, N, *counts, *kernel, width)."""
+    rank = len(windows.kernel)
+    views = sliding_window_view(padded, windows.extent, tuple(range(2, rank + 2)))
+    every: tuple[Any, ...] = (
+        ...,
+        *(slice(None, None, step) for step in (*windows.stride, *windows.dilation)),
+    )
+    rows: Array = np.moveaxis(views[every][..., 0], rank + 1, -1)
+    return rows
+
+
+def _repeat_unless_finite(products: Array, exact: Step) -> None:
+    """A row with an infinity or NaN makes all of its windows NaN, since zero times either is NaN."""
+    if not math.isfinite(np.dot(products, products)):
+        exact()
