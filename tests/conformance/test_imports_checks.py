@@ -161,6 +161,11 @@ class TestSurroundings:
         ):
             surroundings.no_device.run(subject())
 
+    def test_where_devices_are_no_files_they_cannot_be_hidden(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(sys, "platform", "win32")
+        with pytest.raises(NotApplicableError, match="on Windows devices are no files, so they cannot be"):
+            surroundings.no_device.run(subject())
+
     def test_a_plugin_that_cannot_be_loaded_has_shown_nothing(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(plugin, "etconfig_backend", None)
         with pytest.raises(PluginLoadError, match="has no etconfig_backend"):

@@ -195,6 +195,21 @@ class TestEffects:
         with pytest.raises(NotApplicableError, match=f"{CPU} has no option that applies at execute and"):
             scope_enforced.run(subject())
 
+    def test_values_that_are_all_refused_show_nothing(self, declare: Declare):
+        class Options(ReferenceCpuOptions):
+            num_threads: Annotated[int, Ge(1)] = option(1, applies="execute", doc=DOC)
+
+            @model_validator(mode="after")
+            def _check_threads(self) -> Options:
+                if self.num_threads != 1:
+                    raise ValueError("more threads than cores")
+                return self
+
+        declare(options=Options, recommend=None)
+        message = f"{CPU} refuses each value that the kit tries together with its others"
+        with pytest.raises(NotApplicableError, match=message):
+            scope_enforced.run(subject())
+
     def test_an_option_that_is_not_told_is_named(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {"num_threads": 1})
         message = r"\.scratch_bytes is not among what effective_options tells \(num_threads\); tell the value"

@@ -34,7 +34,11 @@ _STATE: Mapping[str, Callable[[], object]] = {
     "os.environ": lambda: dict(os.environ),
     "the working directory": os.getcwd,
     "the threads": lambda: sorted(thread.name for thread in threading.enumerate()),
-    "the signal handlers": lambda: {each.name: signal.getsignal(each) for each in signal.Signals},
+    "the signal handlers": lambda: {
+        each.name: signal.getsignal(each)
+        for each in signal.valid_signals()
+        if isinstance(each, signal.Signals)  # real-time signals have no names
+    },
     "the root logger": lambda: (logging.root.level, *logging.root.handlers, logging.root.manager.disable),
     "the warnings filters": lambda: list(warnings.filters),
     "the locale": lambda: locale.setlocale(locale.LC_ALL),

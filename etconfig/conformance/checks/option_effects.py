@@ -69,22 +69,28 @@ def scope_enforced(subject: Subject) -> None:
             raise NotApplicableError(
                 f"{spec.id} has no option that applies at execute and whose values are known"
             )
+        has_changed = False
         for name, value in changes:
             before = effective_values(subject, method)
-            _change(subject, method, name, value)
-            _require_unchanged(subject, before, effective_values(subject, method), name)
+            if _change(subject, method, name, value):
+                has_changed = True
+                _require_unchanged(subject, before, effective_values(subject, method), name)
+    if not has_changed:
+        raise NotApplicableError(f"{spec.id} refuses each value that the kit tries together with its others")
 
 
-def _change(subject: Subject, method: Method, name: str, value: object) -> None:
+def _change(subject: Subject, method: Method, name: str, value: object) -> bool:
+    """Whether the method took the value; the options' validator may refuse it together with others."""
     try:
         method.update({f"{subject.backend_id}.{name}": value})
     except OptionError:
-        return  # the backend's validator refuses it with the other options
+        return False
     except DelegateError as error:
         raise CheckFailedError(
             f"{options_place(subject.spec, name)} applies at execute, but update refuses {value!r}: "
             f"{error.cause}; take the value on, or declare applies='load'"
         ) from None
+    return True
 
 
 def _require_unchanged(

@@ -68,6 +68,8 @@ def no_device(subject: Subject) -> None:
         with tempfile.TemporaryDirectory() as nothing:
             facts.detect(System(Path(nothing), Host()))
         facts.require_no_error("where nothing can be read")
+    if sys.platform == "win32":
+        raise NotApplicableError("on Windows devices are no files, so they cannot be hidden")
     hide_devices()
     _require_report(subject, "where no device file can be opened", "look for the device in availability()")
 
