@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from etconfig.cli.completion import complete_backend
 from etconfig.cli.options import executor_option, json_option
@@ -87,12 +88,14 @@ def command(
       etconfig conformance --list
     """
     if lists:
+        _refuse_others(context, "--list", {"lists", "as_json"})
         _list_checks(as_json)
         return
     if backend is None:
         raise click.UsageError("name a backend; `etconfig backends` lists those that are installed", context)
     settings = _settings(backend, level, kit, executor, programs)
     if lower is not None:
+        _refuse_others(context, "--lower", {"lower", "backend"})
         _lower(settings, lower)
         return
     expected = _expected_failures(xfails)
@@ -105,6 +108,15 @@ def command(
         write_file(path, _FORMATS[path.suffix](report))
     if not report.passed:
         context.exit(1)
+
+
+def _refuse_others(context: click.Context, mode: str, used: Collection[str]) -> None:
+    """Refuse what was given and has no effect where nothing is checked. Raises UsageError."""
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if is_given and parameter.name not in used:
+            hint = parameter.get_error_hint(context)
+            raise click.UsageError(f"{mode} checks nothing, so {hint} has no effect; leave it out", context)
 
 
 def _settings(backend: str, level: int, kit: str | None, executor: str, programs: Path | None) -> Settings:

@@ -86,8 +86,8 @@ class Check:
 
     @property
     def doc(self) -> str:
-        """What it holds, in a sentence."""
-        return " ".join((inspect.getdoc(self.run) or "").split())
+        """What it holds: the first paragraph of its docstring, in a line."""
+        return " ".join((inspect.getdoc(self.run) or "").partition("\n\n")[0].split())
 
 
 def check(

@@ -159,6 +159,14 @@ class TestRefusals:
                     "did you mean 'numpy'?",
                 ),
             ),
+            (
+                (BACKEND, "--lower", "golden", "--json"),
+                error("--lower checks nothing, so '--json' has no effect; leave it out", SEE),
+            ),
+            (
+                (BACKEND, "--list"),
+                error("--list checks nothing, so '[BACKEND]' has no effect; leave it out", SEE),
+            ),
             ((BACKEND, "--report", "no/r.json"), error("cannot write no/r.json: No such file or directory")),
             (
                 (BACKEND, "--xfails", "no.txt"),
