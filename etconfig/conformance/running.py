@@ -21,6 +21,8 @@ from etconfig.conformance.report import Report, make_report
 from etconfig.conformance.result import Result
 from etconfig.conformance.settings import NUMPY, Settings
 from etconfig.conformance.subject import Subject
+from etconfig.errors import DelegateError
+from etconfig.plugin.loader import place_of_error
 
 Progress = Callable[[Check, Result], None]
 
@@ -96,6 +98,9 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
         return Outcome.NOT_DELEGATED, str(error)
     except SystemExit as error:  # else the backend would end the kit, with whatever status it likes
         return Outcome.CRASHED, f"it asked Python to end: SystemExit: {error.code}; raise an error instead"
+    except DelegateError as error:
+        place = place_of_error(subject.entry, error.__cause__)
+        return Outcome.FAILED, f"{place}{type(error).__name__}: {error}"
     except Exception as error:
         return Outcome.FAILED, f"{type(error).__name__}: {error}"
     return Outcome.PASSED, None

@@ -16,7 +16,7 @@ from etconfig.conformance.checks import all_checks
 from etconfig.conformance.running import run_check
 from etconfig.conformance.settings import NUMPY, Settings
 from etconfig.conformance.subject import Subject
-from etconfig.conformance.xfails import read_xfails
+from etconfig.conformance.xfails import XfailsError, read_xfails
 
 
 class BackendConformance:
@@ -52,6 +52,7 @@ class BackendConformance:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """A test for each check up to the level."""
         if "conformance_check" in metafunc.fixturenames:
+            self._expected_failures()  # a file that is wrong is told once
             checks = [each for each in all_checks() if each.level <= self.level]
             metafunc.parametrize("conformance_check", checks, ids=[f"L{c.level}-{c.id}" for c in checks])
 
@@ -84,7 +85,10 @@ class BackendConformance:
     def _expected_failures(cls) -> Mapping[str, str]:
         if cls.xfails is None:
             return {}
-        return read_xfails(cls.xfails, [check.id for check in all_checks()])
+        try:
+            return read_xfails(cls.xfails, [check.id for check in all_checks()])
+        except XfailsError as error:
+            raise pytest.Collector.CollectError(str(error)) from None
 
 
 _SETTABLE = frozenset(BackendConformance.__annotations__)

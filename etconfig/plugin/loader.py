@@ -117,14 +117,14 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
         raise
     except BaseException as error:
         first_line = (str(error).splitlines() or ["no message"])[0]
-        cause = f"{_place_of_error(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
+        cause = f"{place_of_error(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
         raise load_error(entry, cause, _exception_help(entry, error)) from error
 
 
-def _place_of_error(entry: EntryPoint, error: BaseException) -> str:
+def place_of_error(entry: EntryPoint, error: BaseException | None) -> str:
     """`plugin.py:12: ` for the last line of the plugin's own package that raised, or nothing."""
     package = entry.value.partition(":")[0].partition(".")[0].strip()
-    place, step = "", error.__traceback__
+    place, step = "", None if error is None else error.__traceback__
     while step is not None:
         if str(step.tb_frame.f_globals.get("__name__")).partition(".")[0] == package:
             place = f"{Path(step.tb_frame.f_code.co_filename).name}:{step.tb_lineno}: "

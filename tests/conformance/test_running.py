@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -49,6 +50,12 @@ class TestOutcomes:
         assert result.outcome is Outcome.FAILED
         assert result.message is not None
         assert result.message.startswith("UnknownPluginError: no installed plugin declares 'NobodysBackend'")
+
+    def test_an_error_of_the_backend_is_told_by_its_place(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("etconfig_reference.cpu.load_graph", None)
+        result = run_check(made(lambda each: each.load(each.simplest).close()), subject(), {})
+        assert result.message is not None
+        assert re.match(r"cpu\.py:\d+: DelegateError: backend .* TypeError: 'NoneType'", result.message)
 
     def test_ctrl_c_ends_the_run(self) -> None:
         def interrupted(_: object) -> None:
