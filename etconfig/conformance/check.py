@@ -42,6 +42,11 @@ class Outcome(enum.Enum):
     """The check took longer than it may."""
 
     @property
+    def is_loss(self) -> bool:
+        """Whether it cost the check its process; in that of the kit, the backend may do so again."""
+        return self in {Outcome.CRASHED, Outcome.TIMED_OUT}
+
+    @property
     def is_good(self) -> bool:
         """Whether a level can be reached with it."""
         return self in {Outcome.PASSED, Outcome.XFAILED, Outcome.UNDECLARED, Outcome.NOT_APPLICABLE}

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from etconfig.backend import InitContext, Processed
+from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.subject import Subject
 from etconfig.execution.method import Method
 from etconfig.program.model import DataLocation
 from etconfig.program.replacing import replace_payloads

@@ -9,7 +9,7 @@ from etconfig.conformance.report import Report
 from etconfig.conformance.result import Result
 
 _SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED}
-_ERRORS = {Outcome.CRASHED, Outcome.TIMED_OUT}
+_KINDS = ("failure", "error", "skipped")
 
 
 def junit_xml(report: Report) -> bytes:
@@ -34,9 +34,6 @@ def junit_xml(report: Report) -> bytes:
     return content + b"\n"
 
 
-_KINDS = ("failure", "error", "skipped")
-
-
 def _case(report: Report, result: Result) -> ElementTree.Element:
     level = report.levels[result.check_id]
     case = ElementTree.Element(
@@ -57,7 +54,7 @@ def _kind(result: Result) -> str | None:
         return None
     if result.is_advisory or result.outcome in _SKIPPED:
         return "skipped"
-    return "error" if result.outcome in _ERRORS else "failure"
+    return "error" if result.outcome.is_loss else "failure"
 
 
 def _printable(text: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import TracebackType
 
 from etconfig.conformance.check import CheckFailedError
+from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.subject import Subject
 from etconfig.errors import EtconfigError
 
 KEEP_APART = "keep what belongs to a delegate in the handle that init returns"

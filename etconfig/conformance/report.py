@@ -135,7 +135,8 @@ def make_report(subject: Subject, results: Sequence[Result]) -> Report:
         level_asked=subject.settings.level,
         pinned_kit=subject.settings.kit,
         results=tuple(results),
-        coverage=_coverage(subject),
+        # a backend that cost a check its process may cost this one too
+        coverage={} if any(each.outcome.is_loss for each in results) else _coverage(subject),
     )
 
 

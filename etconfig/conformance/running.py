@@ -29,8 +29,6 @@ Progress = Callable[[Check, Result], None]
 SUSPECT_SECONDS = 20.0
 """How long a check may take after one that crashed or timed out."""
 
-_LOST = frozenset({Outcome.CRASHED, Outcome.TIMED_OUT})
-
 
 def run_conformance(
     settings: Settings, xfails: Mapping[str, str] | None = None, *, progress: Progress | None = None
@@ -56,7 +54,7 @@ def run_conformance(
     for each in all_checks():
         if each.level > settings.level:
             continue
-        is_suspect = any(result.outcome in _LOST for result in results)
+        is_suspect = any(result.outcome.is_loss for result in results)
         result = run_check(_guarded(each) if is_suspect else each, subject, xfails or {})
         results.append(result)
         if progress is not None:

@@ -13,8 +13,9 @@ from etconfig.backend import Backend, Capabilities
 from etconfig.configuration import resolve_defaults
 from etconfig.conformance.case import Case, Run
 from etconfig.conformance.cases import load_cases
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.check import NotApplicableError, NotDelegatedError
 from etconfig.conformance.comparison import check_outputs, precise, right
+from etconfig.conformance.golden import DelegatedCase, find_programs
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.settings import Settings
 from etconfig.errors import UnknownPluginError
@@ -22,42 +23,10 @@ from etconfig.execution.method import Method
 from etconfig.facts import FactSheet
 from etconfig.installation import Installation
 from etconfig.plugin import BACKENDS, CONFORMANCE, EntryPoint
-from etconfig.records import record
 from etconfig.schema import BackendSpec
 
 DIM_ORDERS = frozenset({"contiguous", "channels_last"})
 """The dim orders that a backend may declare."""
-
-
-@record(frozen=True, kw_only=True)
-class DelegatedCase:
-    """A case and the vendor's program of it, which delegates to the backend.
-
-    Attributes:
-        case: The inputs and outputs.
-        path: The program.
-    """
-
-    case: Case
-    path: Path
-
-    @property
-    def name(self) -> str:
-        """The case's name."""
-        return self.case.name
-
-    @property
-    def method(self) -> str:
-        """The first method."""
-        return self.case.methods[0]
-
-    def runs(self, method: str | None = None) -> tuple[Run, ...]:
-        """What a method does, by default the first one."""
-        return self.case.runs[method or self.method]
-
-    def inputs(self, method: str | None = None) -> list[Any]:
-        """The inputs of the first run of a method, by default the first one."""
-        return list(self.runs(method)[0].inputs)
 
 
 class Subject:
@@ -139,14 +108,7 @@ class Subject:
             PluginLoadError: the vendor's contribution cannot be had.
         """
         directory = self.settings.golden_programs() or self._contributed_programs()
-        if directory is None:
-            return {}
-        if not directory.is_dir():
-            raise CheckFailedError(
-                f"{directory} does not exist, expected golden programs of {self.backend_id}; put them into "
-                f"the wheel, or make them: etconfig conformance {self.backend_id} --lower {directory}"
-            )
-        return {path.stem: path for path in sorted(directory.glob("*.pte"))}
+        return {} if directory is None else find_programs(directory, self.backend_id)
 
     def _contributed_programs(self) -> Path | None:
         try:
@@ -222,19 +184,6 @@ class Subject:
         allowed = filter(self.allows, self._known_cases.values())
         has_ordinary = any(case.is_ordinary for case in allowed)
         return self.cases(where=lambda case: case.is_ordinary or not has_ordinary)
-
-    def case(self, name: str) -> DelegatedCase:
-        """The case of this name.
-
-        Raises:
-            NotDelegatedError: the vendor has no program of it that delegates to the backend.
-        """
-        path = self.programs.get(name)
-        if path is None or not self.delegates(path):
-            raise NotDelegatedError(
-                f"there is no golden program {name}.pte that delegates to {self.backend_id}"
-            )
-        return DelegatedCase(case=self._known_cases[name], path=path)
 
     @property
     def simplest(self) -> DelegatedCase:

@@ -66,7 +66,8 @@ class TestInitArguments:
 
     def test_reading_no_named_data_is_no_use_of_them(self, monkeypatch: pytest.MonkeyPatch):
         simple = subject()
-        monkeypatch.setattr(simple, "cases", lambda requires: iter([simple.case("add")]))
+        add = simple.simplest
+        monkeypatch.setattr(simple, "cases", lambda requires: iter([add]))
         with pytest.raises(CheckFailedError, match="add: uses_named_data is declared, but init read none"):
             named_data_missing.run(simple)
 

@@ -54,8 +54,6 @@ class TestPrograms:
             list(subject(programs=OTHERS).cases())
         with pytest.raises(NotDelegatedError, match=r", or do not declare contiguous$"):
             list(subject(programs=OTHERS).cases("contiguous"))
-        with pytest.raises(NotDelegatedError, match=f"no golden program add.pte that delegates to {CPU}"):
-            subject(programs=OTHERS).case("add")
 
     def test_a_case_whose_needs_are_not_declared_is_not_given(self, declare: Declare):
         declare(capabilities=Capabilities(dtypes=frozenset({"int8"})))

@@ -8,7 +8,8 @@ from itertools import islice
 import numpy as np
 
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError, check
-from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.golden import DelegatedCase
+from etconfig.conformance.subject import Subject
 from etconfig.diagnostics import did_you_mean
 from etconfig.values import ScalarType
 

@@ -7,7 +7,8 @@ from functools import partial
 
 from etconfig.conformance.check import CheckFailedError, NotDelegatedError, check
 from etconfig.conformance.given import Given
-from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.golden import DelegatedCase
+from etconfig.conformance.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.schema import CompileSpecInfo
 

@@ -12,9 +12,10 @@ from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Va
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
 from etconfig.conformance.disturbing import ARGUMENTS, Disturbing
 from etconfig.conformance.given import load_changed
+from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.holdings import Holdings
 from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.subject import Subject
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError
 
 _REFUSALS = 5

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
-from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.golden import DelegatedCase
+from etconfig.conformance.subject import Subject
 from etconfig.conformance.vendor_state import VendorState, package_of
 
 

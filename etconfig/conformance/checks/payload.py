@@ -15,8 +15,9 @@ from etconfig.conformance.check import CheckFailedError, check
 from etconfig.conformance.comparison import check_outputs
 from etconfig.conformance.damage import Change, damages, raised
 from etconfig.conformance.given import load_changed
+from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.executor.delegate import Payload
 from etconfig.program.model import DataLocation

@@ -14,9 +14,10 @@ from typing import Any, NoReturn
 
 from etconfig.backend import InitContext, Processed
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.holdings import Holdings, resident_bytes
 from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.subject import Subject
 
 _CHILD_SECONDS = 5
 """How long a forked child may take to answer."""

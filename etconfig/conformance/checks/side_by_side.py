@@ -11,9 +11,10 @@ import numpy as np
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
 from etconfig.conformance.given import load_changed
+from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.neighbour import Neighbour
-from etconfig.conformance.subject import DelegatedCase, Subject
+from etconfig.conformance.subject import Subject
 from etconfig.errors import DelegateError, EtconfigError
 
 
