@@ -15,6 +15,7 @@ from etconfig.executor.optimiser import EffectsReader, Optimiser, is_straight
 from etconfig.executor.patterns import StepPatterns
 from etconfig.executor.plan import Bind, Block, DynamicStep, Plan
 from etconfig.executor.registry import ENTRY_POINT_GROUP, Kernel, Step
+from etconfig.executor.steps import Passes
 from etconfig.executor.tensor import Register, Tensor
 from etconfig.executor.tracing import EventKind, Track
 from etconfig.executor.values import LISTS_OF_VALUES, Registers, current_value
@@ -125,6 +126,7 @@ class _Compiler:
         if self._optimiser is not None:
             needed = self._optimiser.needed(start, end)
             names, steps = tuple(compress(names, needed)), tuple(compress(steps, needed))
+        names, steps = _single_steps(names, steps)
         return Block(steps, names, end - start, block_at[end], condition, otherwise)
 
     def _name(self, instruction: model.Instruction) -> str:
@@ -264,6 +266,15 @@ class _Compiler:
         if self._track is None or kind is None:
             return step
         return self._track.traced(step, name, kind, chain, index)
+
+
+def _single_steps(names: Sequence[str], steps: Sequence[Step]) -> tuple[tuple[str, ...], tuple[Step, ...]]:
+    """The passes of steps that consist of several as steps, each with the name of the whole."""
+    if Passes not in map(type, steps):
+        return tuple(names), tuple(steps)
+    passes = [step.steps if type(step) is Passes else (step,) for step in steps]
+    repeated = [name for name, each in zip(names, passes, strict=True) for _ in each]
+    return tuple(repeated), tuple([step for each in passes for step in each])
 
 
 def _kernel_calls(plan: model.ExecutionPlan) -> Iterator[model.KernelCall]:

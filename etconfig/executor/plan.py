@@ -24,7 +24,7 @@ class Block:
 
     Attributes:
         steps: What to do.
-        names: What each step is called in an error: its operator.
+        names: What each step is called in an error: its operator. Several may be passes of one call.
         cost: How many instructions it stands for.
         following: The next block.
         condition: If this is false at the end, `otherwise` is the next block.

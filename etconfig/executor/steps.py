@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from operator import setitem
 
 from etconfig.executor.memory import Array
+
+
+class Passes:
+    """The step that runs several others, one after the other.
+
+    Only the type says that there is nothing else to it, so that whoever runs steps might as well
+    run those: that saves a call for each.
+
+    Attributes:
+        steps: What to run; none is of this type.
+    """
+
+    __slots__ = ("steps",)
+
+    def __init__(self, *steps: Callable[[], object]) -> None:
+        flat = (each.steps if isinstance(each, Passes) else (each,) for each in steps)
+        self.steps: tuple[Callable[[], object], ...] = tuple(chain.from_iterable(flat))
+
+    def __call__(self) -> None:
+        """Run them."""
+        for step in self.steps:
+            step()
 
 
 class Copy(partial[None]):

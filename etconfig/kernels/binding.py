@@ -12,7 +12,7 @@ import numpy as np
 from etconfig.executor.checks import is_floating, promote, require
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.registry import Scalar, Step
-from etconfig.executor.steps import Copy
+from etconfig.executor.steps import Copy, Passes
 from etconfig.executor.tensor import Tensor
 
 DType = np.dtype[Any]
@@ -91,12 +91,27 @@ def ufunc_step(
     One call without conversion where the dtypes agree; otherwise numpy converts blockwise.
     """
     out_dtype = dtype if out_dtype is None else out_dtype
+    inputs, out = _of_one_rank(inputs, out)
     if out.dtype != out_dtype or any(each.dtype != dtype for each in inputs):
         signature = (*(dtype for _ in inputs), out_dtype)
         return partial(ufunc, *inputs, out=out, signature=signature, casting="unsafe")
     if ufunc in _KEYWORD_OUT:
         return partial(ufunc, *inputs, out=out)
     return partial(ufunc, *inputs, out)
+
+
+def _of_one_rank(inputs: Sequence[Array], out: Array) -> tuple[Sequence[Array], Array]:
+    """Dense arrays of one size as flat ones if their ranks differ, for which numpy takes twice as long.
+
+    A number stays one: it has rank 0.
+    """
+    arrays = (*inputs, out)
+    ranks = {each.ndim for each in arrays}
+    if len(ranks) == 1 or 0 in ranks or any(each.size != out.size for each in inputs):
+        return inputs, out
+    if not all(each.flags.c_contiguous for each in arrays):
+        return inputs, out
+    return [each.reshape(-1) for each in inputs], out.reshape(-1)
 
 
 def copy_step(out: Array, source: Array) -> Step:
@@ -108,14 +123,7 @@ def copy_step(out: Array, source: Array) -> Step:
 
 def in_sequence(*steps: Step) -> Step:
     """One step that runs all of `steps`."""
-    if len(steps) == 1:
-        return steps[0]
-
-    def run() -> None:
-        for step in steps:
-            step()
-
-    return run
+    return steps[0] if len(steps) == 1 else Passes(*steps)
 
 
 KEPT_STEPS = 20_000

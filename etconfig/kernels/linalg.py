@@ -24,6 +24,9 @@ from etconfig.kernels.binding import (
 MAX_FEW_ROWS = 32
 """Up to so many rows, a product with a transposed matrix is computed the other way round."""
 
+MAX_SPREAD = 1024
+"""To so many elements a constant bias is repeated when it is bound."""
+
 
 @kernel("aten::mm.out", takes_any_strides=True)
 def mm(self: Tensor, mat2: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
@@ -70,7 +73,7 @@ def addmm(
         if alpha != 1:
             steps.append(partial(np.multiply, out, constant(alpha, dtype), out))
         if beta == 1:
-            steps.append(partial(np.add, out, addend, out))
+            steps.append(partial(np.add, out, _spread(addend, out), out))
         elif beta != 0:  # with beta 0 PyTorch ignores self, also if it holds NaN
             scaled = np.empty(addend.shape, dtype)
             steps.append(partial(np.multiply, addend, constant(beta, dtype), scaled))
@@ -78,6 +81,14 @@ def addmm(
         return in_sequence(*steps)
 
     return in_dtype(dtype, (self.array, mat1.array, mat2.array), out.array, passes)
+
+
+def _spread(addend: Array, out: Array) -> Array:
+    """A constant in the shape of a small `out`: numpy takes twice as long to broadcast it in each run."""
+    if addend.flags.writeable or out.size > MAX_SPREAD:
+        return addend
+    repeated: Array = np.broadcast_to(addend, out.shape).copy()
+    return repeated
 
 
 @kernel("aten::linear.out")

@@ -8,7 +8,7 @@ import pytest
 from etconfig.executor.memory import Scratch, allocate_zeroed
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels import builtin_kernels
-from etconfig.kernels.linalg import MAX_FEW_ROWS
+from etconfig.kernels.linalg import MAX_FEW_ROWS, MAX_SPREAD
 from etconfig.values import ScalarType
 
 KERNELS = builtin_kernels()
@@ -58,3 +58,24 @@ class TestProducts:
         arguments = [tensor(x), tensor(weight), tensor(bias), out]
         KERNELS["aten::linear.out"].bind("aten::linear.out", Scratch(), arguments)()
         np.testing.assert_allclose(out.array, x @ weight.T.astype(float) + bias, atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [MAX_SPREAD // 2, MAX_SPREAD // 2 + 1])
+@pytest.mark.parametrize("is_constant", [False, True])
+@pytest.mark.parametrize("shape", [(), (1,), (2, 1), None], ids=str)
+def test_a_bias_of_any_shape_is_added(columns: int, is_constant: bool, shape: tuple[int, ...] | None) -> None:
+    """How large the result is, and whether the bias may change, decides how it is added."""
+    rng = np.random.default_rng(0)
+    bias = rng.normal(size=(columns,) if shape is None else shape).astype(np.float32)
+    given = tensor(bias)
+    given.array.flags.writeable = not is_constant
+    first, second = (rng.normal(size=size).astype(np.float32) for size in ((2, INNER), (INNER, columns)))
+    out = tensor(np.empty((2, columns), np.float32))
+    step = KERNELS["aten::addmm.out"].bind(
+        "aten::addmm.out", Scratch(), [given, tensor(first), tensor(second), 1, 1, out]
+    )
+    for _ in range(2):
+        step()
+        np.testing.assert_allclose(out.array, first @ second.astype(float) + bias, atol=1e-5)
+        if not is_constant:
+            bias *= 3
