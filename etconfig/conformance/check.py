@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from etconfig.records import record
@@ -54,6 +55,15 @@ class Outcome(enum.Enum):
 
 class CheckFailedError(Exception):
     """The backend does not do what the check is about; the message says what was seen and expected."""
+
+
+@contextmanager
+def advising(advice: str, *, where: str = "") -> Iterator[None]:
+    """Tell of failures inside `where` they were seen, and what to do."""
+    try:
+        yield
+    except CheckFailedError as error:
+        raise CheckFailedError(f"{where}{', ' if where else ''}{error}; {advice}") from None
 
 
 class NotApplicableError(Exception):

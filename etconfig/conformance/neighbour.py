@@ -60,6 +60,11 @@ class Neighbour:
         except (CheckFailedError, EtconfigError) as error:
             raise CheckFailedError(f"{self._label} fails {when}: {error}; {advice}") from error
 
+    def answer_all(self, when: str) -> None:
+        """Execute every run of the case, and compare. Raises CheckFailedError."""
+        for turn in range(len(self.case.runs(self._name))):
+            self.answer(turn, when)
+
     def __enter__(self) -> Neighbour:
         return self
 

@@ -7,7 +7,13 @@ from itertools import islice
 
 import numpy as np
 
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError, check
+from etconfig.conformance.check import (
+    CheckFailedError,
+    NotApplicableError,
+    NotDelegatedError,
+    advising,
+    check,
+)
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.subject import Subject
 from etconfig.diagnostics import did_you_mean
@@ -20,7 +26,8 @@ _REPEATS = 20
 def answers(subject: Subject) -> None:
     """Every method answers as eager PyTorch does: in float32, or in what a backend without it takes."""
     for case in subject.ordinary_cases():
-        subject.check_case(case)
+        with advising("compute what the program asks for, or leave it out of the delegate"):
+            subject.check_case(case)
 
 
 @check("tolerance", level=1, prevents="sums in a narrower type than the vendor claims")
@@ -32,7 +39,8 @@ def tolerance(subject: Subject) -> None:
             subject.check_case(case)
         except CheckFailedError:
             continue  # a wrong answer, of which `answers` tells
-        subject.check_case(case, precisely=True)
+        with advising("sum in a wider type, or declare the `precision` that there is"):
+            subject.check_case(case, precisely=True)
         measured += 1
     if not measured:
         raise CheckFailedError(
@@ -54,7 +62,8 @@ def dtype_matrix(subject: Subject) -> None:
             problems.append(f"{subject.backend_id} declares {dtype!r}, which is no name of a dtype; {guess}")
         try:
             for case in _cases_of(subject, dtype):
-                subject.check_case(case, precisely=dtype != "float32")
+                with advising(f"compute {dtype} as such, or do not declare it"):
+                    subject.check_case(case, precisely=dtype != "float32")
         except NotApplicableError:
             continue  # the kit has none
         except NotDelegatedError as error:
@@ -75,14 +84,16 @@ def signature(subject: Subject) -> None:
     for case in subject.cases(
         where=lambda case: case.is_plain and case.is_finite and case.has_several_outputs
     ):
-        subject.check_case(case)
+        with advising("take arguments in the order of the program: inputs, then outputs"):
+            subject.check_case(case)
 
 
 @check("nan-inf", level=1, prevents="arithmetic for finite numbers only")
 def nan_inf(subject: Subject) -> None:
     """NaN and infinities come out where eager PyTorch has them."""
     for case in subject.cases(where=lambda case: case.is_plain and not case.is_finite):
-        subject.check_case(case)
+        with advising("compile without fast-math, and keep no value within bounds that nobody asked for"):
+            subject.check_case(case)
 
 
 @check("determinism", level=3, requires=("is_deterministic",), prevents="results that nobody can reproduce")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, advising, check
 from etconfig.conformance.disturbing import PLACES, Disturbing
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.subject import Subject
@@ -78,7 +78,10 @@ class _Sharing(Interposed):
 def same_input_twice(subject: Subject) -> None:
     """Two inputs can be one array."""
     for case in subject.cases(where=lambda case: case.is_plain and case.has_equal_inputs):
-        with subject.load(case, through=None if subject.is_native else _Sharing()) as method:
+        with (
+            advising("tell arguments apart by their places", where="with one array for two inputs"),
+            subject.load(case, through=None if subject.is_native else _Sharing()) as method,
+        ):
             subject.check_runs(method, case)
 
 
@@ -108,13 +111,11 @@ def output_is_input(subject: Subject) -> None:
     """An output may share its memory with an input, as programs are planned."""
     for case in subject.ordinary_cases():
         in_place = _InPlace()
-        with subject.load(case, through=in_place) as method:
-            try:
-                subject.check_runs(method, case)
-            except CheckFailedError as error:
-                raise CheckFailedError(
-                    f"with its output in the memory of an input, {error}; write outputs last"
-                ) from None
+        with (
+            advising("write outputs last", where="with its output in the memory of an input"),
+            subject.load(case, through=in_place) as method,
+        ):
+            subject.check_runs(method, case)
         if in_place.was_possible:
             return
     raise NotApplicableError(f"no case has an input of the shape of its output for {subject.backend_id}")

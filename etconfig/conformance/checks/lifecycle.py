@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, advising, check
 from etconfig.conformance.disturbing import ARGUMENTS, Disturbing
 from etconfig.conformance.given import load_changed
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.holdings import Holdings
 from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.neighbour import Neighbour
 from etconfig.conformance.subject import Subject
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError
 
@@ -27,11 +28,14 @@ def order(subject: Subject) -> None:
     """A method can be closed without a run, and two that are open run and close in any order."""
     case = subject.simplest
     subject.load(case).close()
-    with subject.load(case) as older, subject.load(case) as newer:
-        subject.check_runs(newer, case)
-        subject.check_runs(older, case)
-        older.close()
-        subject.check_runs(newer, case)
+    with (
+        Neighbour(subject, case, "the older of two methods") as older,
+        Neighbour(subject, case, "the newer of two methods") as newer,
+    ):
+        newer.answer_all("before the older one ran")
+        older.answer_all("after the newer one ran")
+        older.method.close()
+        newer.answer_all("after the older one was closed")
 
 
 class _Counting(Disturbing):
@@ -118,11 +122,11 @@ def reinit(subject: Subject) -> None:
     case = subject.simplest
     with subject.open(case) as program:
         for attempt in ("first", "second", "third"):
-            with subject.load_from(program, case.method) as method:
-                try:
-                    subject.check_runs(method, case)
-                except CheckFailedError as error:
-                    raise CheckFailedError(f"at the {attempt} load, {error}") from None
+            with (
+                advising("let nothing of a method outlive its handle", where=f"at the {attempt} load"),
+                subject.load_from(program, case.method) as method,
+            ):
+                subject.check_runs(method, case)
 
 
 class _Keeping(Interposed):

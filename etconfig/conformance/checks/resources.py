@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from etconfig.backend import InitContext, Processed
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.check import CheckFailedError, NotApplicableError, advising, check
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.holdings import Holdings, resident_bytes
 from etconfig.conformance.interposed import Interposed
@@ -97,7 +97,10 @@ def payload_freed(subject: Subject) -> None:
                 f"{case.name}: processed.data is still referred to after it was freed; copy what you need"
             )
         owning.payload.overwrite()
-        subject.check_runs(method, case)
+        with advising(
+            "copy what you need before you free it", where="with its payload freed and overwritten"
+        ):
+            subject.check_runs(method, case)
 
 
 @check("rss-slope", level=1, isolated=True, prevents="memory that leaks with each load")

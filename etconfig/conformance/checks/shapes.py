@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from etconfig.conformance.case import Run
-from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.check import advising, check
 from etconfig.conformance.subject import Subject
 
 
@@ -15,12 +15,13 @@ from etconfig.conformance.subject import Subject
 def dim_order_strides(subject: Subject) -> None:
     """Tensors whose channels lie side by side are read and written so, whatever strides the caller's have."""
     for case in subject.cases("channels_last"):
-        subject.check_case(case)
-        for name in case.case.methods:
-            with subject.load(case, name) as method:
-                for run in case.runs(name):
-                    outputs = method.execute([_spread(value) for value in run.inputs])
-                    subject.check_outputs(case, run, outputs, name)
+        with advising("read and write arrays by their strides, or do not declare channels_last"):
+            subject.check_case(case)
+            for name in case.case.methods:
+                with subject.load(case, name) as method:
+                    for run in case.runs(name):
+                        outputs = method.execute([_spread(value) for value in run.inputs])
+                        subject.check_outputs(case, run, outputs, name)
 
 
 def _spread(value: Any) -> Any:
@@ -38,10 +39,8 @@ def dynamic(subject: Subject) -> None:
             with subject.load(case, name) as method:
                 before: Run | None = None
                 for run in (*case.runs(name), *reversed(case.runs(name))):
-                    try:
+                    with advising(_told(run, before)):
                         subject.check_outputs(case, run, method.execute(list(run.inputs)), name)
-                    except CheckFailedError as error:
-                        raise CheckFailedError(f"{error}; {_told(run, before)}") from None
                     before = run
 
 
@@ -59,14 +58,16 @@ def _shapes(run: Run) -> str:
 def zero_size(subject: Subject) -> None:
     """Tensors without elements go in and come out."""
     for case in subject.cases("supports_zero_size"):
-        subject.check_case(case)
+        with advising("do nothing where nothing is to be done, or do not declare supports_zero_size"):
+            subject.check_case(case)
 
 
 @check("scalars", level=3, requires=("supports_scalars",), prevents="numbers that are fixed at export")
 def scalars(subject: Subject) -> None:
     """Arguments that are numbers count, in each run anew."""
     for case in subject.cases("supports_scalars"):
-        subject.check_case(case)
+        with advising("read numbers from the arguments of each execute, or do not declare supports_scalars"):
+            subject.check_case(case)
 
 
 CHECKS = (dim_order_strides, dynamic, zero_size, scalars)
