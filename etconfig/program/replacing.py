@@ -46,7 +46,7 @@ def replace_payloads(
     check_is_program(file)
     header = read_header(file)
     if header is None:
-        return replace_payloads(_with_header(program), backend_id, change, location)
+        return replace_payloads(_with_header(program, file.root()), backend_id, change, location)
     tables = file.first(header.program_size)
     delegates = tuple(delegates_of(tables, backend_id))
     payloads = read_payloads(tables, tables.table(tables.root(), layout.PROGRAM), header, len(program))
@@ -81,7 +81,7 @@ class _Contents:
         self._tables = program[: header.program_size]
         self._tells_size = header.segment_data_size is not None
         self._alignment_bytes = max(alignment_of(base), _SEGMENT_ALIGNMENT_BYTES)
-        self._data = bytearray(program[base:])
+        self._segment_data = bytearray(program[base:])
         self._segments = [Extent(segment.start - base, segment.size_bytes) for segment in segments]
         self._inline = [program[extent.start : extent.end] for extent in inline]
 
@@ -90,9 +90,9 @@ class _Contents:
         if location is DataLocation.INLINE:
             self._inline.append(payload)
             return location, len(self._inline) - 1
-        self._data += bytes(-len(self._data) % _SEGMENT_ALIGNMENT_BYTES)
-        self._segments.append(Extent(len(self._data), len(payload)))
-        self._data += payload
+        self._segment_data += bytes(-len(self._segment_data) % _SEGMENT_ALIGNMENT_BYTES)
+        self._segments.append(Extent(len(self._segment_data), len(payload)))
+        self._segment_data += payload
         return location, len(self._segments) - 1
 
     def write(
@@ -118,7 +118,7 @@ class _Contents:
         grown += bytes(-(len(grown) + len(added)) % _INLINE_ALIGNMENT_BYTES) + added
         for field, place in places.items():
             refer(grown, tables, field, len(grown) - place)
-        add_segments(grown, bytes(self._data), self._alignment_bytes, tells_size=self._tells_size)
+        add_segments(grown, bytes(self._segment_data), self._alignment_bytes, tells_size=self._tells_size)
         return bytes(grown)
 
 
@@ -128,8 +128,12 @@ def _reference_of(tables: Cursor, delegate: int) -> BackendDelegateDataReference
     return BackendDelegateDataReference(DataLocation(location), index)
 
 
-def _with_header(program: bytes) -> bytes:
-    """The program with an extended header that names no segments; what follows it moves as a whole."""
-    (root,) = struct.unpack_from("<I", program)
+def _with_header(program: bytes, root: int) -> bytes:
+    """The program with an extended header that names no segments; what follows it moves as a whole.
+
+    Args:
+        program: A program without one.
+        root: Where its root table is.
+    """
     header = _HEADER.pack(b"eh00", _HEADER.size, len(program) + _HEADER.size, 0, 0)
     return struct.pack("<I", root + _HEADER.size) + program[4:_HEADER_AT] + header + program[_HEADER_AT:]
