@@ -35,9 +35,8 @@ def main() -> None:
 
 def _threads_left() -> str:
     """Names of the threads that keep the process from ending."""
-    names = [
-        each.name for each in threading.enumerate() if not (each.daemon or each is threading.main_thread())
-    ]
+    left = [each for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]
+    names = sorted({each.name for each in left})
     return f", but threads run on: {', '.join(names)}" if names else ""
 
 

@@ -92,8 +92,9 @@ def hanging(subject: Subject) -> None:
 
 
 def lingering(subject: Subject) -> None:
-    """It passes, and leaves a thread that never ends."""
-    threading.Thread(target=threading.Event().wait, name="acme-poll").start()
+    """It passes, and leaves threads of one name that never end."""
+    for _ in range(2):
+        threading.Thread(target=threading.Event().wait, name="acme-poll").start()
 
 
 def clinging(subject: Subject) -> None:
