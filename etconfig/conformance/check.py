@@ -100,6 +100,11 @@ class Check:
     timeout_seconds: float = 60.0
 
     @property
+    def allows_xfail(self) -> bool:
+        """Whether its level can be reached although it fails, as was expected."""
+        return self.level > 1
+
+    @property
     def doc(self) -> str:
         """What it holds: the first paragraph of its docstring, in a line."""
         return " ".join((inspect.getdoc(self.run) or "").partition("\n\n")[0].split())

@@ -5,6 +5,7 @@ Audit hooks and finders see what Python code does. What native code does by itse
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import inspect
 import os
@@ -32,7 +33,7 @@ def hide_devices() -> None:
 
     def audit(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and _is_device(arguments[0]):
-            raise FileNotFoundError(2, "No such file or directory", arguments[0])
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), arguments[0])
 
     sys.addaudithook(audit)
 
@@ -49,7 +50,7 @@ def cut_network() -> list[str]:
         host = _host(event, arguments)
         if host is not None and not _is_here(host):
             tried.append(f"{caller()}: {event} {host}")
-            raise OSError(101, "Network is unreachable")
+            raise OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH))
 
     sys.addaudithook(audit)
     return tried

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree  # it only writes here
 
-from etconfig.conformance.check import Outcome
+from etconfig.conformance.check import Check, Outcome
 from etconfig.conformance.report import Report
 from etconfig.conformance.result import Result
 
@@ -14,7 +14,8 @@ _KINDS = ("failure", "error", "skipped")
 
 def junit_xml(report: Report) -> bytes:
     """One test suite with a case for each check; outcomes that are neither pass nor failure are skips."""
-    cases = [_case(report, result) for result in report.results]
+    checks = report.checks
+    cases = [_case(checks[result.check_id], result) for result in report.results]
     counts = {kind: sum(case.find(kind) is not None for case in cases) for kind in _KINDS}
     suite = ElementTree.Element(
         "testsuite",
@@ -34,12 +35,11 @@ def junit_xml(report: Report) -> bytes:
     return content + b"\n"
 
 
-def _case(report: Report, result: Result) -> ElementTree.Element:
-    level = report.levels[result.check_id]
+def _case(check: Check, result: Result) -> ElementTree.Element:
     case = ElementTree.Element(
         "testcase",
-        classname=f"etconfig.conformance.L{level}",
-        name=result.check_id,
+        classname=f"etconfig.conformance.L{check.level}",
+        name=check.id,
         time=f"{result.seconds:.3f}",
     )
     kind = _kind(result)

@@ -63,14 +63,17 @@ class Report:
 
     def obstacles(self, level: int) -> list[Result]:
         """What keeps the backend from a level, that of lower levels apart."""
+        checks = self.checks
         return [
-            each for each in self.results if self.levels[each.check_id] == level and _is_obstacle(each, level)
+            each
+            for each in self.results
+            if checks[each.check_id].level == level and _is_obstacle(checks[each.check_id], each)
         ]
 
     @property
-    def levels(self) -> Mapping[str, int]:
-        """The level of each check, by id."""
-        return {check.id: check.level for check in all_checks()}
+    def checks(self) -> Mapping[str, Check]:
+        """Every check of the kit, by id."""
+        return {check.id: check for check in all_checks()}
 
     @property
     def passed(self) -> bool:
@@ -96,7 +99,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data; see `FORMAT`."""
-        checks = {check.id: check for check in all_checks()}
+        checks = self.checks
         return {
             "format": FORMAT,
             "backend": self.backend,
@@ -118,11 +121,12 @@ class Report:
         }
 
 
-def _is_obstacle(result: Result, level: int) -> bool:
-    """Whether a level cannot be reached with this result."""
+def _is_obstacle(check: Check, result: Result) -> bool:
+    """Whether the check's level cannot be reached with this result."""
     if result.is_advisory:
         return False
-    return not result.outcome.is_good or (level <= 1 and result.outcome is Outcome.XFAILED)
+    is_refused = result.outcome is Outcome.XFAILED and not check.allows_xfail
+    return is_refused or not result.outcome.is_good
 
 
 def make_report(subject: Subject, results: Sequence[Result]) -> Report:

@@ -41,9 +41,10 @@ class BackendConformance:
     search_path: ClassVar[tuple[str, ...] | None] = None
 
     def __init_subclass__(cls) -> None:
-        """Refuse what would replace a check. Raises TypeError."""
-        for name in vars(cls):
-            if name in vars(BackendConformance) and name not in _SETTABLE and not name.startswith("__"):
+        """Refuse what would replace a check, here or in a class beside this one. Raises TypeError."""
+        for name in vars(BackendConformance):
+            owner = next(each for each in cls.__mro__ if name in vars(each))
+            if owner is not BackendConformance and name not in _SETTABLE and not name.startswith("__"):
                 raise TypeError(
                     f"{cls.__name__}.{name} would replace a part of the conformance kit; name a check that "
                     "fails in the file of expected failures instead: CHECK-ID # reason"
@@ -52,7 +53,7 @@ class BackendConformance:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """A test for each check up to the level."""
         if "conformance_check" in metafunc.fixturenames:
-            self._expected_failures()  # a file that is wrong is told once
+            self._settings(), self._expected_failures()  # what is wrong with them is told once
             checks = [each for each in all_checks() if each.level <= self.level]
             metafunc.parametrize("conformance_check", checks, ids=[f"L{c.level}-{c.id}" for c in checks])
 
@@ -66,20 +67,27 @@ class BackendConformance:
             pytest.skip(f"advisory, since the kit {conformance_check.since}: {text}")
         if result.outcome in {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE}:
             pytest.skip(text)
-        if result.outcome is Outcome.XFAILED and conformance_check.level > 1:
+        if result.outcome is Outcome.XFAILED and conformance_check.allows_xfail:
             pytest.xfail(f"{result.reason}: {result.message}")
         pytest.fail(text, pytrace=False)
 
     @classmethod
     def _settings(cls) -> Settings:
-        return Settings(
-            backend=cls.backend,
-            level=cls.level,
-            kit=cls.kit,
-            executor=cls.executor,
-            programs=None if cls.programs is None else str(cls.programs),
-            search_path=cls.search_path,
-        )
+        if not hasattr(cls, "backend"):
+            raise pytest.Collector.CollectError(
+                f'{cls.__name__} names no backend; write: backend = "AcmeBackend"'
+            )
+        try:
+            return Settings(
+                backend=cls.backend,
+                level=cls.level,
+                kit=cls.kit,
+                executor=cls.executor,
+                programs=None if cls.programs is None else str(cls.programs),
+                search_path=cls.search_path,
+            )
+        except ValueError as error:
+            raise pytest.Collector.CollectError(f"{cls.__name__}: {error}") from None
 
     @classmethod
     def _expected_failures(cls) -> Mapping[str, str]:

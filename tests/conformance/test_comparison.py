@@ -26,8 +26,12 @@ class TestCheckOutputs:
         [
             (float32(1), np.array([1.0]), r"expected float64 of shape \(1,\), given float32 of shape \(1,\)"),
             (float32(1), float32(1, 2), r"expected float32 of shape \(2,\), given float32 of shape \(1,\)"),
-            (float32(1, 0), float32(1, NAN), "infinities or NaN differ"),
-            (float32(1, INF), float32(1, -INF), "infinities or NaN differ"),
+            (
+                float32(1, 0),
+                float32(1, NAN),
+                r"at \(1,\) it is 0\.0, expected nan; infinities and NaN must be",
+            ),
+            (float32(1, INF), float32(1, -INF), r"at \(1,\) it is inf, expected -inf; infinities and"),
             (float32(1, NAN), float32(1, 2), "off by nan of the largest value, expected at most 1e-05"),
             (float32(1, 2.1), float32(1, 2), "off by 0.05 of the largest value, expected at most 1e-05"),
             (float32(0.5), float32(0), "off by 0.5 of the largest value, expected at most 1e-05"),

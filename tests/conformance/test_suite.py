@@ -81,6 +81,27 @@ class TestSuite:
         with pytest.raises(TypeError, match=f"TestMine.{name} would replace a part of the conformance kit"):
             type("TestMine", (BackendConformance,), {name: lambda self: None})
 
+    def test_a_class_beside_it_cannot_replace_it_either(self) -> None:
+        mixin = type("Mixin", (), {"test_conformance": lambda self: None})
+        with pytest.raises(TypeError, match=r"TestMine.test_conformance would replace a part of the"):
+            type("TestMine", (mixin, BackendConformance), {"backend": "AcmeBackend"})
+
+    @pytest.mark.parametrize(
+        ("written", "told"),
+        [
+            ("level = 5", "TestMine: there is no level 5; the levels are 0, 1, 2, 3"),
+            ("del backend", 'TestMine names no backend; write: backend = "AcmeBackend"'),
+        ],
+    )
+    def test_attributes_that_are_wrong_are_told_once(
+        self, pytester: pytest.Pytester, written: str, told: str
+    ) -> None:
+        pytester.makepyfile(TESTS.replace("level = 2", written))
+        (pytester.path / "xfails.txt").touch()
+        done = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+        done.assert_outcomes(errors=1)
+        assert [told in line for line in done.outlines].count(True) == 1
+
     def test_without_pytest_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, suite.__name__)
         monkeypatch.setitem(sys.modules, "pytest", None)
