@@ -199,7 +199,8 @@ class _Compiler:
             bind = partial(bind, unread=self._optimiser.unread(index, kernel))
         if self._varying.isdisjoint(taken):
             return bind([*map(self._registers.initial, taken)])
-        aliases = frozenset(args[place] for place in kernel.varying_positions)
+        read = {arg for place, arg in enumerate(taken) if place not in kernel.varying_positions}
+        aliases = frozenset(taken[place] for place in kernel.varying_positions) - read
         written = self._written(operator, args) - aliases
         return self._dynamic_step(bind, taken, kernel.register_positions, written, aliases)
 

@@ -138,8 +138,13 @@ class Registers(Sequence[Register]):
     def _load_tensor(self, index: int, value: model.Tensor) -> Tensor:
         form = self.forms[index] or self._form(*value[:3], value.shape_dynamism)
         place = value.allocation_info
+        if place is None and value.is_constant:
+            return Tensor.of_form(form, self._stored_data(value).toreadonly())
         if place is None:
-            return Tensor.of_form(form, self._stored_data(value).toreadonly() if value.is_constant else None)
+            tensor = Tensor.of_form(form, None)
+            if form.dynamism is TensorShapeDynamism.STATIC:
+                tensor.ensure_memory()  # a reader may be bound before what writes it, if that is bound later
+            return tensor
         memory_id, offset = place
         if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
             has_state = value.data_buffer_idx > 0 or value.external

@@ -230,6 +230,28 @@ class TestDynamicShapes:
             given = np.ones((rows, 3), np.float32)
             assert as_lists(method.execute([given])) == [[4.0] * (3 * rows)]
 
+    def test_a_tensor_may_become_a_view_of_itself(self) -> None:
+        builder = PlanBuilder()
+        x = builder.tensor(4, 4, dynamism=BOUND)
+        builder.inputs, builder.outputs = [x], [x]
+        builder.call("executorch_prim::et_view.default", x, builder.ints(3, -1), x)
+        method = builder.load()
+        for rows in (2, 4, 2):
+            given = np.arange(rows * 3, dtype=np.float32).reshape(rows, 3)
+            assert as_lists(method.execute([given])) == [given.reshape(3, rows).tolist()]
+
+    def test_memory_that_is_not_planned_is_there_for_readers_that_are_bound_first(self) -> None:
+        builder = PlanBuilder()
+        x, total = builder.tensor(4, dynamism=BOUND), builder.tensor(1, is_planned=False)
+        negated = builder.tensor(1)
+        builder.inputs, builder.outputs = [x], [negated]
+        dimensions, keep = builder.ints(0), builder.scalar(True)
+        builder.call("aten::sum.IntList_out", x, dimensions, keep, builder.scalar(None), total, total)
+        builder.call("aten::neg.out", total, negated, negated)
+        method = builder.load()
+        for values in ((1, 2), (1, 2, 3), ()):
+            assert as_lists(method.execute([floats(*values)])) == [[-sum(values)]]
+
     def test_an_output_grows_where_nothing_bounds_it_and_keeps_its_contents(self) -> None:
         builder = PlanBuilder()
         row, collected = builder.tensor(1), builder.tensor(0, 1, dynamism=UNBOUND, is_planned=False)
