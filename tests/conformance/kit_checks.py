@@ -8,11 +8,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from etconfig.backend import Backend, Capabilities
+import numpy as np
+
+from etconfig.backend import Backend, Capabilities, ExecuteContext, Value
 from etconfig.conformance.check import (
     Check,
     CheckFailedError,
@@ -148,3 +150,14 @@ class Chained(Interposed):
     def around(self, inner: Backend[Any, Any]) -> Interposed:
         """The first before the second before `inner`."""
         return self._first.around(self._second.around(inner))
+
+
+class Zeros(Interposed):
+    """Does everything but answer: the last output is zero."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        """Hand on, then clear the output."""
+        super().execute(context, handle, args)
+        output = args[-1]
+        assert isinstance(output, np.ndarray)
+        output[...] = 0
