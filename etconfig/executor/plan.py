@@ -109,7 +109,7 @@ class DynamicStep:
     than `KEPT_SHAPES` of them.
     """
 
-    __slots__ = ("_bind", "_bound", "_operands", "_outputs", "_read", "_written")
+    __slots__ = ("_bind", "_bound", "_is_large", "_operands", "_outputs", "_read", "_written")
 
     def __init__(
         self,
@@ -118,6 +118,8 @@ class DynamicStep:
         read: Sequence[Register],
         written: Sequence[Register] = (),
         aliases: Sequence[Register] = (),
+        *,
+        is_large: bool = False,
     ) -> None:
         """Take what is needed to bind.
 
@@ -127,12 +129,14 @@ class DynamicStep:
             read: The registers that decide what is bound.
             written: Tensors, and lists of them, that get their shape from binding and are not read.
             aliases: Tensors that the step itself makes a view of another, and that are not read.
+            is_large: What is bound may take much memory: only the latest is kept.
         """
         self._bind = bind
         self._operands = operands
         self._read = read
         self._written = written
         self._outputs = (*written, *aliases)
+        self._is_large = is_large
         self._bound: dict[Hashable, tuple[Step, list[_BoundTensor]]] = {}
 
     def __call__(self) -> None:
@@ -157,7 +161,7 @@ class DynamicStep:
         # they would hold memory that was freed, or that grew, and serve nobody
         for each in [each for each, (_, tensors) in self._bound.items() if _is_any_gone(tensors)]:
             del self._bound[each]
-        if len(self._bound) == KEPT_SHAPES:
+        if len(self._bound) == (1 if self._is_large else KEPT_SHAPES):
             del self._bound[next(iter(self._bound))]
         step = self._bind([current_value(operand) for operand in self._operands])
         # also of those that are read: an operator that the core does not know may resize any

@@ -131,7 +131,13 @@ EMBEDDINGS = (
 
 @kernel("quantized_decomposed::mixed_mm.out")
 def mixed_mm(
-    x: Tensor, weight: Tensor, weight_scales: Tensor, weight_zero_points: Tensor | None, out: Tensor
+    x: Tensor,
+    weight: Tensor,
+    weight_scales: Tensor,
+    weight_zero_points: Tensor | None,
+    out: Tensor,
+    *,
+    scratch: Scratch,
 ) -> Step:
     """Compute x @ (weight * scales). Shapes: x (M, K), weight (K, N), weight_scales (K,), out (M, N)."""
     require_same_dtype(input=x, weight_scales=weight_scales, out=out)
@@ -140,7 +146,7 @@ def mixed_mm(
     scales = _per_group("weight_scales", weight_scales, weight.shape[0], weight.shape[1])
     require(scales.shape[1] == 1, f"weight_scales {weight_scales.shape} must have one element a row")
     out.resize((x.shape[0], weight.shape[1]))
-    return _product_step(x, weight, scales, out, is_transposed=False)
+    return _product_step(x, weight, scales, out, scratch, is_transposed=False)
 
 
 @kernel("quantized_decomposed::mixed_linear.out")
@@ -151,6 +157,8 @@ def mixed_linear(
     weight_zero_points: Tensor | None,
     dtype: int | None,
     out: Tensor,
+    *,
+    scratch: Scratch,
 ) -> Step:
     """Compute x @ (weight * scales).T. Shapes: x (M, K), weight (N, K), scales (N,) or (N, groups)."""
     require_same_dtype(input=x, weight_scales=weight_scales)
@@ -158,7 +166,7 @@ def mixed_linear(
     require(x.shape[1] == weight.shape[1], f"{x.shape} and {weight.shape} cannot be multiplied")
     scales = _per_group("weight_scales", weight_scales, weight.shape[0], weight.shape[1])
     out.resize((x.shape[0], weight.shape[0]))
-    return _product_step(x, weight, scales, out, is_transposed=True)
+    return _product_step(x, weight, scales, out, scratch, is_transposed=True)
 
 
 def _prepare_product(x: Tensor, weight: Tensor, zero_points: Tensor | None, out: Tensor) -> None:
@@ -170,12 +178,13 @@ def _prepare_product(x: Tensor, weight: Tensor, zero_points: Tensor | None, out:
     require(zero_points is None, "weight_zero_points are not supported, nor does ExecuTorch support them")
 
 
-def _product_step(x: Tensor, weight: Tensor, scales: Array, out: Tensor, *, is_transposed: bool) -> Step:
-    """The weight is made real at each run, group by group: it is smaller than its float32."""
-    real = np.empty(weight.shape, FLOAT32)
+def _product_step(
+    x: Tensor, weight: Tensor, scales: Array, out: Tensor, scratch: Scratch, *, is_transposed: bool
+) -> Step:
+    """The weight is made real at each run, group by group, in memory that all layers share."""
+    real, product, converted = scratch.arrays(*((each.shape, FLOAT32) for each in (weight, out, x)))
     grouped = (*scales.shape[:2], weight.shape[1] // scales.shape[1])
-    product = np.empty(out.shape, FLOAT32)
-    source = x.array if x.dtype == FLOAT32 else np.empty(x.shape, FLOAT32)
+    source = x.array if x.dtype == FLOAT32 else converted
     steps = [] if source is x.array else [copy_step(source, x.array)]
     return in_sequence(
         *steps,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import weakref
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
+from plans import PlanBuilder
 
 from etconfig.executor.plan import DynamicStep
 from etconfig.executor.registry import Step
-from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor, memory_of
+from etconfig.executor.tensor import DTYPES, KEPT_SHAPES, Register, Tensor, memory_of
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.values import ScalarType
 
@@ -126,6 +129,35 @@ class TestMemory:
             memories.append(weakref.ref(memory_of(source)))
             source.release()
         assert [each() is not None for each in memories] == [False, False, False, True]
+
+    @pytest.mark.parametrize("dtype", [ScalarType.HALF, ScalarType.BFLOAT16])
+    def test_large_weights_are_converted_for_one_shape_at_a_time(self, dtype: ScalarType) -> None:
+        weight = np.ones((512, 512), np.float32)
+        builder = PlanBuilder()
+        x, out = (builder.tensor(8, 512, dtype=dtype, dynamism=BOUNDED) for _ in range(2))
+        builder.inputs, builder.outputs = [x], [out]
+        builder.call("aten::mm.out", x, builder.constant(weight, dtype), out, out)
+        assert self.held_bytes(builder, dtype) < 2 * weight.nbytes
+
+    def test_quantized_weights_are_made_real_in_memory_that_shapes_share(self) -> None:
+        weight = np.ones((512, 512), np.float32)
+        builder = PlanBuilder()
+        x, out = (builder.tensor(8, 512, dynamism=BOUNDED) for _ in range(2))
+        builder.inputs, builder.outputs = [x], [out]
+        quantized, scales = builder.constant(weight, ScalarType.CHAR), builder.constant(weight[0])
+        arguments = (x, quantized, scales, builder.scalar(None), out, out)
+        builder.call("quantized_decomposed::mixed_mm.out", *arguments)
+        assert self.held_bytes(builder, ScalarType.FLOAT) < 4 * weight.nbytes
+
+    def held_bytes(self, builder: PlanBuilder, dtype: ScalarType) -> int:
+        """What a method holds after it met as many shapes as are kept, beyond what it was loaded with."""
+        method = builder.load()
+        tracemalloc.start()
+        for rows in range(1, KEPT_SHAPES + 1):
+            method.execute([np.ones((rows, 512), DTYPES[dtype])])
+        held_bytes, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return held_bytes
 
 
 class TestAliases:
