@@ -60,11 +60,11 @@ def render_package(
     Raises:
         ScaffoldError: a name is one that the package's own code needs, or the author cannot be written.
     """
-    author = author or f"the {names.distribution} authors"
-    if _UNSAFE_IN_TOML.search(author):
+    author = f"the {names.distribution} authors" if author is None else author.strip()
+    if not author or _UNSAFE_IN_TOML.search(author):
         raise ScaffoldError(
             problem=f"the author {author!r} cannot be written into pyproject.toml",
-            help="leave out quotes, backslashes, line breaks and what is not UTF-8",
+            help="give a name without quotes, backslashes, line breaks and what is not UTF-8",
         )
     rename = _Renaming(
         {

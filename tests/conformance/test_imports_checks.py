@@ -80,7 +80,8 @@ class TestLoading:
         ended = Ended(problem="its process ended with signal SIGSEGV")
         monkeypatch.setattr(ASKING, lambda *given, **named: ended)
         assert message_of(imports.import_budget) == (
-            f"{REFERENCE}: to load it ends the process: its process ended with signal SIGSEGV"
+            f"{REFERENCE}: to load it ends the process: its process ended with signal SIGSEGV; "
+            "its import must return"
         )
 
 

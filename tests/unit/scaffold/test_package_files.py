@@ -127,13 +127,13 @@ class TestLicense:
         assert "Copyright (c) 2031 the acme-npu authors" in files["LICENSE"]
         assert 'authors = [{ name = "the acme-npu authors" }]' in files["pyproject.toml"]
 
-    @pytest.mark.parametrize("author", ['A "B"', "A\\B", "A\nB", "A\udcffB"])
+    @pytest.mark.parametrize("author", ["", 'A "B"', "A\\B", "A\nB", "A\udcffB"])
     def test_an_author_that_toml_would_read_otherwise_is_refused(self, author: str) -> None:
         with pytest.raises(ScaffoldError) as caught:
             render("acme-npu", author=author)
         assert str(caught.value) == (
-            f"the author {author!r} cannot be written into pyproject.toml; leave out quotes, backslashes, "
-            "line breaks and what is not UTF-8"
+            f"the author {author!r} cannot be written into pyproject.toml; give a name without quotes, "
+            "backslashes, line breaks and what is not UTF-8"
         )
 
 
