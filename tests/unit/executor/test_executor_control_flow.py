@@ -263,6 +263,16 @@ class TestDynamicShapes:
             (result,) = method.execute([floats(count), count])
             assert result[:, 0].tolist() == list(range(count + 1))
 
+    def test_an_output_whose_size_the_data_decide_changes_it_with_each_run(self) -> None:
+        builder = PlanBuilder()
+        x = builder.tensor(3)
+        places = builder.tensor(3, 1, dtype=ScalarType.LONG, dynamism=UNBOUND, is_planned=False)
+        builder.inputs, builder.outputs = [x], [places]
+        builder.call("aten::nonzero.out", x, places, places)
+        method = builder.load()
+        for given, found in ((1, 0, 1), [[0], [2]]), ((0, 0, 0), []), ((1, 1, 1), [[0], [1], [2]]):
+            assert as_lists(method.execute([floats(*given)])) == [found]
+
     def test_memory_that_was_freed_is_allocated_anew(self) -> None:
         builder = PlanBuilder()
         x, out = builder.tensor(2), builder.tensor(2, dynamism=UNBOUND, is_planned=False)
