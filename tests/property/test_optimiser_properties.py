@@ -1,4 +1,4 @@
-"""Plans with any memory plan give the same outputs with and without the optimiser."""
+"""Plans with any memory plan and constants give the same outputs with and without the optimiser."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ class _Plan:
         self.shapes: dict[int, tuple[int, ...]] = {}
         for _ in range(2):
             self.builder.inputs.append(self._tensor((2, 3)))
+        for shape in draw(st.lists(st.sampled_from(SHAPES), max_size=2)):
+            values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape) - 2
+            self.shapes[self.builder.constant(values)] = shape
 
     def _tensor(self, shape: tuple[int, ...]) -> int:
         """A new tensor, at a place of its own or over others."""
@@ -37,11 +40,16 @@ class _Plan:
         found = [index for index, shape in self.shapes.items() if fits(shape)]
         return self._draw(st.sampled_from(found)) if found else None
 
+    def _any_planned(self, fits: Callable[[tuple[int, ...]], bool] = lambda _: True) -> int | None:
+        values = self.builder.values
+        found = [each for each in self.shapes if fits(self.shapes[each]) and not values[each].is_constant]
+        return self._draw(st.sampled_from(found)) if found else None
+
     def _target(self, shape: tuple[int, ...]) -> int:
         """What an instruction writes: mostly a new tensor, sometimes one that was used before."""
         if self._draw(st.integers(0, 4)) > 0:
             return self._tensor(shape)
-        return self._any(lambda each: each == shape) or self._tensor(shape)
+        return self._any_planned(lambda each: each == shape) or self._tensor(shape)
 
     def view_copy(self) -> None:
         source = self._any()
@@ -80,7 +88,7 @@ class _Plan:
             self.builder.call("aten::mm.out", first, second, out, out)
 
     def copy_in_place(self) -> None:
-        target = self._any()
+        target = self._any_planned()
         source = self._any(lambda shape: shape == self.shapes[target])
         self.builder.call("aten::copy_", target, source, self.builder.scalar(False), target)
 
@@ -97,7 +105,7 @@ class _Plan:
 
     def alias(self) -> None:
         """Another tensor at the place of one, as a view that was planned ahead of time."""
-        index = self._any()
+        index = self._any_planned()
         place = self.builder.values[index].allocation_info
         self.shapes[self.builder.tensor(*self.shapes[index], offset=place.memory_offset)] = self.shapes[index]
 
