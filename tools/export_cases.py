@@ -31,9 +31,14 @@ from executorch.exir.backend.backend_api import to_backend
 from executorch.exir.backend.test.demos.rpc.executor_backend_preprocess import ExecutorBackend
 from executorch.exir.passes.external_constants_pass import delegate_external_constants_pass_unlifted
 from executorch.exir.passes.init_mutable_pass import InitializedMutableBufferPass
+from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
+from executorch.exir.schema import TensorShapeDynamism
+from executorch.exir.tensor import TensorSpec
 from exporting import describe_program
 from torch import Tensor, nn
 from torch.export import Dim, export
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from torch.utils._pytree import tree_flatten
 
 SEED = 0
@@ -116,6 +121,28 @@ class Grow(nn.Module):
         return torch.cat([x, y], 0).relu() * 2
 
 
+class Found(nn.Module):
+    """Outputs whose sizes the data decide, and one that is computed from such a one."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        places = torch.nonzero(x > 0)
+        return places + 1, x[x > 0] * 2
+
+
+class Unbounded(PassBase):
+    """Sizes that the data decide have no bound, so that the runtime allocates such tensors.
+
+    ExecuTorch 1.5 plans tensors without bounds, but none of its passes asks for one.
+    """
+
+    def call(self, graph_module: torch.fx.GraphModule) -> PassResult:
+        for node in graph_module.graph.nodes:
+            for spec in tree_flatten(node.meta.get("spec"))[0]:
+                if isinstance(spec, TensorSpec) and any(free_unbacked_symbols(size) for size in spec.shape):
+                    spec.shape_dynamism = TensorShapeDynamism.DYNAMIC_UNBOUND
+        return ConstraintBasedSymShapeEvalPass()(graph_module)
+
+
 class Sine(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return torch.sin(x) + x
@@ -195,6 +222,12 @@ def grow() -> Case:
     return portable(Grow(), [(torch.randn(m, 2), torch.randn(n, 2)) for m, n in sizes], shapes)
 
 
+def unbounded() -> Case:
+    x = torch.tensor([[1.0, -1.0, 2.0], [0.0, 3.0, -4.0]])
+    runs = [(x,), (torch.zeros(2, 3),), (torch.ones(2, 3),), (-x,)]
+    return portable(Found(), runs, sym_shape_eval_pass=Unbounded())
+
+
 def nested_program() -> Case:
     """A delegate of ExecuTorch's demo backend, whose payload is a program."""
     runs = [(torch.tensor([1.0, 2.0]),), (torch.tensor([-1.0, 0.5]),)]
@@ -241,6 +274,7 @@ CASES: Sequence[Callable[[], Case]] = (
     nested,
     lifted,
     grow,
+    unbounded,
     nested_program,
     bundled,
 )

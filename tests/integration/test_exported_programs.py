@@ -62,6 +62,7 @@ def data_files(name: str) -> Sequence[Path]:
         "mutable_cache",
         "nested",
         "scan",
+        "unbounded",
     ],
 )
 def test_every_run_gives_what_pytorch_gave(name: str, answers: Mapping[str, np.ndarray]) -> None:
