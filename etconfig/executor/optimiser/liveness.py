@@ -122,11 +122,16 @@ class Liveness:
         if live is None:  # it holds what an earlier run left
             live = self._latest[place] = LiveRange(place, -1, self._never, self.end, is_fixed=True)
             self._patchworks.append(place)
-        elif live.overwritten < index:
+        elif live.overwritten < index or self._is_partial(live, value):
             self._patchworks.append(place)
         live.end = max(live.end, index)
         live.readers.append(index)
         self._enter(value, live)
+
+    def _is_partial(self, live: LiveRange, value: int) -> bool:
+        """Whether `value` may read more than was written: by another tensor, of a shape within its bounds."""
+        written = live.values[0]
+        return value != written and self._registers.arrays[written] is None
 
     def _enter(self, value: int, live: LiveRange) -> None:
         known = self.of_value.setdefault(value, live)

@@ -17,6 +17,7 @@ from etconfig.executor.optimiser.optimiser import Optimiser
 from etconfig.executor.registry import Step, Unread
 from etconfig.executor.steps import Copy
 from etconfig.executor.tensor import Tensor
+from etconfig.program.model import TensorShapeDynamism
 from etconfig.values import ScalarType
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -410,6 +411,19 @@ class TestConstants:
             builder.call("aten::relu.out", total, out, out)
         method = builder.load(kernels={**KERNELS, "aten::neg.out": Kernel(("aten::neg.out",), bind)})
         assert as_lists(method.execute([])) == [(each + 1).tolist() for each in weights]
+
+    def test_what_a_smaller_shape_leaves_of_it_may_be_read(self) -> None:
+        builder = PlanBuilder()
+        dynamism = TensorShapeDynamism.DYNAMIC_BOUND
+        x, weight = builder.tensor(4, dynamism=dynamism), builder.constant(floats(1, 2, 3, 4))
+        negated, out = builder.tensor(4), builder.tensor(4)
+        place = offset_of(builder, negated)
+        positive = builder.tensor(4, offset=place, dynamism=dynamism)
+        builder.inputs, builder.outputs = [x], [out]
+        builder.call("aten::neg.out", weight, negated, negated)
+        builder.call("aten::relu.out", x, positive, positive)
+        builder.call("aten::neg.out", builder.tensor(4, offset=place), out, out)
+        assert as_lists(builder.load().execute([floats(5, 6)])) == [[-5, -6, 3, 4]]
 
     def test_an_error_is_told_by_each_run(self) -> None:
         builder = PlanBuilder()
