@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import array
+import json
 import threading
+from itertools import chain
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from kernel_cases import DATA
 from plans import FLOAT, PlanBuilder, adding_plan, as_lists, floats
 
 from etconfig.errors import (
@@ -471,6 +474,19 @@ class TestLoading:
             "vendor::first.out, vendor::second.out; install a package that provides them in the "
             "entry-point group 'etconfig.kernels'"
         )
+
+    def test_core_operators_that_executorch_has_no_kernel_for_either_are_told(self) -> None:
+        names = ("adaptive_avg_pool1d", "avg_pool1d", "col2im", "empty_strided", "randperm")
+        operators = tuple(f"aten::{name}.out" for name in names)
+        upstream = json.loads((DATA / "operators.json").read_text())["operators"]
+        assert set(operators).isdisjoint(chain.from_iterable(upstream.values()))
+        builder = PlanBuilder()
+        x = builder.tensor(1)
+        for operator in operators:
+            builder.call(operator, x, x)
+        with pytest.raises(MissingOperatorError) as caught:
+            builder.load()
+        assert caught.value.operators == operators
 
     def test_an_operator_that_is_listed_but_not_called_is_not_missed(self) -> None:
         builder = adding_plan(2)
