@@ -21,6 +21,9 @@ def check_conformance(entry: EntryPoint, contribution: ConformanceContribution) 
         raise load_error(
             entry, f"its programs are a {type(programs).__name__}", "give a pathlib.Path, or None"
         )
+    if programs is not None and not programs.is_absolute():
+        cause = f"its programs are in {programs}, which is another directory wherever etconfig is run"
+        raise load_error(entry, cause, "give Path(__file__).parent / ...")
     lower: object = contribution.lower
     if lower is None:
         return contribution

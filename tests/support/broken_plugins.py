@@ -533,5 +533,14 @@ CASES = [
         "PluginLoadError: plugin 'AcmeBackend' (etconfig.conformance) of acme-npu 1.0 failed: its "
         "programs are a str; give a pathlib.Path, or None",
     ),
+    (
+        "kit.py",
+        'Path(__file__).parent / "golden"',
+        'Path("golden")',
+        "aot-id-match",
+        "PluginLoadError: plugin 'AcmeBackend' (etconfig.conformance) of acme-npu 1.0 failed: its "
+        "programs are in golden, which is another directory wherever etconfig is run; give "
+        "Path(__file__).parent / ...",
+    ),
 ]
 """The file, a piece of its text, what stands there instead, the rule, and what is told."""

@@ -130,7 +130,7 @@ class Walkthrough:
         self.page = page
         self.directory = directory
         self.patch = patch
-        self.names: dict[str, object] = {"__name__": "page"}
+        self.names: dict[str, object] = {"__name__": "page", "__file__": str(directory / "page.py")}
         self.status = 0
         for name in ("examples", "plugins", "tests"):
             (directory / name).symlink_to(ROOT / name)
