@@ -140,7 +140,9 @@ def test_float64_decides_only_where_pytorch_is_further_from_it(operator: str) ->
         for each in corpus()[operator]
         if each.native is not None
     }
-    assert {kind for kind, is_off in decided if is_off} == FLOAT64_DECIDES[operator]
+    # with some processors, such as those with AVX512-FP16, PyTorch is near enough in all of them
+    assert {kind for kind, is_off in decided if is_off} <= FLOAT64_DECIDES[operator]
+    assert {kind for kind, _ in decided} >= FLOAT64_DECIDES[operator]
 
 
 def test_the_corpus_is_as_large_as_it_should_be() -> None:
