@@ -138,6 +138,7 @@ class _TensorSlot(_Slot):
 
     def set(self, value: Any) -> None:
         tensor = self._tensor
+        self._register.value = tensor  # the run before may have moved another value there
         tensor.resize(value.shape)
         tensor.array[...] = value  # for a few elements, half of the time that np.copyto takes
 

@@ -176,6 +176,17 @@ class TestMoves:
         assert method.execute([given, np.array([False])])[0].shape == (3, 2)
         assert method.execute([given, np.array([True])])[0].shape == (6, 1)
 
+    def test_an_input_that_something_was_moved_over_is_an_input_again_in_the_next_run(self) -> None:
+        builder = PlanBuilder()
+        x, negated, out = builder.tensor(2), builder.tensor(2), builder.tensor(2)
+        builder.inputs, builder.outputs = [x], [out]
+        builder.call("aten::neg.out", x, negated, negated)
+        builder.move(negated, x)
+        builder.call("aten::relu.out", x, out, out)
+        method = builder.load()
+        assert as_lists(method.execute([floats(-1, 2)])) == [[1, 0]]
+        assert as_lists(method.execute([floats(3, -4)])) == [[0, 4]]
+
 
 class TestDynamicShapes:
     """The operators compute the real shapes; the bounds hold."""
