@@ -68,7 +68,9 @@ def watch_actions() -> list[str]:
         if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING:
             done.append(f"{caller()}: writes {arguments[0]}")
         elif event in _STARTING:
-            done.append(f"{caller()}: starts a process ({event})")
+            start = f"{caller()}: starts a process"
+            if not (done and done[-1].startswith(start)):  # Popen may start it by os.posix_spawn
+                done.append(f"{start} ({event})")
 
     sys.addaudithook(audit)
     return done

@@ -54,6 +54,7 @@ ResultT = TypeVar("ResultT")
 _UNKNOWN_FIELD = re.compile(
     r"(?P<name>\w+)\.__init__\(\) got an unexpected keyword argument '(?P<field>\w+)'"
 )
+_PYTHONS_GUESS = re.compile(r"\. Did you mean '\w+'\?$")
 _VALUE = re.compile(r"(?P<module>\w+(?:\.\w+)*)(?::(?P<object>\w+(?:\.\w+)*))?\s*(?:\[.*\])?")
 
 
@@ -116,7 +117,8 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
     except (KeyboardInterrupt, PluginLoadError):
         raise
     except BaseException as error:
-        first_line = (str(error).splitlines() or ["no message"])[0]
+        # Python 3.13 guesses here what the help guesses below
+        first_line = _PYTHONS_GUESS.sub("", (str(error).splitlines() or ["no message"])[0])
         cause = f"{place_of_error(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
         raise load_error(entry, cause, _exception_help(entry, error)) from error
 
