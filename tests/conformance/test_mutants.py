@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,8 +34,10 @@ BAD = {Outcome.FAILED, Outcome.CRASHED, Outcome.TIMED_OUT}
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory where Python finds modules; those that were imported are forgotten."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
+    before, threads = set(sys.modules), set(threading.enumerate())
     yield tmp_path
+    left = [each.name for each in set(threading.enumerate()) - threads if not each.daemon]
+    assert left == [], "this process would wait for these threads when it ends"
     for name in set(sys.modules) - before:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]

@@ -20,20 +20,25 @@ STATE.descriptors = []
 
 
 class Prefetcher(Interposed):
-    """Has a thread that only destroy ends, so the interpreter waits for it forever."""
+    """Has a thread for each handle that only destroy ends, so the interpreter waits for it forever."""
+
+    def __init__(self) -> None:
+        self._threads: dict[int, tuple[threading.Thread, threading.Event]] = {}
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
         handle = super().init(context, processed, compile_specs)
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._end.wait)
-        self._thread.start()
+        end = threading.Event()
+        thread = threading.Thread(target=end.wait)
+        thread.start()
+        self._threads[id(handle)] = (thread, end)
         return handle
 
     def destroy(self, handle: Any) -> None:
-        self._end.set()
-        self._thread.join()
+        thread, end = self._threads.pop(id(handle))
+        end.set()
+        thread.join()
         super().destroy(handle)
 
 
