@@ -279,7 +279,7 @@ def resolve(
 
 
 def find_executor(installation: Installation, name: str) -> Executor:
-    """An executor that a plugin has. Raises as `Plugins.executor`, and says where to find one."""
+    """An executor that a plugin has. Raises as `PluginRegistry.executor`, and says where to find one."""
     try:
         return installation.plugins.executor(name)
     except UnknownPluginError as error:

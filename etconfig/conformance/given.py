@@ -10,6 +10,7 @@ from etconfig.backend import InitContext, Processed
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.subject import Subject
+from etconfig.errors import EtconfigError
 from etconfig.execution.method import Method
 from etconfig.program.model import DataLocation
 from etconfig.program.replacing import replace_payloads
@@ -35,6 +36,15 @@ def load_changed(
     changed = replace_payloads(case.path.read_bytes(), subject.backend_id, change, location)
     with subject.open(changed) as program:
         return subject.load_from(program, case.method)
+
+
+def refuses_part(subject: Subject, case: DelegatedCase, share: float) -> bool:
+    """Whether a method is not loaded whose payload ends after this share of it."""
+    try:
+        load_changed(subject, case, lambda payload: payload[: int(len(payload) * share)]).close()
+    except EtconfigError:
+        return True
+    return False
 
 
 class Given(Interposed):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from etconfig.api import find_executor
+from etconfig.api import NUMPY, find_executor
 from etconfig.conformance.check import (
     Check,
     CheckFailedError,
@@ -19,7 +19,7 @@ from etconfig.conformance.checks import all_checks
 from etconfig.conformance.isolation import run_isolated
 from etconfig.conformance.report import Report, make_report
 from etconfig.conformance.result import Result
-from etconfig.conformance.settings import NUMPY, Settings
+from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject
 from etconfig.errors import DelegateError
 from etconfig.plugin.loader import place_of_error

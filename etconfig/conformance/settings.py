@@ -7,12 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from etconfig.api import NUMPY
 from etconfig.conformance.check import KIT, LEVELS
 from etconfig.installation import Installation
 from etconfig.records import record
-
-NUMPY = "numpy"
-"""The built-in executor."""
 
 
 @record(frozen=True, kw_only=True)

@@ -11,10 +11,11 @@ try:
 except ImportError as error:
     raise ImportError("BackendConformance needs pytest: pip install 'etconfig[conformance]'") from error
 
+from etconfig.api import NUMPY
 from etconfig.conformance.check import KIT, LEVELS, Check, Outcome
 from etconfig.conformance.checks import all_checks
 from etconfig.conformance.running import run_check
-from etconfig.conformance.settings import NUMPY, Settings
+from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject
 from etconfig.conformance.xfails import XfailsError, read_xfails
 

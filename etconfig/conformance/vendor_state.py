@@ -18,7 +18,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 def package_of(entry: EntryPoint) -> str:
     """The package of an imported plugin: the first part of its module's name that is no namespace package."""
-    parts = entry.value.partition(":")[0].split(".")
+    parts = entry.module.split(".")
     names = [".".join(parts[: count + 1]) for count in range(len(parts))]
     return next(name for name in names if getattr(sys.modules[name], "__file__", None))
 

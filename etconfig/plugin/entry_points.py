@@ -42,6 +42,16 @@ class EntryPoint:
         """The distribution and its version, such as `acme-npu 2.1`."""
         return f"{self.distribution} {self.version}"
 
+    @property
+    def module(self) -> str:
+        """The module that holds it, such as `acme_npu.plugin`."""
+        return self.value.partition(":")[0].strip()
+
+    @property
+    def package(self) -> str:
+        """The top-level package of that module, such as `acme_npu`."""
+        return self.module.partition(".")[0]
+
 
 def parse_entry_points(text: str) -> tuple[dict[tuple[str, str], str], list[str]]:
     """Read an entry_points.txt.

@@ -125,10 +125,9 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
 
 def place_of_error(entry: EntryPoint, error: BaseException | None) -> str:
     """`plugin.py:12: ` for the last line of the plugin's own package that raised, or nothing."""
-    package = entry.value.partition(":")[0].partition(".")[0].strip()
     place, step = "", None if error is None else error.__traceback__
     while step is not None:
-        if str(step.tb_frame.f_globals.get("__name__")).partition(".")[0] == package:
+        if str(step.tb_frame.f_globals.get("__name__")).partition(".")[0] == entry.package:
             place = f"{Path(step.tb_frame.f_code.co_filename).name}:{step.tb_lineno}: "
         step = step.tb_next
     return place
@@ -150,7 +149,7 @@ def _exception_help(entry: EntryPoint, error: BaseException) -> str:
 
 def _is_own_module(entry: EntryPoint, module: str) -> bool:
     """Whether a module would be a part of the plugin's own package, which is there."""
-    return "." in module and module.partition(".")[0] == entry.value.partition(".")[0]
+    return "." in module and module.partition(".")[0] == entry.package
 
 
 def _fields_instead(error: BaseException) -> list[str]:

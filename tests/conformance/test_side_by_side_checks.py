@@ -81,7 +81,7 @@ class TestSideBySide:
         check.run(NativeSubject(Settings(backend=BACKEND)))
 
     def test_a_fault_that_cannot_be_made_is_not_contained(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(side_by_side, "_fails_init", lambda *_: False)
+        monkeypatch.setattr(side_by_side, "refuses_part", lambda *_: False)
         with pytest.raises(NotApplicableError, match="half of the payload was accepted, and another runtime"):
             fault_contained.run(NativeSubject(Settings(backend=BACKEND)))
 

@@ -29,16 +29,15 @@ def static_metadata(subject: Subject) -> None:
         if failure.distribution == subject.entry.distribution:
             raise CheckFailedError(f"{subject.entry.source}: {failure.cause}; build the wheel anew")
     for entry in entries_of_vendor(subject):
-        package = entry.value.partition(":")[0].partition(".")[0].strip()
-        if package in sys.modules:
+        if entry.package in sys.modules:
             raise CheckFailedError(
-                f"{entry.source}: {package} is imported before {entry.name} is needed, expected when it is; "
-                "remove the .pth file or the sitecustomize that does it"
+                f"{entry.source}: {entry.package} is imported before {entry.name} is needed, expected when "
+                "it is; remove the .pth file or the sitecustomize that does it"
             )
-        if importlib.util.find_spec(package) is None:
+        if importlib.util.find_spec(entry.package) is None:
             raise CheckFailedError(
                 f"{entry.location}/entry_points.txt: {entry.name} = {entry.value}: there is no package "
-                f"{package}, expected one that is installed; put it into the wheel"
+                f"{entry.package}, expected one that is installed; put it into the wheel"
             )
 
 

@@ -76,8 +76,10 @@ def import_budget(subject: Subject) -> None:
 @check("import-reentrant", level=0, prevents="imports that work in one order alone")
 def import_reentrant(subject: Subject) -> None:
     """The plugin can be loaded before etconfig and after all of it, and twice, and declares the same."""
-    module = subject.entry.value.partition(":")[0].strip()
-    orders = {"imported before etconfig": (module,), "imported after all of etconfig": ("etconfig.api",)}
+    orders = {
+        "imported before etconfig": (subject.entry.module,),
+        "imported after all of etconfig": ("etconfig.api",),
+    }
     declared = list(subject.spec.options.option_infos())
     for where, first in orders.items():
         answer = probe(subject, *first)

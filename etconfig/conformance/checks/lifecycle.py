@@ -11,13 +11,13 @@ import numpy as np
 from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, advising, check
 from etconfig.conformance.disturbing import ARGUMENTS, Disturbing
-from etconfig.conformance.given import load_changed
+from etconfig.conformance.given import refuses_part
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.holdings import Holdings
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.neighbour import Neighbour
 from etconfig.conformance.subject import Subject
-from etconfig.errors import DelegateError, EtconfigError, MethodClosedError
+from etconfig.errors import DelegateError, MethodClosedError
 
 _REFUSALS = 5
 """How often a payload is refused, so that what each refusal leaves is told from an accident."""
@@ -99,21 +99,13 @@ def failed_init(subject: Subject) -> None:
     refused = False
     for share in (0.5, 0):
         held = Holdings()
-        if all(_refuses(subject, case, share) for _ in range(_REFUSALS)):
+        if all(refuses_part(subject, case, share) for _ in range(_REFUSALS)):
             refused = True
             what = f"init refused {share:.0%} of the payload of {case.name} {_REFUSALS} times"
             held.check_unchanged(_REFUSALS, what, "init must release what it acquired before it raises")
         subject.check_case(case)
     if not refused:
         raise NotApplicableError(f"init of {subject.backend_id} refuses no payload, not even an empty one")
-
-
-def _refuses(subject: Subject, case: DelegatedCase, share: float) -> bool:
-    try:
-        load_changed(subject, case, lambda payload: payload[: int(len(payload) * share)]).close()
-    except EtconfigError:
-        return True
-    return False
 
 
 @check("reinit", level=1, prevents="state that survives from one load to the next")

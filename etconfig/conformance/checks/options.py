@@ -106,7 +106,7 @@ def schema_roundtrip(subject: Subject) -> None:
 
 def _devices(subject: Subject) -> Mapping[str, Mapping[str, object]]:
     """Facts by where they hold."""
-    return {"where no fact is known": {}, "on this device": subject.installation.detect_facts().values}
+    return {"where no fact is known": {}, "on this device": subject.facts.values}
 
 
 def _problem_of_advice(spec: BackendSpec, facts: Mapping[str, object]) -> str | None:

@@ -29,7 +29,7 @@ def option_leak(subject: Subject) -> None:
                 continue  # not with the other options, or not on this device
             with other:
                 theirs = effective_values(subject, other)
-                other.execute(list(case.runs()[0].inputs))
+                other.execute(case.inputs())
                 _require_same(subject, usual, own, f"an instance with {info.name}={value!r} was loaded")
                 subject.check_runs(usual, case)
                 _require_same(subject, other, theirs, f"an instance with {info.name} as usual was executed")

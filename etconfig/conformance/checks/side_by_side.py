@@ -10,12 +10,12 @@ import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
-from etconfig.conformance.given import load_changed
+from etconfig.conformance.given import refuses_part
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.neighbour import Neighbour
 from etconfig.conformance.subject import Subject
-from etconfig.errors import DelegateError, EtconfigError
+from etconfig.errors import DelegateError
 
 
 @check("matrix", level=2, prevents="handles that are mixed up between programs or methods")
@@ -105,7 +105,7 @@ def fault_contained(subject: Subject) -> None:
         ]
         for neighbour in loaded:
             neighbour.answer(0, "before any fault", "see the other checks")
-        faults = ["init"] if _fails_init(subject, case) else []
+        faults = ["init"] if refuses_part(subject, case, 0.5) else []
         if faulty is not None:
             faults.append("execute")
             _fail_execute(loaded[-1], faulty)
@@ -122,20 +122,11 @@ _WATCHED_BY_NOBODY = "another runtime makes the calls, so none of them can be sp
 _AS_IF_NOT_MADE = "leave a failed call as if it had not been made"
 
 
-def _fails_init(subject: Subject, case: DelegatedCase) -> bool:
-    """Whether half of a payload is refused."""
-    try:
-        load_changed(subject, case, lambda payload: payload[: len(payload) // 2]).close()
-    except EtconfigError:
-        return True
-    return False
-
-
 def _fail_execute(struck: Neighbour, faulty: _Faulty) -> None:
     """Take the arguments from one execute. Raises CheckFailedError if the backend works without any."""
     faulty.is_on = True
     try:
-        struck.method.execute(list(struck.case.runs()[0].inputs))
+        struck.method.execute(struck.case.inputs())
     except DelegateError:
         return
     finally:

@@ -38,15 +38,17 @@ def _use(subject: Subject) -> None:
     """Ask for facts and run a method, as far as there are detectors, programs and a device."""
     with suppress(NotApplicableError):
         VendorFacts(subject).detect()
-    with suppress(NotDelegatedError, BackendUnavailableError), subject.load(subject.simplest) as method:
-        method.execute(list(subject.simplest.runs()[0].inputs))
+    with suppress(NotDelegatedError, BackendUnavailableError):
+        case = subject.simplest
+        with subject.load(case) as method:
+            method.execute(case.inputs())
 
 
 @check("missing-sdk", level=0, prevents="a plugin that breaks where the vendor's SDK is not", isolated=True)
 def missing_sdk(subject: Subject) -> None:
     """Where only what it requires is installed, the plugin loads, and its backend says what is missing."""
     required = required_distributions(subject.entry.distribution, "etconfig")
-    own = _own_package(subject)
+    own = subject.entry.package
     for package, distributions in packages_distributions().items():
         is_kept = package in sys.modules or package == own
         if not is_kept and required.isdisjoint(map(normalized_name, distributions)):
@@ -80,7 +82,7 @@ def _require_report(subject: Subject, where: str, advice: str) -> None:
         if not subject.is_native:
             subject.create_backend()
     except PluginLoadError as error:
-        if not _tells_of_absence(error.__cause__, _own_package(subject)):
+        if not _tells_of_absence(error.__cause__, subject.entry.package):
             require_ordinary_load(subject)
         raise CheckFailedError(
             f"{subject.entry.source}, {where}: {error.cause}; {advice}, and return "
@@ -92,10 +94,6 @@ def _require_report(subject: Subject, where: str, advice: str) -> None:
                 f"{subject.entry.source}, {where}: {subject.backend_id} is not available, but availability() "
                 "does not say why and what to do; return Availability.no(reason, fix)"
             ) from error
-
-
-def _own_package(subject: Subject) -> str:
-    return subject.entry.value.partition(":")[0].partition(".")[0].strip()
 
 
 def _tells_of_absence(cause: BaseException | None, own: str) -> bool:
