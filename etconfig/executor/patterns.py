@@ -103,10 +103,10 @@ class StepPatterns:
     def learn(self, op_index: int, args: tuple[int, ...], step: Step) -> None:
         """Remember `step`, which a uniform kernel made, for instructions like its own.
 
-        Only if no argument but the output is given twice: else an operand could be either. And no
-        `Copy`: the optimiser wants to see each of them.
+        Only if no array but the output's is given twice, in one tensor or in two: else an operand could be
+        either. And no `Copy`: the optimiser wants to see each of them.
         """
-        is_regular = len(args) > 2 and args[-1] == args[-2] and len({*args}) == len(args) - 1
+        is_regular = len(args) > 2 and args[-1] == args[-2] and self._are_distinct(args[:-1])
         if not (is_regular and type(step) is partial and len(step.args) > 1):
             return
         signatures = itemgetter(*args)(self._signatures)
@@ -125,6 +125,11 @@ class StepPatterns:
             tuple(zip(step.keywords, positions[count:], strict=True)),
             tuple(indices[len(args) :]),
         )
+
+    def _are_distinct(self, args: Sequence[int]) -> bool:
+        """Whether all of these values, and the arrays that some of them are, are different ones."""
+        arrays = [id(array) for array in map(self._arrays.__getitem__, args) if array is not None]
+        return len({*args}) == len(args) and len({*arrays}) == len(arrays)
 
     def _position(self, indices: list[int], operand: Any) -> int | None:
         """Where `operand` is among the arrays at `indices`; what all steps may share is added to them."""

@@ -129,6 +129,16 @@ class TestOperands:
         builder.outputs += [twice, sum_]
         assert [each.item() for each in builder.load().execute([floats(1), floats(10)])] == [2, 11]
 
+    def test_nothing_is_learned_where_two_tensors_became_one_array(self) -> None:
+        builder = PlanBuilder()
+        x, y, clone, twice, sum_ = (builder.tensor(2) for _ in range(5))
+        builder.inputs += [x, y]
+        builder.call("aten::clone.out", x, builder.scalar(None), clone, clone)  # left out: `clone` is x
+        builder.add_(clone, x, twice)
+        builder.add_(twice, y, sum_)
+        builder.outputs.append(sum_)
+        assert builder.load().execute([floats(1, 2), floats(10, 20)])[0].tolist() == [12, 24]
+
     def test_an_output_given_by_keyword_is_replaced_too(self) -> None:
         builder = PlanBuilder()
         x, y, low, lower = (builder.tensor(1) for _ in range(4))
