@@ -11,8 +11,9 @@ from inspect import cleandoc, getsource
 
 from etconfig.backend import Capabilities
 from etconfig.conformance.cases import load_cases
-from etconfig.conformance.check import LEVELS, Outcome
 from etconfig.conformance.checks import all_checks
+from etconfig.conformance.kit import LEVELS
+from etconfig.conformance.outcome import Outcome
 
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n        .+)*)", re.MULTILINE)
 

@@ -120,7 +120,7 @@ def _refuse_others(context: click.Context, mode: str, used: Collection[str]) -> 
 
 
 def _settings(backend: str, level: int, kit: str | None, executor: str, programs: Path | None) -> Settings:
-    from etconfig.conformance.check import KIT
+    from etconfig.conformance.kit import KIT
     from etconfig.conformance.settings import Settings
 
     try:
@@ -168,7 +168,7 @@ def _run(settings: Settings, xfails: Mapping[str, str], *, is_silent: bool) -> R
 
 
 def _print_level(level: int) -> None:
-    from etconfig.conformance.check import LEVELS
+    from etconfig.conformance.kit import LEVELS
 
     click.echo(f"L{level} {LEVELS[level]}")
 

@@ -14,8 +14,8 @@ from etconfig.lazy import lazy_names
 _HOME = {
     "BackendConformance": "suite",
     "Check": "check",
-    "KIT": "check",
-    "Outcome": "check",
+    "KIT": "kit",
+    "Outcome": "outcome",
     "Report": "report",
     "Result": "result",
     "Settings": "settings",
@@ -24,7 +24,9 @@ _HOME = {
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
-    from etconfig.conformance.check import KIT, Check, Outcome
+    from etconfig.conformance.check import Check
+    from etconfig.conformance.kit import KIT
+    from etconfig.conformance.outcome import Outcome
     from etconfig.conformance.report import Report
     from etconfig.conformance.result import Result
     from etconfig.conformance.running import run_conformance

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.conformance.check import CheckFailedError
+from etconfig.conformance.outcome import CheckFailedError
 
 TOLERANCES: Mapping[str, float] = {"float64": 1e-9, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3.2e-2}
 """The largest error by dtype, relative to the largest magnitude of the expected output: a few units

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from etconfig.conformance.check import CheckFailedError, NotApplicableError
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject import Subject
 from etconfig.facts import (
     BUILTIN_FACTS,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.conformance.case import Case, Run
-from etconfig.conformance.check import CheckFailedError
+from etconfig.conformance.outcome import CheckFailedError
 from etconfig.records import record
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from etconfig.conformance.check import CheckFailedError
+from etconfig.conformance.outcome import CheckFailedError
 
 _SETTLE_SECONDS = 1.0
 """How long threads that were told to end may take."""

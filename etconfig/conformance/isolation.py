@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 
-from etconfig.conformance.check import Check, Outcome
+from etconfig.conformance.check import Check
+from etconfig.conformance.outcome import Outcome
 from etconfig.conformance.process import ask_process
 from etconfig.conformance.result import Result
 from etconfig.conformance.subject import Subject

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree  # it only writes here
 
-from etconfig.conformance.check import Check, Outcome
+from etconfig.conformance.check import Check
+from etconfig.conformance.outcome import Outcome
 from etconfig.conformance.report import Report
 from etconfig.conformance.result import Result
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from etconfig.conformance.check import CheckFailedError
+from etconfig.conformance.outcome import CheckFailedError
 from etconfig.conformance.process import ask_process
 from etconfig.conformance.subject import Subject
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from etconfig.conformance.check import CheckFailedError
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.outcome import CheckFailedError
 from etconfig.conformance.subject import Subject
 from etconfig.errors import EtconfigError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from etconfig.conformance.check import CheckFailedError
+from etconfig.conformance.outcome import CheckFailedError
 from etconfig.conformance.subject import Subject
 from etconfig.diagnostics import Diagnostic
 from etconfig.execution.method import Method

@@ -10,8 +10,10 @@ from dataclasses import field
 from typing import Any
 
 import etconfig
-from etconfig.conformance.check import KIT, Check, CheckFailedError, Outcome
+from etconfig.conformance.check import Check
 from etconfig.conformance.checks import all_checks
+from etconfig.conformance.kit import KIT
+from etconfig.conformance.outcome import CheckFailedError, Outcome
 from etconfig.conformance.result import Result
 from etconfig.conformance.subject import Subject
 from etconfig.errors import EtconfigError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from etconfig.conformance.check import Outcome
+from etconfig.conformance.outcome import Outcome
 from etconfig.records import record
 
 

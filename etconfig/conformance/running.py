@@ -7,16 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from etconfig.api import NUMPY, find_executor
-from etconfig.conformance.check import (
-    Check,
-    CheckFailedError,
-    NotApplicableError,
-    NotDelegatedError,
-    Outcome,
-    is_newer,
-)
+from etconfig.conformance.check import Check
 from etconfig.conformance.checks import all_checks
 from etconfig.conformance.isolation import run_isolated
+from etconfig.conformance.kit import is_newer
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, Outcome
 from etconfig.conformance.report import Report, make_report
 from etconfig.conformance.result import Result
 from etconfig.conformance.settings import Settings

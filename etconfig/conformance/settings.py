@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.api import NUMPY
-from etconfig.conformance.check import KIT, LEVELS
+from etconfig.conformance.kit import KIT, LEVELS
 from etconfig.installation import Installation
 from etconfig.records import record
 

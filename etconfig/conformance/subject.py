@@ -13,10 +13,10 @@ from etconfig.backend import Backend, Capabilities
 from etconfig.configuration import resolve_defaults
 from etconfig.conformance.case import Case, Run
 from etconfig.conformance.cases import load_cases
-from etconfig.conformance.check import NotApplicableError, NotDelegatedError
 from etconfig.conformance.comparison import check_outputs, precise, right
 from etconfig.conformance.golden import DelegatedCase, find_programs
 from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.outcome import NotApplicableError, NotDelegatedError
 from etconfig.conformance.settings import Settings
 from etconfig.errors import UnknownPluginError
 from etconfig.execution.method import Method

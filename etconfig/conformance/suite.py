@@ -12,8 +12,10 @@ except ImportError as error:
     raise ImportError("BackendConformance needs pytest: pip install 'etconfig[conformance]'") from error
 
 from etconfig.api import NUMPY
-from etconfig.conformance.check import KIT, LEVELS, Check, Outcome
+from etconfig.conformance.check import Check
 from etconfig.conformance.checks import all_checks
+from etconfig.conformance.kit import KIT, LEVELS
+from etconfig.conformance.outcome import Outcome
 from etconfig.conformance.running import run_check
 from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject

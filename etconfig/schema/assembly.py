@@ -9,7 +9,7 @@ before: making the first one costs as much as importing all schemas.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import BaseModel
@@ -22,7 +22,8 @@ from etconfig.schema.option_type import Kind, OptionType
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from etconfig.schema.options import BackendOptions
+OptionsT = TypeVar("OptionsT", bound=BaseModel)
+"""A class of options; what derives from it has no part in how it is made."""
 
 _NUMBER_BOUNDS = (Ge, Gt, Le, Lt, MultipleOf)
 _LENGTH_BOUNDS = (MinLen, MaxLen)
@@ -49,7 +50,7 @@ class Assembly:
     required: frozenset[str]
     checks: tuple[str, ...]
 
-    def make(self, cls: type[BackendOptions], values: Mapping[str, object]) -> BackendOptions | None:
+    def make(self, cls: type[OptionsT], values: Mapping[str, object]) -> OptionsT | None:
         """What `cls(**values)` makes of values that are right one by one; None if it would refuse them."""
         fields = {**self.template, **values}
         if len(fields) > len(self.template) or not self.required <= values.keys():
@@ -61,7 +62,7 @@ class Assembly:
         _set(options, "__pydantic_private__", None)
         return options if not self.checks or self._is_accepted(options) else None
 
-    def _is_accepted(self, options: BackendOptions) -> bool:
+    def _is_accepted(self, options: BaseModel) -> bool:
         try:
             return all(getattr(options, check)() is options for check in self.checks)
         except Exception:  # pydantic will run the same check, and tells what is wrong
@@ -71,7 +72,7 @@ class Assembly:
 _set = object.__setattr__  # the classes are frozen
 
 
-def plan_assembly(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) -> Assembly | None:
+def plan_assembly(cls: type[BaseModel], infos: Mapping[str, OptionInfo]) -> Assembly | None:
     """How to make options of `cls` without pydantic, or None if only pydantic knows all that it checks."""
     fields = cls.model_fields
     checks = _whole_object_checks(cls)
@@ -84,7 +85,7 @@ def plan_assembly(cls: type[BackendOptions], infos: Mapping[str, OptionInfo]) ->
     )
 
 
-def _whole_object_checks(cls: type[BackendOptions]) -> tuple[str, ...] | None:
+def _whole_object_checks(cls: type[BaseModel]) -> tuple[str, ...] | None:
     """The names of the validators of the whole object, if the class adds nothing else to its making."""
     decorators = cls.__pydantic_decorators__
     is_changed = (

@@ -15,14 +15,9 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import Backend, Capabilities, ExecuteContext, Value
-from etconfig.conformance.check import (
-    Check,
-    CheckFailedError,
-    NotApplicableError,
-    NotDelegatedError,
-    check,
-)
+from etconfig.conformance.check import Check, check
 from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject
 from etconfig.execution.method import Method

@@ -12,9 +12,9 @@ from kit_checks import Fronted, Zeros, subject
 from mutants.mutant import output_of
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.check import CheckFailedError, NotApplicableError
 from etconfig.conformance.checks import answers, arguments, lifecycle, resources, shapes
 from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 
 CHECKS = (*answers.CHECKS, *lifecycle.CHECKS, *resources.CHECKS, *arguments.CHECKS, *shapes.CHECKS)
 BY_ID = {check.id: check for check in CHECKS}

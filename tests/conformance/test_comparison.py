@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from etconfig.conformance.check import CheckFailedError
 from etconfig.conformance.comparison import check_outputs, precise, right
+from etconfig.conformance.outcome import CheckFailedError
 
 NAN, INF = np.nan, np.inf
 

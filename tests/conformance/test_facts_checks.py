@@ -10,9 +10,10 @@ from kit_checks import subject
 from mutants.facts import CORES, contribution
 
 from etconfig.conformance import contributions
-from etconfig.conformance.check import Check, CheckFailedError, NotApplicableError
+from etconfig.conformance.check import Check
 from etconfig.conformance.checks import surroundings
 from etconfig.conformance.checks.facts import facts_bounded, facts_serialisable
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility
 
 Detect = Callable[[System], Iterable[Reading]]

@@ -15,8 +15,9 @@ from etconfig_reference import plugin
 from etconfig_reference.cpu import ReferenceCpuBackend
 from kit_checks import subject
 
-from etconfig.conformance.check import Check, CheckFailedError, NotApplicableError
+from etconfig.conformance.check import Check
 from etconfig.conformance.checks import imports, surroundings
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.process import Ended
 from etconfig.errors import PluginLoadError
 from etconfig.plugin.v1 import Availability, BackendRequest, BackendSpec, hookimpl

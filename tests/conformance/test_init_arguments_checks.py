@@ -13,7 +13,6 @@ from kit_checks import NativeSubject, subject
 from mutants.mutant import BACKEND
 
 from etconfig.backend import InitContext, Processed
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.checks import init_arguments
 from etconfig.conformance.checks.init_arguments import (
     CHECKS,
@@ -23,6 +22,7 @@ from etconfig.conformance.checks.init_arguments import (
     spec_bad,
 )
 from etconfig.conformance.given import Given
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject import Subject
 from etconfig.program.replacing import replace_payloads
 from etconfig.schema import CompileSpecEncoding, CompileSpecInfo

@@ -25,7 +25,8 @@ from kit_checks import (
 )
 
 from etconfig.conformance import isolation
-from etconfig.conformance.check import Check, Outcome
+from etconfig.conformance.check import Check
+from etconfig.conformance.outcome import Outcome
 
 LATER = 20.0
 

@@ -15,10 +15,11 @@ from kit_checks import Fronted, subject
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance import holdings
-from etconfig.conformance.check import Check, CheckFailedError, NotApplicableError
+from etconfig.conformance.check import Check
 from etconfig.conformance.checks import arguments, lifecycle, resources
 from etconfig.conformance.holdings import Holdings, open_files, threads
 from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a fork and /proc")
 

@@ -12,8 +12,8 @@ import pytest
 from mutants import all_mutants
 from mutants.mutant import subject_of
 
-from etconfig.conformance.check import Outcome
 from etconfig.conformance.checks import all_checks, imports
+from etconfig.conformance.outcome import Outcome
 from etconfig.conformance.running import run_check
 
 MUTANTS = all_mutants()

@@ -9,8 +9,9 @@ import pytest
 from kit_checks import Zeros, subject
 from mutants.mutant import Mutant, subject_of
 
-from etconfig.conformance.check import Check, Outcome
+from etconfig.conformance.check import Check
 from etconfig.conformance.checks import all_checks
+from etconfig.conformance.outcome import Outcome
 from etconfig.conformance.running import run_here
 
 LOADING = [check for check in all_checks() if check.level > 0]

@@ -10,7 +10,6 @@ from etconfig_reference.cpu import ReferenceCpuBackend
 from etconfig_reference.options import ReferenceCpuOptions
 from kit_checks import subject
 
-from etconfig.conformance.check import CheckFailedError, NotApplicableError
 from etconfig.conformance.checks.option_effects import effect_visible, scope_enforced
 from etconfig.conformance.checks.options import (
     defaults_valid,
@@ -20,6 +19,7 @@ from etconfig.conformance.checks.options import (
     unknown_option,
 )
 from etconfig.conformance.option_values import other_values
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 from etconfig.plugin.v1 import (
     ApiRange,
     Backend,

@@ -11,11 +11,11 @@ import pytest
 from kit_checks import NativeSubject
 from mutants.mutant import BACKEND
 
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.checks import payload
 from etconfig.conformance.checks.payload import CHECKS, corrupt, empty, format_version, read_only_buffer
 from etconfig.conformance.damage import damages, raised
 from etconfig.conformance.given import load_changed
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject
 from etconfig.errors import DelegateError

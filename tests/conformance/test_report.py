@@ -11,8 +11,9 @@ import pytest
 import etconfig
 from etconfig.conformance import report as report_module
 from etconfig.conformance.badge import badge_svg
-from etconfig.conformance.check import Check, Outcome
+from etconfig.conformance.check import Check
 from etconfig.conformance.junit import junit_xml
+from etconfig.conformance.outcome import Outcome
 from etconfig.conformance.report import Report
 from etconfig.conformance.result import Result
 

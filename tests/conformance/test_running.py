@@ -9,7 +9,9 @@ import pytest
 from kit_checks import failing, inapplicable, made, passing, quitting, stumbling, subject, undelegated
 
 from etconfig.conformance import running
-from etconfig.conformance.check import Check, Outcome, is_newer
+from etconfig.conformance.check import Check
+from etconfig.conformance.kit import is_newer
+from etconfig.conformance.outcome import Outcome
 from etconfig.conformance.result import Result
 from etconfig.conformance.running import run_check, run_conformance
 from etconfig.conformance.settings import Settings

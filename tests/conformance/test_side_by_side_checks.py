@@ -11,10 +11,10 @@ from kit_checks import NativeSubject
 from mutants.mutant import BACKEND
 
 from etconfig.backend import Capabilities
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.checks import side_by_side, threads
 from etconfig.conformance.checks.side_by_side import fault_contained, interleave, matrix
 from etconfig.conformance.checks.threads import in_threads, parallel_same
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject
 from etconfig.errors import MethodInUseError

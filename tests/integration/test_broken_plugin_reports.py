@@ -11,8 +11,8 @@ from broken_plugins import CASES, FILES
 from delegating_programs import delegating_program
 from plugin_data import write_distribution
 
-from etconfig.conformance.check import Outcome
 from etconfig.conformance.checks import all_checks
+from etconfig.conformance.outcome import Outcome
 from etconfig.conformance.running import run_check
 from etconfig.conformance.settings import Settings
 from etconfig.conformance.subject import Subject

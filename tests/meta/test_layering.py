@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,12 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imports(path: Path) -> Iterator[tuple[str, bool]]:
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def imports(path: Path) -> dict[str, bool]:
     """Every module that a file imports, and whether only a type checker does."""
     tree = ast.parse(path.read_text())
     checked_only = {
@@ -114,15 +120,25 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
+    found: dict[str, bool] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, id(node) in checked_only) for alias in node.names)
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
-            names = [node.module or ""]
-            if node.module == "etconfig":
-                names = [f"etconfig.{alias.name}" for alias in node.names]
-            yield from ((name, id(node) in checked_only) for name in names)
+            names = [module_of(node.module or "", alias.name) for alias in node.names]
+        else:
+            continue
+        for name in names:
+            found[name] = found.get(name, True) and id(node) in checked_only
+    return found
+
+
+def module_of(package: str, name: str) -> str:
+    """The module that `from package import name` needs: one inside, if there is one of this name."""
+    directory = PACKAGE.parent.joinpath(*package.split("."))
+    is_module = directory == PACKAGE or (directory / f"{name}.py").is_file()
+    return f"{package}.{name}" if is_module else package
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -130,7 +146,7 @@ def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
     room = room_of(path)
     if room == "__init__":
         return  # the façade names everything, and imports lazily; see test_lazy_import
-    for name, is_checked_only in imports(path):
+    for name, is_checked_only in imports(path).items():
         top, _, rest = name.partition(".")
         if top == "etconfig":
             target = rest.partition(".")[0]
@@ -141,9 +157,17 @@ def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
             assert room in THIRD_PARTY[top], f"{path.name} of {room} imports {name}"
 
 
+def test_no_modules_need_each_other_in_a_circle() -> None:
+    """Not for types and not inside functions either: every module can be read after those that it needs."""
+    facade = {"etconfig", "etconfig.__version__"}  # it names everything
+    needs = {name_of(path): imports(path).keys() - facade for path in modules()}
+    needs.pop("etconfig")
+    TopologicalSorter(needs).prepare()  # raises CycleError, which names the circle
+
+
 @pytest.mark.parametrize("path", sorted((PACKAGE / "kernels").glob("*.py")), ids=lambda p: p.stem)
 def test_kernels_are_written_against_a_part_of_the_executor(path: Path) -> None:
-    for name, _ in imports(path):
+    for name in imports(path):
         if name.startswith("etconfig.executor"):
             assert name.split(".")[2] in KERNELS_MAY_IMPORT, name
 
@@ -151,12 +175,12 @@ def test_kernels_are_written_against_a_part_of_the_executor(path: Path) -> None:
 @pytest.mark.parametrize("door", DOORS)
 def test_nothing_of_etconfig_goes_through_a_door_for_plugins(door: str) -> None:
     name = "etconfig." + door.removesuffix(".py").replace("/", ".")
-    assert not [path for path in modules() if name in dict(imports(path))]
+    assert not [path for path in modules() if name in imports(path)]
 
 
 @pytest.mark.parametrize("path", sorted(TEMPLATES.rglob("*.py")), ids=lambda p: p.name)
 def test_a_template_imports_of_etconfig_what_vendors_may(path: Path) -> None:
-    of_etconfig = {name for name, _ in imports(path) if name.partition(".")[0] == "etconfig"}
+    of_etconfig = {name for name in imports(path) if name.partition(".")[0] == "etconfig"}
     assert of_etconfig <= {"etconfig.plugin.v1", *(["etconfig.conformance"] if "tests" in path.parts else [])}
 
 
@@ -166,7 +190,8 @@ def test_every_room_stands_in_the_table() -> None:
 
 def test_the_two_wings_never_meet_below_the_composition() -> None:
     """The configuration wing never sees a tensor, the execution wing never sees a TOML file."""
-    configuration, execution = {"facts", "schema", "profile", "resolver"}, {"program", "executor", "kernels"}
+    configuration = {"facts", "schema", "profile", "resolver"}
+    execution = {"program", "backend", "execution", "executor", "kernels"}
     for room in configuration:
         assert not ROOMS[room] & execution
     for room in execution:

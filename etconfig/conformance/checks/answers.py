@@ -7,14 +7,9 @@ from itertools import islice
 
 import numpy as np
 
-from etconfig.conformance.check import (
-    CheckFailedError,
-    NotApplicableError,
-    NotDelegatedError,
-    advising,
-    check,
-)
+from etconfig.conformance.check import check
 from etconfig.conformance.golden import DelegatedCase
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, advising
 from etconfig.conformance.subject import Subject
 from etconfig.diagnostics import did_you_mean
 from etconfig.values import ScalarType

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, advising, check
+from etconfig.conformance.check import check
 from etconfig.conformance.disturbing import PLACES, Disturbing
 from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, advising
 from etconfig.conformance.subject import Subject
 from etconfig.execution.method import Method
 

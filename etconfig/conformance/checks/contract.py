@@ -8,8 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from etconfig.backend import Backend
-from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.contributions import facts_of_vendor
+from etconfig.conformance.outcome import CheckFailedError
 from etconfig.conformance.subject import Subject
 from etconfig.diagnostics import nearest
 from etconfig.errors import BackendUnavailableError, PluginLoadError

@@ -12,9 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from etconfig.api import load_program
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.contributions import entries_of_vendor
 from etconfig.conformance.loading import require_ordinary_load
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject import Subject
 from etconfig.errors import BackendUnavailableError, PluginLoadError
 from etconfig.plugin import BACKENDS

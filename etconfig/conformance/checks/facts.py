@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.contributions import VendorFacts
+from etconfig.conformance.outcome import CheckFailedError
 from etconfig.conformance.subject import Subject
 from etconfig.errors import FactError
 from etconfig.facts import FactSheet, Volatility

@@ -16,10 +16,11 @@ from importlib import import_module
 from io import StringIO
 from typing import Any
 
-from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.contributions import facts_of_vendor
 from etconfig.conformance.guards import watch_actions
 from etconfig.conformance.loading import probe
+from etconfig.conformance.outcome import CheckFailedError
 from etconfig.conformance.subject import Subject
 
 BUDGET_SECONDS = 0.6

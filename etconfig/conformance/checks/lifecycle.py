@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, advising, check
+from etconfig.conformance.check import check
 from etconfig.conformance.disturbing import ARGUMENTS, Disturbing
 from etconfig.conformance.given import refuses_part
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.holdings import Holdings
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.neighbour import Neighbour
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, advising
 from etconfig.conformance.subject import Subject
 from etconfig.errors import DelegateError, MethodClosedError
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.golden import DelegatedCase
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject import Subject
 from etconfig.conformance.vendor_state import VendorState, package_of
 

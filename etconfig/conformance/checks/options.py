@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.option_values import (
     options_place,
     other_values,
@@ -14,6 +14,7 @@ from etconfig.conformance.option_values import (
     usual_values,
     valid_options,
 )
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject import Subject
 from etconfig.errors import PluginCallError
 from etconfig.plugin.binding import place_of

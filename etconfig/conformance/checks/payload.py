@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.comparison import check_outputs
 from etconfig.conformance.damage import Change, damages, raised
 from etconfig.conformance.given import load_changed
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.outcome import CheckFailedError
 from etconfig.conformance.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.executor.delegate import Payload

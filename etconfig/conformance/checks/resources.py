@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from etconfig.backend import InitContext, Processed
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, advising, check
+from etconfig.conformance.check import check
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.holdings import Holdings, resident_bytes
 from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, advising
 from etconfig.conformance.subject import Subject
 
 _CHILD_SECONDS = 5

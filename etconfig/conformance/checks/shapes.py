@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from etconfig.conformance.case import Run
-from etconfig.conformance.check import advising, check
+from etconfig.conformance.check import check
+from etconfig.conformance.outcome import advising
 from etconfig.conformance.subject import Subject
 
 

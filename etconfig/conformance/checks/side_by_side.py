@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.given import refuses_part
 from etconfig.conformance.golden import DelegatedCase
 from etconfig.conformance.interposed import Interposed
 from etconfig.conformance.neighbour import Neighbour
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject import Subject
 from etconfig.errors import DelegateError
 

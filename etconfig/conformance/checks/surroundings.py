@@ -9,10 +9,11 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
-from etconfig.conformance.check import CheckFailedError, NotApplicableError, NotDelegatedError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.contributions import VendorFacts
 from etconfig.conformance.guards import cut_network, hide_devices
 from etconfig.conformance.loading import require_ordinary_load
+from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject import Subject
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginLoadError
 from etconfig.facts import Host, System

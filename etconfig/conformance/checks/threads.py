@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from etconfig.conformance.check import CheckFailedError, check
+from etconfig.conformance.check import check
 from etconfig.conformance.neighbour import Neighbour
+from etconfig.conformance.outcome import CheckFailedError
 from etconfig.conformance.subject import Subject
 from etconfig.errors import MethodInUseError
 
