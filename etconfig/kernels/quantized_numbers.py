@@ -1,0 +1,70 @@
+"""What quantizing and dequantizing share: the types of quantized numbers, and how their parameters lie.
+
+quantized = clamp(round(real / scale) + zero_point), real = (quantized - zero_point) * scale. A scale and
+zero point stand for the whole tensor, or there is one for each channel, for each row (a token) or for each
+group within a row. What does not fit is a KernelArgumentError.
+"""
+
+from __future__ import annotations
+
+import math
+
+from etconfig.executor.checks import dimension, require, require_dtype, require_rank
+from etconfig.executor.memory import Array, Shape
+from etconfig.executor.tensor import DTYPES, Tensor
+from etconfig.values import ScalarType
+
+QUANTIZED = frozenset(
+    {
+        ScalarType.BYTE,
+        ScalarType.CHAR,
+        ScalarType.SHORT,
+        ScalarType.INT,
+        ScalarType.UINT16,
+        ScalarType.BITS16,
+    }
+)
+"""The types that hold quantized numbers."""
+
+
+def require_quantized(name: str, tensor: Tensor, dtype: int) -> None:
+    """Require that a tensor holds quantized numbers, of the ScalarType that its operator notes."""
+    require_dtype(name, tensor, QUANTIZED)
+    noted = next((DTYPES[each] for each in ScalarType if each == dtype), None)
+    require(noted == tensor.dtype, f"{name} is {tensor.dtype.name}, but dtype says {dtype}")
+
+
+def element(name: str, tensor: Tensor) -> Array:
+    """The one element of a tensor of any rank, as a view of shape ()."""
+    require(tensor.array.size == 1, f"{name} must have one element, but has shape {tensor.shape}")
+    return tensor.array.reshape(())
+
+
+def shaped(name: str, tensor: Tensor, shape: Shape) -> Array:
+    """A view of a tensor that has as many elements as `shape`."""
+    count = math.prod(shape)
+    require(tensor.array.size == count, f"{name} must have {count} elements, but has shape {tensor.shape}")
+    return tensor.array.reshape(shape)
+
+
+def channel_shape(x: Tensor, axis: int) -> Shape:
+    """The shape in which parameters (C,), one for each index of a dimension, broadcast to `x`."""
+    axis = dimension(axis, x.array.ndim)
+    return tuple(size if each == axis else 1 for each, size in enumerate(x.shape))
+
+
+def token_shape(x: Tensor) -> Shape:
+    """The shape in which parameters, one for each row, broadcast to `x`."""
+    require(x.array.ndim >= 1, "input must have rows, but is a scalar")
+    return (*x.shape[:-1], 1)
+
+
+def group_shape(x: Tensor, group_size: int) -> Shape:
+    """How `x` (M, N) is seen in groups: (M, N / group_size, group_size)."""
+    require_rank("input", x, 2)
+    rows, columns = x.shape
+    require(
+        group_size > 1 and columns % group_size == 0,
+        f"rows of {columns} elements cannot be split in groups of {group_size}",
+    )
+    return (rows, columns // group_size, group_size)
