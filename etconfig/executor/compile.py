@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import compress, count, pairwise, repeat
-from typing import NamedTuple
+from operator import is_, itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from etconfig.errors import KernelArgumentError, MissingOperatorError
 from etconfig.execution import DelegateRun
@@ -25,6 +26,8 @@ from etconfig.values import ScalarType
 LARGE_BYTES = 2**16
 """How many bytes of constants may be converted for each shape that a step is kept for."""
 
+_Kind = TypeVar("_Kind", bound=model.Instruction)
+
 _CONVERTED = (ScalarType.HALF, ScalarType.BFLOAT16)
 
 
@@ -34,7 +37,7 @@ def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
     Raises:
         MissingOperatorError: it names all of them.
     """
-    called = {call[0] for call in _kernel_calls(plan)}
+    called = set(map(itemgetter(0), _instructions(plan, model.KernelCall)))
     missing = sorted({plan.operators[index].full_name for index in called} - kernels.keys())
     if missing:
         raise MissingOperatorError(
@@ -106,16 +109,17 @@ class _Compiler:
         self._track = track
         self._optimiser = optimiser
         self._scratch = Scratch()
-        self._varying = _varying_values(plan, kernels)
+        self._varying = _varying_values(plan, registers, kernels)
         self._patterns = StepPatterns(plan.values, registers, self._varying)
 
     def blocks(self, chain: int) -> list[Block]:
         """The blocks of one chain: a new one begins at the target of a jump, and after a jump."""
         instructions = self._plan.chains[chain].instructions
         edges = {0, len(instructions)}
-        for index, instruction in enumerate(instructions):
-            if isinstance(instruction, model.JumpFalseCall):
-                edges |= {index + 1, instruction.destination_instruction}
+        if model.JumpFalseCall in map(type, instructions):
+            for index, instruction in enumerate(instructions):
+                if isinstance(instruction, model.JumpFalseCall):
+                    edges |= {index + 1, instruction.destination_instruction}
         block_at = {edge: block for block, edge in enumerate(sorted(edges))}
         return [self._block(chain, start, end, block_at) for start, end in pairwise(sorted(edges))]
 
@@ -125,7 +129,12 @@ class _Compiler:
         if instructions and isinstance(jump := instructions[-1], model.JumpFalseCall):
             condition, otherwise = self._registers[jump[0]], block_at[jump[1]]
             instructions = instructions[:-1]
-        names = tuple([self._name(each) for each in instructions])
+        names = tuple(
+            [
+                self._names[each[0]] if type(each) is model.KernelCall else self._name(each)
+                for each in instructions
+            ]
+        )
         steps = tuple(self._patterns.steps(instructions, start, self._step))
         if self._track is not None:
             steps = tuple(map(self._traced, steps, names, instructions, repeat(chain), count(start)))
@@ -136,9 +145,7 @@ class _Compiler:
         return Block(steps, names, end - start, block_at[end], condition, otherwise)
 
     def _name(self, instruction: model.Instruction) -> str:
-        """What an instruction is called in errors and traces."""
-        if isinstance(instruction, model.KernelCall):
-            return self._names[instruction.op_index]
+        """What an instruction that calls no kernel is called in errors and traces."""
         if isinstance(instruction, model.DelegateCall):
             return self._plan.delegates[instruction.delegate_index].id
         return type(instruction).__name__
@@ -291,28 +298,27 @@ def _single_steps(names: Sequence[str], steps: Sequence[Step]) -> tuple[tuple[st
     return tuple(repeated), tuple([step for each in passes for step in each])
 
 
-def _kernel_calls(plan: model.ExecutionPlan) -> Iterator[model.KernelCall]:
-    for chain in plan.chains:
-        yield from (each for each in chain.instructions if isinstance(each, model.KernelCall))
+def _instructions(plan: model.ExecutionPlan, kind: type[_Kind]) -> Iterable[_Kind]:
+    """All instructions of one kind."""
+    instructions: list[Any] = [each for chain in plan.chains for each in chain.instructions]
+    return compress(instructions, map(is_, map(type, instructions), repeat(kind)))
 
 
-def _varying_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> frozenset[int]:
+def _varying_values(
+    plan: model.ExecutionPlan, registers: Registers, kernels: Mapping[str, Kernel]
+) -> frozenset[int]:
     """The values that may be another scalar, tensor, shape or memory from run to run."""
     varying = {index for index in plan.inputs if plan.values[index] is None}
-    for index, value in enumerate(plan.values):
-        if isinstance(value, model.Tensor) and value.shape_dynamism is not model.TensorShapeDynamism.STATIC:
-            varying.add(index)
-    for chain in plan.chains:
-        varying.update(each.move_to for each in chain.instructions if isinstance(each, model.MoveCall))
+    varying.update(registers.dynamic)
+    varying.update(each.move_to for each in _instructions(plan, model.MoveCall))
     names = [operator.full_name for operator in plan.operators]
     known = {index: kernels.get(name) for index, name in enumerate(names)}
     positions = {index: kernel.varying_positions for index, kernel in known.items() if kernel}
     changing = {index: found for index, found in positions.items() if found}
-    for op_index, args in _kernel_calls(plan) if changing else ():
+    in_place = {i: len(each.parameters) for i, each in known.items() if each and _is_in_place(names[i])}
+    for op_index, args in _instructions(plan, model.KernelCall) if changing or in_place else ():
         for position in changing.get(op_index, ()):
             varying.update(args[position : position + 1])
-    in_place = {i: len(each.parameters) for i, each in known.items() if each and _is_in_place(names[i])}
-    for op_index, args in _kernel_calls(plan) if in_place else ():
         if op_index in in_place:
             arity = in_place[op_index]
             result = _separate_result(args[:arity], args[arity:])

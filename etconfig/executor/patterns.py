@@ -1,14 +1,15 @@
 """Steps of like instructions: made once by the kernel, then again from a pattern of what it made.
 
 A large program holds thousands of instructions that differ only in where their tensors lie. What
-its kernel made of the first one is a function with operands bound to it; for the next one, the
-operands are replaced by the arrays of its own tensors, without asking the kernel again.
+its kernel made of the first one is a function with operands bound to it; for the others, the
+operands are replaced by the arrays of their own tensors, without asking the kernel again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,23 +22,28 @@ from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
 
 Signature: TypeAlias = "object | None"
-"""What a step depends on in one argument, apart from its address; None if that may be anything."""
+"""What a step depends on in one argument, apart from its address; None if nobody has asked yet."""
+
+_ANYTHING = object()
+"""The signature of an argument on which a step may depend in any way."""
 
 
 class _Pattern(NamedTuple):
-    """How a step is made: `function(*operands, **keywords)`, each an index into arguments + `extra`.
+    """How a step is made: `function(*operands)`, the last of them by name.
 
     Attributes:
         function: What the step calls.
-        pick: Takes the operands' values out of the arguments + `extra`.
-        keywords: Where each keyword is in the arguments + `extra`.
+        operands: Where each operand is in the arguments + `extra`.
+        names: Those of the last operands that are given by name.
         extra: Indices of arrays that all steps of the pattern share, such as numbers.
+        waiting: The instructions whose steps are still to be made, counted in what is under way.
     """
 
     function: Callable[..., object]
-    pick: Callable[[tuple[int, ...]], tuple[int, ...]]
-    keywords: tuple[tuple[str, int], ...]
+    operands: tuple[int, ...]
+    names: tuple[str, ...]
     extra: tuple[int, ...]
+    waiting: list[int]
 
 
 class StepPatterns:
@@ -45,22 +51,17 @@ class StepPatterns:
 
     def __init__(self, values: Sequence[model.EValue], registers: Registers, varying: frozenset[int]) -> None:
         """Patterns over `registers`, which hold what `values` describe; `varying` ones may be anything."""
+        self._values = values
         self._registers = registers
-        self._patterns: dict[
-            int, dict[object, _Pattern]
-        ] = {}  # by operator, then by the arguments' signatures
+        # by operator, then by the arguments' signatures
+        self._patterns: dict[int, dict[object, _Pattern]] = {}
         self._arrays = [*registers.arrays]
-        self._signatures: list[Signature] = [*registers.forms]
-        for index, value in enumerate(values):
-            if type(value) is not model.Tensor:
-                self._signatures[index] = _signature(value)
-            elif value.sizes and value.is_constant and value.shape_dynamism is TensorShapeDynamism.STATIC:
-                tensor = registers.initial(index)
-                assert isinstance(tensor, Tensor)
-                self._arrays[index] = tensor.array
-                self._signatures[index] = "constant", tensor.form
+        self._signatures: list[Signature] = [
+            value if form is None and type(value) is model.Int else form
+            for form, value in zip(registers.forms, values, strict=True)
+        ]
         for index in varying:
-            self._signatures[index] = None
+            self._signatures[index] = _ANYTHING
 
     def steps(
         self,
@@ -70,28 +71,48 @@ class StepPatterns:
     ) -> list[Step]:
         """The steps of instructions from index `start` on: `make` gives those without a pattern.
 
-        `make` is called in order, with an instruction and its index; it may `learn` and `update`.
+        `make` is called in order, with an instruction and its index; it may `learn` and `update`. The
+        other steps are made in the end: of what is updated, no instruction before has made use.
         """
-        signatures, arrays, patterns = self._signatures, self._arrays, self._patterns
-        steps: list[Step] = []
-        for index, instruction in enumerate(instructions, start):
+        signatures, patterns = self._signatures, self._patterns
+        steps: list[Any] = [None] * len(instructions)
+        for position, instruction in enumerate(instructions):
             pattern = None
             if type(instruction) is model.KernelCall:
                 op_index, args = instruction
-                if op_index in patterns and len(args) > 2 and args[-1] == args[-2]:
-                    pattern = patterns[op_index].get(itemgetter(*args)(signatures))
+                known = patterns.get(op_index)
+                if known is not None and len(args) > 2 and args[-1] == args[-2]:
+                    pattern = known.get(itemgetter(*args)(signatures))
+                    if pattern is None and self._look_at(args):
+                        pattern = known.get(itemgetter(*args)(signatures))
             if pattern is None:
-                steps.append(make(instruction, index))
-                continue
-            function, pick, keywords, extra = pattern
-            indices = args + extra
-            operands = itemgetter(*pick(indices))(arrays)
-            if keywords:
-                named = {name: arrays[indices[position]] for name, position in keywords}
-                steps.append(partial(function, *operands, **named))
+                steps[position] = make(instruction, start + position)
             else:
-                steps.append(partial(function, *operands))
+                pattern.waiting.append(position)
+        for pattern in chain.from_iterable(known.values() for known in patterns.values()):
+            if pattern.waiting:
+                made = self._made(pattern, map(instructions.__getitem__, pattern.waiting))
+                for position, step in zip(pattern.waiting, made, strict=False):
+                    steps[position] = step
+                pattern.waiting.clear()
         return steps
+
+    def _made(self, pattern: _Pattern, calls: Iterable[Any]) -> Iterator[Step]:
+        """The steps of kernel calls; without end if all of the operands are shared."""
+        columns = [*zip(*map(itemgetter(1), calls), strict=True)]
+        operands = [
+            map(self._arrays.__getitem__, columns[place])
+            if place < len(columns)
+            else repeat(self._arrays[pattern.extra[place - len(columns)]])
+            for place in pattern.operands
+        ]
+        if not pattern.names:
+            return map(partial, repeat(pattern.function), *operands)
+        count = len(operands) - len(pattern.names)
+        return (
+            partial(pattern.function, *each[:count], **dict(zip(pattern.names, each[count:], strict=True)))
+            for each in zip(*operands, strict=False)
+        )
 
     def update(self, values: Iterable[int]) -> None:
         """Look again at tensors that have other arrays now."""
@@ -106,25 +127,20 @@ class StepPatterns:
         Only if no array but the output's is given twice, in one tensor or in two: else an operand could be
         either. And no `Copy`: the optimiser wants to see each of them.
         """
-        is_regular = len(args) > 2 and args[-1] == args[-2] and self._are_distinct(args[:-1])
-        if not (is_regular and type(step) is partial and len(step.args) > 1):
+        if not (type(step) is partial and len(step.args) > 1 and len(args) > 2 and args[-1] == args[-2]):
             return
+        self._look_at(args)
         signatures = itemgetter(*args)(self._signatures)
-        if None in signatures:
+        if _ANYTHING in signatures or not self._are_distinct(args[:-1]):
             return
         indices = list(args)
         operands = (*step.args, *step.keywords.values())
         found = [self._position(indices, operand) for operand in operands]
-        positions = [position for position in found if position is not None]
-        if len(positions) < len(operands):
-            return
-        count = len(step.args)
-        self._patterns.setdefault(op_index, {})[signatures] = _Pattern(
-            step.func,
-            itemgetter(*positions[:count]),
-            tuple(zip(step.keywords, positions[count:], strict=True)),
-            tuple(indices[len(args) :]),
-        )
+        positions = tuple([position for position in found if position is not None])
+        if len(positions) == len(operands):
+            names, extra = tuple(step.keywords), tuple(indices[len(args) :])
+            known = self._patterns.setdefault(op_index, {})
+            known[signatures] = _Pattern(step.func, positions, names, extra, [])
 
     def _are_distinct(self, args: Sequence[int]) -> bool:
         """Whether all of these values, and the arrays that some of them are, are different ones."""
@@ -142,15 +158,28 @@ class StepPatterns:
         indices.append(len(self._arrays) - 1)
         return len(indices) - 1
 
+    def _look_at(self, args: Sequence[int]) -> bool:
+        """Find the signatures of arguments that nobody asked for yet; False if there are none."""
+        new = [arg for arg in args if self._signatures[arg] is None]
+        for arg in new:
+            self._signatures[arg] = self._signature(arg, self._values[arg])
+        return bool(new)
 
-def _signature(value: model.EValue) -> Signature:
-    """What a step may depend on in a value that is no tensor: the value itself, if it is no list."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return kind, value  # the types tell 1 from True
-    if isinstance(value, model.Double):
-        return float, value.double_val.hex()  # 0.0 equals -0.0
-    return None
+    def _signature(self, index: int, value: model.EValue) -> object:
+        """What a step may depend on in a value that is no planned tensor."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return kind, value  # the types tell an integer from a boolean
+        if isinstance(value, model.Double):
+            return float, value.double_val.hex()  # 0.0 equals -0.0
+        if not isinstance(value, model.Tensor) or not (value.sizes and value.is_constant):
+            return _ANYTHING
+        if value.shape_dynamism is not TensorShapeDynamism.STATIC:
+            return _ANYTHING
+        tensor = self._registers.initial(index)
+        assert isinstance(tensor, Tensor)
+        self._arrays[index] = tensor.array
+        return "constant", tensor.form
 
 
-_PLAIN = (model.Int, model.Bool, model.String, type(None))
+_PLAIN = (model.Bool, model.String, type(None))

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from etconfig.executor.memory import Array, Place, Shape, address_of, allocate_zeroed
+from etconfig.executor.memory import Array, Place, address_of, allocate_zeroed
 from etconfig.executor.tensor import Register, Tensor, TensorForm
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.values import ScalarType
 
 if TYPE_CHECKING:
     from etconfig.program import Program
@@ -37,7 +36,9 @@ class Registers(Sequence[Register]):
 
     Attributes:
         arrays: The array of each static planned tensor, by value index; None for other values.
+            Tensors of one form at one place share an array.
         forms: The forms of the same tensors.
+        dynamic: The tensors, by value index, whose shape may change.
     """
 
     def __init__(self, program: Program, plan: model.ExecutionPlan) -> None:
@@ -57,9 +58,15 @@ class Registers(Sequence[Register]):
         self._forms: dict[object, TensorForm] = {}
         self.arrays: list[Array | None] = [None] * len(plan.values)
         self.forms: list[TensorForm | None] = [None] * len(plan.values)
+        self.dynamic: list[int] = []
+        placed: dict[model.Tensor, tuple[Array, TensorForm]] = {}
         for index, value in enumerate(plan.values):
-            if type(value) is model.Tensor and value.allocation_info is not None:
-                self._plan_tensor(index, value)
+            if type(value) is model.Tensor:
+                found = placed.get(value)
+                if found is None:
+                    self._place(index, value, placed)
+                else:
+                    self.arrays[index], self.forms[index] = found
 
     def __len__(self) -> int:
         return len(self._registers)
@@ -107,19 +114,27 @@ class Registers(Sequence[Register]):
     def _addresses(self) -> list[int]:
         return [*map(address_of, self._arenas)]
 
-    def _plan_tensor(self, index: int, value: model.Tensor) -> None:
-        scalar_type, sizes, dim_order, data_buffer_idx, place, dynamism, _, _, is_external, _, _ = value
-        assert place is not None
-        memory_id, offset = place
-        if data_buffer_idx > 0 or is_external:
-            initial = np.frombuffer(self._stored_data(value), np.uint8)
-            self._arenas[memory_id][offset : offset + value.size_bytes] = initial
-        if dynamism is TensorShapeDynamism.STATIC:
-            form = self._form(scalar_type, sizes, dim_order, dynamism)
-            self.arrays[index] = np.ndarray(
-                form.bounds, form.dtype, self._arenas[memory_id], offset, form.strides
-            )
-            self.forms[index] = form
+    def _place(
+        self, index: int, value: model.Tensor, placed: dict[model.Tensor, tuple[Array, TensorForm]]
+    ) -> None:
+        """Give a tensor its initial state and its array; later ones like it share what is `placed`."""
+        is_static = value.shape_dynamism is TensorShapeDynamism.STATIC
+        if not is_static:
+            self.dynamic.append(index)
+        if value.allocation_info is None:
+            return
+        memory_id, offset = value.allocation_info
+        arena = self._arenas[memory_id]
+        has_state = value.data_buffer_idx > 0 or value.external
+        if has_state:
+            state = np.frombuffer(self._stored_data(value), np.uint8)
+            arena[offset : offset + value.size_bytes] = state
+        if is_static:
+            form = self._form(value)
+            array: Array = np.ndarray(form.bounds, form.dtype, arena, offset, form.strides)
+            self.arrays[index], self.forms[index] = array, form
+            if not has_state:
+                placed[value] = array, form
 
     def _content(self, index: int) -> object:
         """What a register holds when the method is loaded."""
@@ -136,7 +151,7 @@ class Registers(Sequence[Register]):
         return None if value is None else value[0]
 
     def _load_tensor(self, index: int, value: model.Tensor) -> Tensor:
-        form = self.forms[index] or self._form(*value[:3], value.shape_dynamism)
+        form = self.forms[index] or self._form(value)
         place = value.allocation_info
         if place is None and value.is_constant:
             return Tensor.of_form(form, self._stored_data(value).toreadonly())
@@ -152,11 +167,9 @@ class Registers(Sequence[Register]):
             return Tensor.of_form(form, state if has_state else None)
         return Tensor.of_form(form, self._arenas[memory_id], offset, self.arrays[index])
 
-    def _form(
-        self, scalar_type: ScalarType, sizes: Shape, dim_order: tuple[int, ...], dynamism: TensorShapeDynamism
-    ) -> TensorForm:
+    def _form(self, value: model.Tensor) -> TensorForm:
         """The form that all tensors like this one share."""
-        key = (scalar_type, sizes, dim_order, dynamism)
+        key = (*value[:3], value.shape_dynamism)
         form = self._forms.get(key)
         if form is None:
             form = self._forms[key] = TensorForm(*key)

@@ -78,7 +78,10 @@ class Optimiser:
 
     def needed(self, start: int, end: int) -> Sequence[bool]:
         """For each instruction from `start` to `end`, whether it must run."""
-        return [index not in self._needless for index in range(start, end)]
+        needed = [True] * (end - start)
+        for index in self._needless:
+            needed[index - start] = False
+        return needed
 
     def _is_unread(self, value: int, index: int) -> bool:
         live = self._liveness.of_value.get(value)

@@ -139,6 +139,18 @@ class TestOperands:
         builder.outputs.append(sum_)
         assert builder.load().execute([floats(1, 2), floats(10, 20)])[0].tolist() == [12, 24]
 
+    def test_nothing_is_learned_where_the_output_takes_the_place_of_an_operand(self) -> None:
+        builder = PlanBuilder()
+        x, y = builder.tensor(2), builder.tensor(2)
+        in_place, twice, sum_ = builder.tensor(2, offset=0), builder.tensor(2), builder.tensor(2)
+        builder.inputs += [x, y]
+        builder.add_(x, y, in_place)
+        builder.add_(y, y, twice)
+        builder.add_(twice, in_place, sum_)
+        builder.outputs += [in_place, sum_]
+        sums = builder.load().execute([floats(1, 2), floats(10, 20)])
+        assert [each.tolist() for each in sums] == [[11, 22], [31, 62]]
+
     def test_an_output_given_by_keyword_is_replaced_too(self) -> None:
         builder = PlanBuilder()
         x, y, low, lower = (builder.tensor(1) for _ in range(4))
