@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from etconfig.cli.output import write_file
+from etconfig.cli.writing import write_file
 from etconfig.errors import InvalidInputError
 from etconfig.executor.tensor import DTYPES
 from etconfig.values import ScalarType

@@ -13,7 +13,8 @@ from click.core import ParameterSource
 
 from etconfig.cli.completion import complete_backend
 from etconfig.cli.options import executor_option, json_option
-from etconfig.cli.output import check_can_write, print_json, print_table, write_file
+from etconfig.cli.output import print_json, print_table
+from etconfig.cli.writing import check_can_write, write_file
 
 if TYPE_CHECKING:
     from etconfig.conformance.check import Check

@@ -10,7 +10,8 @@ import click
 
 from etconfig.cli.format import format_fact
 from etconfig.cli.options import device_options, json_option, make_installation, read_device
-from etconfig.cli.output import print_json, print_table, write_file
+from etconfig.cli.output import print_json, print_table
+from etconfig.cli.writing import write_file
 
 if TYPE_CHECKING:
     from etconfig.facts import FactSheet, SheetDifference

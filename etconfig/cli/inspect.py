@@ -10,8 +10,9 @@ import click
 
 from etconfig.cli.format import format_bytes, format_count
 from etconfig.cli.options import data_option, json_option, make_installation, program_argument
-from etconfig.cli.output import check_can_write, print_json, print_table, write_file
+from etconfig.cli.output import print_json, print_table
 from etconfig.cli.packed import SUFFIX, show_package
+from etconfig.cli.writing import check_can_write, write_file
 
 if TYPE_CHECKING:
     from etconfig.program.memory_plan import MemoryPlan

@@ -8,7 +8,7 @@ import click
 
 from etconfig.cli.format import format_count
 from etconfig.cli.options import ConfigurationRequest, configuration_options
-from etconfig.cli.output import write_file
+from etconfig.cli.writing import write_file
 
 
 @click.command("lock")

@@ -11,7 +11,8 @@ import click
 from etconfig import __version__
 from etconfig.cli.format import format_count
 from etconfig.cli.options import ConfigurationRequest, several_configurations_options
-from etconfig.cli.output import show_diagnostics, write_file
+from etconfig.cli.output import show_diagnostics
+from etconfig.cli.writing import write_file
 
 if TYPE_CHECKING:
     from etconfig.resolver import Resolution

@@ -23,8 +23,9 @@ from etconfig.cli.options import (
     method_option,
     program_argument,
 )
-from etconfig.cli.output import check_can_write, print_json
+from etconfig.cli.output import print_json
 from etconfig.cli.trace_file import TraceFile, trace_options
+from etconfig.cli.writing import check_can_write
 
 if TYPE_CHECKING:
     from etconfig.executor import Method

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from etconfig.cli.format import format_count
-from etconfig.cli.output import write_file
+from etconfig.cli.writing import write_file
 from etconfig.records import record
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import click
 from etconfig.cli.files import files_argument
 from etconfig.cli.format import format_count
 from etconfig.cli.options import device_options, make_installation, profile_path_option, read_device
-from etconfig.cli.output import style_for, with_progress, write_file
+from etconfig.cli.output import style_for, with_progress
+from etconfig.cli.writing import write_file
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import FORMATS, render
 from etconfig.installation import Installation

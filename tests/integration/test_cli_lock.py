@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from command_line import Outcome
-
-from etconfig.cli.output import write_file
 
 PROFILE = """\
 [profile]
@@ -155,64 +149,3 @@ class TestLocked:
         done = cli(*LOCKED)
         assert done.status == 2
         assert "cannot read etconfig.lock: No such file or directory" in done.stderr
-
-
-DEATHS = {
-    "before the file is synced": "os.fsync = die",
-    "before it takes its name": "Path.replace = die",
-    "before the directory is synced": "sync = os.fsync; os.fsync = lambda d: (os.fstat(d).st_size and "
-    "stat.S_ISDIR(os.fstat(d).st_mode) and die(), sync(d))",
-}
-SCRIPT = """\
-import os, signal, stat, sys
-from pathlib import Path
-from etconfig.cli.output import write_file
-def die(*_): os.kill(os.getpid(), signal.SIGKILL)
-{patch}
-write_file(Path(sys.argv[1]), b"new" * 1000)
-"""
-
-
-class TestWriteFile:
-    """A file is replaced whole or not at all."""
-
-    @pytest.mark.parametrize("moment", DEATHS)
-    def test_whoever_is_killed_leaves_the_old_file_or_the_new_one(self, tmp_path: Path, moment: str) -> None:
-        path = tmp_path / "etconfig.lock"
-        path.write_bytes(b"old")
-        command = [sys.executable, "-c", SCRIPT.format(patch=DEATHS[moment]), str(path)]
-        assert subprocess.run(command, check=False, timeout=60).returncode == -signal.SIGKILL
-        assert path.read_bytes() == (b"new" * 1000 if "directory" in moment else b"old")
-
-    def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
-        write_file(tmp_path / "a", b"1")
-        assert [path.name for path in tmp_path.iterdir()] == ["a"]
-
-    def test_a_failed_write_leaves_the_old_file(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def full(*_: object) -> None:
-            raise OSError(28, "No space left on device")
-
-        path = tmp_path / "a"
-        path.write_bytes(b"old")
-        monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(Exception, match=r"cannot write .*a: No space left on device"):
-            write_file(path, b"new")
-        assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"old"}
-
-    def test_a_file_planted_under_the_temporary_name_is_not_written_to(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(os, "urandom", bytes)
-        victim = tmp_path / "victim"
-        victim.write_bytes(b"mine")
-        (tmp_path / ".a.00000000.tmp").symlink_to(victim)
-        with pytest.raises(Exception, match=r"cannot write .*a: File exists"):
-            write_file(tmp_path / "a", b"new")
-        assert victim.read_bytes() == b"mine"
-
-    def test_a_new_file_has_the_usual_rights(self, tmp_path: Path) -> None:
-        (tmp_path / "plain").write_bytes(b"")
-        write_file(tmp_path / "a", b"1")
-        assert (tmp_path / "a").stat().st_mode == (tmp_path / "plain").stat().st_mode
