@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from etconfig.cli.format import format_bytes, format_count, format_seconds
 from etconfig.cli.options import (
     ConfigurationRequest,
     configuration_options,
@@ -25,7 +24,7 @@ from etconfig.cli.options import (
     method_option,
     program_argument,
 )
-from etconfig.cli.output import print_json, print_table
+from etconfig.cli.output import print_json
 
 if TYPE_CHECKING:
     from etconfig.api import LoadedProgram
@@ -44,8 +43,6 @@ _LOADS = 3
 """How often a program is opened and loaded; the best time counts."""
 _TRACED_DIVISOR = 2
 """The runs with a tracer, for the table, are fewer by this factor."""
-_MAX_ROWS = 20
-"""How many rows of the table are shown; --json has all."""
 
 
 @click.command("bench")
@@ -108,6 +105,7 @@ def command(
     from etconfig.api import NUMPY, load_program
     from etconfig.cli.arrays import generate_inputs, read_inputs
     from etconfig.cli.bench_comparison import REPORT_VERSION, compare, read_report
+    from etconfig.cli.bench_text import print_report
     from etconfig.cli.measuring import Budget, measure
     from etconfig.cli.surroundings import describe_surroundings, peak_rss_bytes
 
@@ -154,7 +152,7 @@ def command(
     if as_json:
         print_json(report)
     else:
-        _print(report, earlier)
+        print_report(report, earlier)
 
 
 def _best(make: Callable[[], CloseableT]) -> tuple[CloseableT, float]:
@@ -233,68 +231,3 @@ def _planned_memory(loaded: LoadedProgram, method: str) -> dict[str, int]:
         "planned_bytes": sum(program.plan(method).non_const_buffer_sizes[1:]),
         "constant_bytes": program.constant_bytes,
     }
-
-
-def _print(report: Mapping[str, Any], earlier: Path | None) -> None:
-    label = report["method"] if report["instance"] is None else f"{report['method']}@{report['instance']}"
-    runs = format_count(report["runs"], "run")
-    click.echo(
-        f"{label} of {report['program']['path']}, executor {report['executor']}, profile {report['profile']}"
-    )
-    click.echo(_surroundings_line(report["environment"]))
-    loading = report["load_s"]
-    click.echo(f"\nopen {format_seconds(loading['open'])}, load {format_seconds(loading['load'])}")
-    noise = "too few to see noise" if report["noise"] is None else f"noise {report['noise']:.1%}"
-    click.echo(f"{runs}, {report['throughput_per_s']:.4g} per second, {noise}")
-    latencies = report["latency_s"]
-    print_table(tuple(latencies), [tuple(format_seconds(each) for each in latencies.values())])
-    click.echo(f"memory: {_memory_line(report['memory'])}")
-    if report["traced"] is not None:
-        _print_table(report["traced"], latencies["p50"])
-    if earlier is not None:
-        from etconfig.cli.bench_comparison import describe_comparison
-
-        click.echo(f"\ncompared with {earlier}:")
-        for line in describe_comparison(report["comparison"]):
-            click.echo(f"  {line}")
-
-
-def _print_table(traced: Mapping[str, Any], untraced_s: float) -> None:
-    rows = traced["instructions"]
-    click.echo(
-        f"\nof a run with a tracer, which takes {traced['p50'] / untraced_s:.2f} times as long "
-        f"({format_count(traced['runs'], 'run')}):"
-    )
-    print_table(
-        ("WHAT", "NAME", "CALLS", "TIME", "SHARE"),
-        [
-            (
-                row["kind"],
-                row["name"],
-                "" if row["calls"] is None else f"{row['calls']:g}",
-                format_seconds(row["seconds"]),
-                f"{row['share']:.1%}",
-            )
-            for row in rows[:_MAX_ROWS]
-        ],
-    )
-    if len(rows) > _MAX_ROWS:
-        click.echo(f"and {len(rows) - _MAX_ROWS} more; --json has all")
-
-
-def _surroundings_line(environment: Mapping[str, Any]) -> str:
-    settings = " ".join(f"{name}={value}" for name, value in environment["blas_settings"].items())
-    return (
-        f"{environment['system']}, {format_count(environment['cores'], 'core')}, {environment['python']}, "
-        f"numpy {environment['numpy']}, {environment['blas']} ({settings or 'its own settings'})"
-    )
-
-
-def _memory_line(memory: Mapping[str, int | None]) -> str:
-    names = {
-        "planned_bytes": "planned",
-        "constant_bytes": "constants",
-        "peak_rss_bytes": "peak of the process",
-    }
-    known = [f"{names[key]} {format_bytes(value)}" for key, value in memory.items() if value is not None]
-    return ", ".join(known)
