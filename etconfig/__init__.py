@@ -24,7 +24,7 @@ _HOME = {
     "InternalError": "errors",
     "LiveArguments": "live",
     "LoadedProgram": "api",
-    "Method": "executor",
+    "Method": "execution.method",
     "Origin": "provenance",
     "PluginError": "errors",
     "ProgramError": "errors",
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         PluginError,
         ProgramError,
     )
-    from etconfig.executor import Method
+    from etconfig.execution.method import Method
     from etconfig.facts import FactSheet
     from etconfig.installation import Installation
     from etconfig.live import LiveArguments

@@ -16,7 +16,7 @@ from etconfig.resolver import Arguments, Resolution, Resolver
 from etconfig.schema import Applies
 
 if TYPE_CHECKING:
-    from etconfig.executor import Method
+    from etconfig.execution.method import Method
 
 
 @record(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from etconfig.cli.trace_file import TraceFile, trace_options
 from etconfig.cli.writing import check_can_write
 
 if TYPE_CHECKING:
-    from etconfig.executor import Method
+    from etconfig.execution.method import Method
 
 
 @click.command("run")

@@ -10,7 +10,7 @@ from kit_checks import failing, inapplicable, made, passing, quitting, stumbling
 
 from etconfig.conformance import running
 from etconfig.conformance.check import Check
-from etconfig.conformance.kit import is_newer
+from etconfig.conformance.kit import LEVELS, is_newer
 from etconfig.conformance.outcome import Outcome
 from etconfig.conformance.result import Result
 from etconfig.conformance.running import run_check, run_conformance
@@ -113,14 +113,16 @@ class TestKitVersions:
 class TestRuns:
     """A run goes level by level, and tells each result at once."""
 
-    def test_only_checks_up_to_the_level_run(self) -> None:
-        seen: list[tuple[str, int]] = []
-        settings = Settings(backend="ReferenceCpuBackend", level=0)
+    def test_only_checks_up_to_the_level_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        checks = [made(passing, f"of-{level}", level=level) for level in LEVELS]
+        monkeypatch.setattr(running, "all_checks", lambda: checks)
+        told: list[str] = []
         report = run_conformance(
-            settings, progress=lambda check, result: seen.append((check.id, check.level))
+            Settings(backend="ReferenceCpuBackend", level=1),
+            progress=lambda check, result: told.append(f"{check.id} {result.outcome.value}"),
         )
-        assert [each.check_id for each in report.results] == [check_id for check_id, _ in seen]
-        assert {level for _, level in seen} <= {0}
+        assert told == ["of-0 passed", "of-1 passed"]
+        assert [each.check_id for each in report.results] == ["of-0", "of-1"]
         assert report.coverage["add"]
 
     @pytest.mark.parametrize("lost", [Outcome.CRASHED, Outcome.TIMED_OUT])

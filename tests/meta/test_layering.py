@@ -53,7 +53,7 @@ ROOMS: dict[str, set[str]] = {
     | {"configuration", "installation", "resolver", "schema", "facts", "profile"}
     | {"backend", "program", "execution", "executor"},
     "lock": BOTTOM | {"configuration", "plugin", "resolver"},
-    "live": BOTTOM | {"resolver", "facts", "schema", "executor"},
+    "live": BOTTOM | {"resolver", "facts", "schema", "execution"},
     "fixing": BOTTOM | {"profile"},
     "document_schema": BOTTOM | {"schema", "facts"},
     "validation": BOTTOM | {"api", "configuration", "installation", "resolver", "schema", "facts", "profile"},
@@ -66,7 +66,7 @@ ROOMS: dict[str, set[str]] = {
     | {"api", "configuration", "installation", "lock", "validation", "fixing", "document_schema"}
     | {"resolver", "schema", "facts", "profile", "plugin", "packing", "transport"}
     # `run` and `inspect` show what these hold
-    | {"executor", "program"},
+    | {"execution", "executor", "program"},
     "__main__": {"cli"},
 }
 """Every room and the rooms it may import; a room may always import itself and `etconfig`."""
