@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,6 +12,7 @@ from etconfig.profile import UNSET, Assignment, Expression, ExpressionType, Laye
 from etconfig.provenance import OriginKind
 from etconfig.records import record
 from etconfig.resolver.chain import Candidate
+from etconfig.resolver.program_check import verify_assignment
 from etconfig.schema import (
     BackendSpec,
     Kind,
@@ -30,7 +31,8 @@ _MAX_FITS = 4096
 _MAX_FIT_LENGTH = 80
 
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
-"""Layers that speak about this run, where a name that matches nothing is a mistake."""
+"""Layers that speak about this run, where a name that matches nothing is a mistake. In a variable, which may
+serve several programs, a backend that one of them does not use is only worth a warning."""
 
 _FITTING = {
     ExpressionType.BOOL: (Kind.BOOLEAN,),
@@ -49,13 +51,14 @@ class Names:
     Attributes:
         specs: The schemas at hand, by backend id.
         known_backends: Every backend id that is installed or that the program delegates to.
-        methods: The program's methods; None when there is no program, and any name will do.
+        backends_of: The program's methods, and the backends that each delegates to; None when there is no
+            program, and any name will do.
         instances: The declared instances, and the method of each.
     """
 
     specs: Mapping[str, BackendSpec]
     known_backends: Collection[str]
-    methods: Collection[str] | None
+    backends_of: Mapping[str, Sequence[str]] | None
     instances: Mapping[str, str]
 
 
@@ -109,7 +112,7 @@ class Matcher:
         """One assignment of a layer, if it found its option."""
         path = assignment.path
         if layer.kind in _GIVEN_BY_HAND:
-            self._found += _unmatched_scope(assignment, self.names)
+            self._found += _unmatched_scope(layer, assignment, self.names)
         spec = self.names.specs.get(path.backend)
         if spec is None:
             self._found += _unmatched_backend(layer, assignment, self.names)
@@ -140,7 +143,7 @@ def verify_layers(
         known_backends: The ids that are no mistake.
         known_fits: What was found right before, with the same schemas; it is not checked again. Grows.
     """
-    matcher = Matcher(names=Names(specs=specs, known_backends=known_backends, methods=None, instances={}))
+    matcher = Matcher(names=Names(specs=specs, known_backends=known_backends, backends_of=None, instances={}))
     for layer in layers:
         for assignment in layer.assignments:
             path, value = assignment.path, assignment.value
@@ -186,7 +189,7 @@ def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Express
 def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
     backend = assignment.path.backend
     if backend in names.known_backends:
-        return  # installed, but nothing here delegates to it
+        return  # installed, but nothing here delegates to it: `_unmatched_scope` tells where that matters
     guess = _nearest_backend(backend, names.known_backends)
     is_error = guess is not None or layer.kind in _GIVEN_BY_HAND
     known = ", ".join(sorted(names.known_backends)) or "none"
@@ -213,18 +216,15 @@ def _nearest_backend(backend: str, known: Iterable[str]) -> str | None:
     return None if guess is None else stems[guess]
 
 
-def _unmatched_scope(assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
+def _unmatched_scope(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
     path, span = assignment.path, assignment.scope_span
-    if path.method is None or span is None:
+    if names.backends_of is not None:
+        for problem in verify_assignment(assignment, names.backends_of, names.known_backends):
+            is_unused = problem.code == "not-delegated" and layer.kind is OriginKind.ENVIRONMENT
+            yield replace(problem, severity=Severity.WARNING) if is_unused else problem
+    if path.method is None or path.instance is None or span is None:
         return
-    if names.methods is not None and not any(fnmatchcase(m, path.method) for m in names.methods):
-        yield Diagnostic(
-            code="unknown-method",
-            message=f"the program has no method {path.method!r}",
-            spans=(span,),
-            help=did_you_mean(path.method, names.methods) or f"it has {', '.join(sorted(names.methods))}",
-        )
-    if path.instance is not None and path.instance not in names.instances:
+    if path.instance not in names.instances:
         yield Diagnostic(
             code="unknown-instance",
             message=f"no profile declares an instance {path.instance!r} of {path.method!r}",

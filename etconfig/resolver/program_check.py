@@ -24,20 +24,23 @@ def verify_against_program(
             if declared.method not in backends_of:
                 yield _unknown_method(declared.method, backends_of, declared.span)
         for assignment in layer.assignments:
-            if assignment.path.backend in installed:
-                yield from _verify_assignment(assignment, backends_of)
+            path = assignment.path
+            if path.instance is not None and path.method not in backends_of:
+                continue  # its declaration was reported
+            if path.backend in installed:
+                yield from verify_assignment(assignment, backends_of, installed)
 
 
-def _verify_assignment(
-    assignment: Assignment, backends_of: Mapping[str, Sequence[str]]
+def verify_assignment(
+    assignment: Assignment, backends_of: Mapping[str, Sequence[str]], installed: Collection[str]
 ) -> Iterator[Diagnostic]:
+    """What an assignment says about a method, or an installed backend in it, that the program lacks."""
     path = assignment.path
     methods = [m for m in backends_of if path.method is None or fnmatchcase(m, path.method)]
     if path.method is not None and not methods:
-        if path.instance is None:  # for an instance, its declaration was reported
-            yield _unknown_method(path.method, backends_of, assignment.scope_span or assignment.key_span)
+        yield _unknown_method(path.method, backends_of, assignment.scope_span or assignment.key_span)
         return
-    if any(path.backend in backends_of[method] for method in methods):
+    if path.backend not in installed or any(path.backend in backends_of[method] for method in methods):
         return
     delegated = sorted({backend for method in methods for backend in backends_of[method]})
     where = f"method {path.method!r}" if path.method else "the program"

@@ -72,11 +72,11 @@ class Resolver:
                 does not hold anywhere.
         """
         instances = _instances(layers, targets)
-        methods = {target.method for target in targets}
+        backends_of = {target.method: target.backends for target in targets}
         names = Names(
             specs=specs,
             known_backends={*specs, *known_backends},
-            methods=None if ANY_METHOD in methods else methods,
+            backends_of=None if ANY_METHOD in backends_of else backends_of,
             instances=instances,
         )
         matcher = Matcher(names=names)

@@ -19,6 +19,8 @@ from etconfig.resolver import (
     layer_from_overrides,
 )
 
+CPU_ONLY = {"CpuBackend": SPECS["CpuBackend"]}
+
 
 class TestPrecedence:
     """Schema default → recommendation → profiles, base first → project → environment → overrides."""
@@ -250,6 +252,45 @@ class TestMistakes:
             resolve(make_layer(instances={"left": "forward"}), layer_from_overrides([text]))
         (problem,) = caught.value.diagnostics
         assert (problem.message, problem.help) == (message, help_text)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("NpuBackend.cores=1", "the program delegates nothing to 'NpuBackend'"),
+            ("forward:NpuBackend.core=1", "method 'forward' delegates nothing to 'NpuBackend'"),
+            ("forw*:NpuBackend.core=1", "method 'forw*' delegates nothing to 'NpuBackend'"),
+        ],
+    )
+    def test_an_override_of_a_backend_that_nothing_is_delegated_to_is_an_error(
+        self, text: str, message: str
+    ) -> None:
+        targets = (Target(method="forward", backends=("CpuBackend",)),)
+        with pytest.raises(OptionError) as caught:
+            Resolver.compile(CPU_ONLY, [layer_from_overrides([text])], targets, SPECS)
+        (problem,) = caught.value.diagnostics
+        assert (problem.code, problem.message) == ("not-delegated", message)
+        assert problem.help == "it delegates to CpuBackend"
+
+    def test_a_variable_may_serve_several_programs_and_gets_a_warning(self) -> None:
+        targets = (Target(method="forward", backends=("CpuBackend",)),)
+        layers = [layer_from_environment("NpuBackend.core=1; CpuBackend.num_threads=2")]
+        resolver = Resolver.compile(CPU_ONLY, layers, targets, SPECS)
+        (warning,) = resolver.warnings
+        assert (warning.code, warning.severity.value) == ("not-delegated", "warning")
+        assert resolver.resolve(make_facts()).arguments("forward")[CpuOptions].num_threads == 2
+
+    def test_a_profile_may_speak_of_backends_that_the_program_does_not_use(self) -> None:
+        targets = (Target(method="forward", backends=("CpuBackend",)),)
+        resolver = Resolver.compile(CPU_ONLY, [make_layer(("NpuBackend.core", 1))], targets, SPECS)
+        assert resolver.warnings == ()
+
+    def test_an_override_may_speak_of_one_method_of_several(self) -> None:
+        targets = (
+            Target(method="embed", backends=("CpuBackend",)),
+            Target(method="forward", backends=("NpuBackend",)),
+        )
+        resolution = resolve(layer_from_overrides(["NpuBackend.core=1"]), targets=targets)
+        assert resolution.arguments("forward")[NpuOptions].core == 1
 
     def test_a_profile_may_speak_of_methods_that_the_program_lacks(self) -> None:
         assert resolve(make_layer(("decode:NpuBackend.core", 3))).arguments("forward")[NpuOptions].core == 0
