@@ -27,6 +27,9 @@ from etconfig.resolver import (
 )
 from etconfig.schema import BackendSpec
 
+HOW_TO_GET_A_BACKEND = (
+    "install the package that declares it: etconfig-upstream for ExecuTorch's own backends, else its vendor's"
+)
 AUTO = "auto"
 """The profile that matches this device best."""
 
@@ -190,7 +193,7 @@ def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
         raise BackendUnavailableError(
             backend=backend_id,
             reason=f"no installed plugin declares it (installed: {installed})",
-            help=error.help or f"install the package that provides {backend_id}; see `etconfig backends`",
+            help=error.help or HOW_TO_GET_A_BACKEND,
         ) from error
 
 

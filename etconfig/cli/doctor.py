@@ -5,7 +5,9 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 
 import click
 
@@ -14,7 +16,7 @@ from etconfig.cli.options import json_option, make_installation
 from etconfig.cli.output import print_json, style_for
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
 from etconfig.installation import Installation
-from etconfig.plugin import BACKENDS, PluginFailure
+from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.records import record
 
 
@@ -66,12 +68,21 @@ def examine(installation: Installation) -> Iterator[Finding]:
     yield _checked("facts", lambda: _facts(installation))
     yield _checked("profiles", lambda: _profiles(installation))
     yield _checked("kernels", lambda: f"{len(installation.kernels)} operators")
-    for backend in sorted({entry.name for entry in index.entries(BACKENDS)}):
+    for executor in _names(index, EXECUTORS):
+        yield _checked(f"executor {executor}", partial(_executor, installation, executor))
+    for backend in _names(index, BACKENDS):
         yield _backend(installation, backend)
-    # broken backends were reported one by one
-    yield from (_failure(f) for f in installation.plugins.failures if f.group != BACKENDS)
+    for backend in _names(index, CONFORMANCE):
+        with suppress(PluginError):  # it is among the failures
+            installation.plugins.conformance(backend)
+    told = (BACKENDS, EXECUTORS)  # one by one
+    yield from (_failure(f) for f in installation.plugins.failures if f.group not in told)
     for name in index.policy.unmatched(index.installed):
         yield Finding("plugin choice", "warning", f"{name!r} names no installed plugin", "check its spelling")
+
+
+def _names(index: PluginIndex, group: str) -> list[str]:
+    return sorted({entry.name for entry in index.entries(group)})
 
 
 def _checked(subject: str, look: Callable[[], str]) -> Finding:
@@ -99,12 +110,20 @@ def _profiles(installation: Installation) -> str:
     return f"{len(installation.profiles.names)}, auto selects {selected}"
 
 
+def _executor(installation: Installation, name: str) -> str:
+    installation.plugins.executor(name)
+    return installation.index.find(EXECUTORS, name).source
+
+
 def _backend(installation: Installation, backend: str) -> Finding:
     subject = f"backend {backend}"
     try:
+        if installation.plugins.backend_spec(backend).factory is None:
+            source = installation.index.find(BACKENDS, backend).source
+            return Finding(subject, "ok", f"declared without an implementation by {source}")
         installation.plugins.create_backend(backend)
     except BackendUnavailableError as error:
-        return Finding(subject, "warning", error.message, error.help)
+        return Finding(subject, "warning", f"cannot run here: {error.reason}", error.help)
     except PluginError as error:
         return Finding(subject, "error", error.message, error.help)
     return Finding(subject, "ok", "can run here")

@@ -33,7 +33,8 @@ def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: 
     """Show what a program holds and what it needs to run here.
 
     Methods with their inputs, outputs, operators, delegates and memory; constants and other data; and what
-    this installation could not run, and why. The installed plugins of its backends are imported for that.
+    the built-in executor could not run here, and why. The installed plugins of its backends are imported
+    for that.
     Of an .etargs file, the arguments in it.
 
     \b
@@ -54,6 +55,8 @@ def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: 
     if as_json and is_text:
         raise click.UsageError("--json has the memory plan as data: leave out --memory-plan -")
     if picture is not None and not is_text:
+        if picture.suffix != ".svg":
+            raise click.UsageError(f"--memory-plan {picture}: expected a name that ends in .svg, or -")
         check_can_write(picture)
     with load_program(program, data=data, installation=make_installation()) as loaded:
         plans = {name: read_memory_plan(loaded.program.plan(name)) for name in loaded.method_names}
@@ -71,6 +74,7 @@ def _show_memory(path: Path, plans: Mapping[str, MemoryPlan]) -> None:
 
     if str(path) == "-":
         for method, plan in plans.items():
+            click.echo()
             for line in memory_text(method, plan):
                 click.echo(line)
     else:
@@ -124,7 +128,7 @@ def _print_method(method: dict[str, Any]) -> None:
             [(f"  {t['key']}", t["tensor"], t["file"] or "not given") for t in method["external_tensors"]],
         )
     if method["obstacles"]:
-        click.echo("  cannot run here:")
+        click.echo("  cannot run here with the built-in executor:")
     for obstacle in method["obstacles"]:
         advice = f" ({obstacle['help']})" if obstacle["help"] else ""
         click.echo(f"    {obstacle['what']}: {obstacle['why']}{advice}")

@@ -4,7 +4,7 @@ from etconfig.diagnostics.codes import CODES, CodeInfo
 from etconfig.diagnostics.fix import Fix, Respelling
 from etconfig.diagnostics.model import Diagnostic, Severity
 from etconfig.diagnostics.span import Span
-from etconfig.diagnostics.suggest import did_you_mean, nearest
+from etconfig.diagnostics.suggest import did_you_mean, did_you_mean_backend, nearest, nearest_backend
 
 __all__ = [
     "CODES",
@@ -15,5 +15,7 @@ __all__ = [
     "Severity",
     "Span",
     "did_you_mean",
+    "did_you_mean_backend",
     "nearest",
+    "nearest_backend",
 ]

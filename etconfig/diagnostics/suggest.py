@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 _MAX_NAME_LENGTH = 200
+_BACKEND = "backend"
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
@@ -47,7 +48,28 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return best if distance <= limit else None
 
 
+def nearest_backend(backend: str, known: Collection[str]) -> str | None:
+    """As `nearest`, of backend ids: that two end in `Backend` does not make them alike; it may be missing."""
+    stems = {_stem(candidate): candidate for candidate in known}
+    guess = nearest(_stem(backend), stems)
+    if guess is not None:
+        return stems[guess]
+    return nearest(backend, known) if _stem(backend) == backend else None
+
+
+def _stem(backend: str) -> str:
+    return backend[: -len(_BACKEND)] if backend.casefold().endswith(_BACKEND) else backend
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """`did you mean 'num_threads'?`, or None when nothing is near."""
-    guess = nearest(name, known)
+    return _asked(nearest(name, known))
+
+
+def did_you_mean_backend(backend: str, known: Collection[str]) -> str | None:
+    """As `did_you_mean`, of backend ids."""
+    return _asked(nearest_backend(backend, known))
+
+
+def _asked(guess: str | None) -> str | None:
     return None if guess is None else f"did you mean {guess!r}?"

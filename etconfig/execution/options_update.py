@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etconfig.backend import BoundBackend
-from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.diagnostics import Diagnostic, did_you_mean_backend
 from etconfig.errors import OptionError
 from etconfig.execution.contract import OptionChanges
 from etconfig.option_path import parse_option_path
@@ -61,6 +61,6 @@ def _key_problem(method: str, backends: Mapping[str, BoundBackend], key: str) ->
     if path.backend not in backends:
         message = f"method {method!r} delegates nothing to {path.backend!r}"
         known = ", ".join(map(repr, backends)) or "no backend"
-        help_text = did_you_mean(path.backend, backends) or f"it delegates to {known}"
+        help_text = did_you_mean_backend(path.backend, backends) or f"it delegates to {known}"
         return Diagnostic(code="not-delegated", message=message, help=help_text)
     return None

@@ -42,7 +42,10 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
     """
     if spec.factory is None:
         reason = f"{entry.source} only declares its options, it holds no implementation"
-        help_text = "resolve or pack for the device that has it, or install a plugin that implements it"
+        help_text = (
+            "take an executor whose runtime holds it, such as 'executorch' of etconfig-executorch; "
+            "else resolve or pack for the device that has it"
+        )
         raise BackendUnavailableError(backend=spec.id, reason=reason, help=help_text)
     version = negotiate(spec.api)
     contract = BACKEND_CONTRACTS[version]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from etconfig.plugin.entry_points import EntryPoint, normalized_name
+from etconfig.plugin.entry_points import BACKENDS, EntryPoint, normalized_name
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.policy import PluginPolicy
 from etconfig.records import record
@@ -54,12 +54,12 @@ class PluginIndex:
         raise _duplicate(group, name, matches)
 
     def _unknown(self, group: str, name: str, usable: tuple[EntryPoint, ...]) -> UnknownPluginError:
-        from etconfig.diagnostics import did_you_mean
+        from etconfig.diagnostics import did_you_mean, did_you_mean_backend
         from etconfig.errors import UnknownPluginError
 
         known = tuple(sorted({entry.name for entry in usable}))
         refused = [entry for entry in self.installed if entry.group == group and entry.name == name]
-        help_text = did_you_mean(name, known)
+        help_text = (did_you_mean_backend if group == BACKENDS else did_you_mean)(name, known)
         if refused:
             entry = refused[0]
             help_text = f"{entry.source} declares it, but {self.policy.refusal(entry)}"

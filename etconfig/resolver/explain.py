@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.errors import OptionError
 from etconfig.facts import FactSheet
 from etconfig.option_path import OptionPath
@@ -77,7 +77,7 @@ def _nothing_meant(resolution: Resolution, path: OptionPath) -> Diagnostic:
         return Diagnostic(
             code="unknown-backend",
             message=f"no arguments were resolved for a backend {path.backend!r}",
-            help=did_you_mean(path.backend, known) or f"backends: {', '.join(known) or 'none'}",
+            help=did_you_mean_backend(path.backend, known) or f"backends: {', '.join(known) or 'none'}",
         )
     options = _options_of(backends[path.backend], path.backend)
     return Diagnostic(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, TypeAlias
 
-from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest
+from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest_backend
 from etconfig.profile import UNSET, Assignment, Expression, ExpressionType, Layer, TextValue
 from etconfig.provenance import OriginKind
 from etconfig.records import record
@@ -190,7 +190,7 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
     backend = assignment.path.backend
     if backend in names.known_backends:
         return  # installed, but nothing here delegates to it: `_unmatched_scope` tells where that matters
-    guess = _nearest_backend(backend, names.known_backends)
+    guess = nearest_backend(backend, names.known_backends)
     is_error = guess is not None or layer.kind in _GIVEN_BY_HAND
     known = ", ".join(sorted(names.known_backends)) or "none"
     yield Diagnostic(
@@ -206,14 +206,6 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
         severity=Severity.ERROR if is_error else Severity.WARNING,
         fix=Respelling(backend, guess).at(assignment.backend_span) if guess else None,
     )
-
-
-def _nearest_backend(backend: str, known: Iterable[str]) -> str | None:
-    """As `nearest`; that two ids both end in `Backend` does not make them alike."""
-    suffix = "Backend" if backend.endswith("Backend") else ""
-    stems = {candidate.removesuffix(suffix): candidate for candidate in known}
-    guess = nearest(backend.removesuffix(suffix), stems)
-    return None if guess is None else stems[guess]
 
 
 def _unmatched_scope(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:

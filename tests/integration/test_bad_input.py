@@ -109,7 +109,8 @@ class TestPlugins:
         assert refused(program=DIGITS / "digits_xnnpack.pte") == error(
             "backend 'XnnpackBackend' cannot run here: no installed plugin declares it "
             "(installed: ReferenceCpuBackend, ReferenceNpuBackend)",
-            "install the package that provides XnnpackBackend; see `etconfig backends`",
+            "install the package that declares it: etconfig-upstream for ExecuTorch's own backends, "
+            "else its vendor's",
         )
 
     def test_the_plugin_is_disabled(

@@ -56,6 +56,16 @@ class TestStatus:
         assert "     ok  backend ReferenceNpuBackend: can run here\n" in done.stdout
         assert "  error  backend FactoryRaises: plugin 'FactoryRaises' (etconfig.backends)" in done.stdout
 
+    def test_doctor_tells_what_kind_of_thing_each_plugin_is(
+        self, cli: Callable[..., Outcome], installed: Callable[..., None]
+    ) -> None:
+        installed("acme-npu")
+        told = cli("doctor").stdout
+        assert "     ok  executor acme: acme-npu 2.1\n" in told
+        assert "     ok  backend AcmeDsp: declared without an implementation by acme-npu 2.1\n" in told
+        assert "warning  backend AcmeOffline: cannot run here: no /dev/acme0\n" in told
+        assert "         help: load the acme kernel module\n" in told
+
     @pytest.mark.parametrize("arguments", [["run", "model.pte", "--repeat", "0"], ["run", "missing.pte"]])
     def test_usage_and_io_are_2(self, cli: Callable[..., Outcome], arguments: list[str]) -> None:
         assert cli(*arguments).status == 2

@@ -21,18 +21,20 @@ class TestObstacles:
                 "what": "backend XnnpackBackend",
                 "why": "no installed plugin declares it "
                 "(installed: ReferenceCpuBackend, ReferenceNpuBackend)",
-                "help": "install the package that provides XnnpackBackend; see `etconfig backends`",
+                "help": "install the package that declares it: etconfig-upstream for ExecuTorch's own "
+                "backends, else its vendor's",
             }
         ]
         told = cli("inspect", XNNPACK).stdout
-        assert "  cannot run here:\n    backend XnnpackBackend: no installed plugin declares it" in told
+        heading = "  cannot run here with the built-in executor:\n"
+        assert f"{heading}    backend XnnpackBackend: no installed plugin declares it" in told
 
     def test_an_operator_without_a_kernel(self, cli: Callable[..., Outcome], place: Path) -> None:
         program = (DATA / "programs" / "add.pte").read_bytes()
         (place / "odd.pte").write_bytes(program.replace(b"aten::add", b"aten::odd"))
         done = cli("inspect", "odd.pte")
         assert done.stdout.endswith(
-            "  cannot run here:\n"
+            "  cannot run here with the built-in executor:\n"
             "    operator aten::odd.out: no installed package has a kernel for it "
             "(install one that provides it in the entry-point group 'etconfig.kernels')\n"
         )
@@ -78,6 +80,14 @@ class TestMemoryPlan:
         lines = cli("inspect", "model.pte", "--memory-plan", "-").stdout.splitlines()
         assert "forward, memory 1: 2.25 KiB, 100% in use at most, 48% on average" in lines
         assert sum("|" in line for line in lines) == 24
+        assert lines[-1].endswith("   ░▒▓█: how full")
+
+    def test_a_picture_of_another_kind_is_refused(self, cli: Callable[..., Outcome], place: Path) -> None:
+        done = cli("inspect", "model.pte", "--memory-plan", "memory.png")
+        message = "--memory-plan memory.png: expected a name that ends in .svg, or -"
+        assert (done.status, done.stdout) == (2, "")
+        assert done.stderr == error(message, "see `etconfig inspect --help`")
+        assert not (place / "memory.png").exists()
 
     def test_text_and_json_do_not_go_together(self, cli: Callable[..., Outcome]) -> None:
         done = cli("inspect", "model.pte", "--memory-plan", "-", "--json")

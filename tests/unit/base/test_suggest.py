@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from etconfig.diagnostics import did_you_mean, nearest
+from etconfig.diagnostics import did_you_mean, did_you_mean_backend, nearest, nearest_backend
 from etconfig.diagnostics.suggest import edit_distance
 
 OPTIONS = ["num_threads", "workspace_sharing_mode", "core"]
@@ -40,6 +40,24 @@ def test_nearest_prefers_the_alphabetically_first_of_equals() -> None:
     assert nearest("bat", ["cat", "bar"]) == "bar"
 
 
+@pytest.mark.parametrize(
+    ("typo", "meant"),
+    [
+        ("Xnnpack", "XnnpackBackend"),
+        ("XNNPACK", "XnnpackBackend"),
+        ("XnpackBackend", "XnnpackBackend"),
+        ("xnnpackbackend", "XnnpackBackend"),
+        ("scalin", "Scaling"),
+        ("VulkanBackned", "VulkanBackend"),
+        ("QnnBackend", None),
+        ("Backend", None),
+    ],
+)
+def test_of_a_backend_the_word_backend_does_not_count(typo: str, meant: str | None) -> None:
+    assert nearest_backend(typo, ["XnnpackBackend", "VulkanBackend", "Scaling"]) == meant
+
+
 def test_did_you_mean_is_a_question() -> None:
     assert did_you_mean("num_thread", OPTIONS) == "did you mean 'num_threads'?"
     assert did_you_mean("zzz", OPTIONS) is None
+    assert did_you_mean_backend("xnnpack", ["XnnpackBackend"]) == "did you mean 'XnnpackBackend'?"

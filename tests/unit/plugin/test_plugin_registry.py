@@ -365,8 +365,8 @@ class TestCreateBackend:
             registry_of("acme-npu").create_backend("AcmeDsp")
         assert str(caught.value) == (
             "backend 'AcmeDsp' cannot run here: acme-npu 2.1 only declares its options, "
-            "it holds no implementation; resolve or pack for the device that has it, "
-            "or install a plugin that implements it"
+            "it holds no implementation; take an executor whose runtime holds it, such as 'executorch' of "
+            "etconfig-executorch; else resolve or pack for the device that has it"
         )
 
     def test_an_unavailable_backend_gives_its_reason_and_fix(self, registry_of):
