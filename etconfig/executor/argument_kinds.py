@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, TypeAlias
 
 from etconfig.executor.tensor import Register, Tensor
@@ -36,6 +37,11 @@ class ArgumentKind:
     types: frozenset[type]
     item_types: frozenset[type] = frozenset()
     varies: bool = False
+
+    @cached_property
+    def plain_types(self) -> frozenset[type]:
+        """The types of which every value may be passed: all but lists, whose items count, too."""
+        return self.types - {tuple}
 
     def accepts(self, value: object) -> bool:
         """Whether `value` may be passed."""

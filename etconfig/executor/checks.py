@@ -26,8 +26,8 @@ def require(condition: bool, detail: str) -> None:
 
 def require_same_dtype(**tensors: Tensor | None) -> None:
     """The tensors, by name, have one dtype; None does not count."""
-    present = {name: tensor.dtype for name, tensor in tensors.items() if tensor is not None}
-    if len(set(present.values())) > 1:
+    if len({tensor.dtype for tensor in tensors.values() if tensor is not None}) > 1:
+        present = {name: tensor.dtype for name, tensor in tensors.items() if tensor is not None}
         described = ", ".join(f"{name} is {dtype.name}" for name, dtype in present.items())
         raise ValueError(f"dtypes must be equal, but {described}")
 
@@ -53,7 +53,7 @@ def require_rank(name: str, tensor: Tensor, *ranks: int) -> None:
 
 def dimension(index: int, rank: int) -> int:
     """A dimension counted from the front; as in PyTorch, a scalar has dimension 0 and -1."""
-    count = max(rank, 1)
+    count = rank or 1
     if not -count <= index < count:
         raise ValueError(f"dimension {index} is out of range for rank {rank}")
     return index % count
@@ -63,8 +63,9 @@ def dimensions(indices: Sequence[int] | None, rank: int) -> tuple[int, ...]:
     """Dimensions counted from the front, each once; none given means all."""
     if not indices:
         return tuple(range(rank))
-    found = tuple(dimension(index, rank) for index in indices)
-    require(len(set(found)) == len(found), f"dimensions {tuple(indices)} repeat one")
+    found = tuple([dimension(index, rank) for index in indices])
+    if len({*found}) != len(found):
+        raise ValueError(f"dimensions {tuple(indices)} repeat one")
     return found if rank else ()
 
 
@@ -73,10 +74,14 @@ def broadcast_shape(*shapes: Shape) -> Shape:
     first = shapes[0]
     if shapes.count(first) == len(shapes):
         return first
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise ValueError(f"shapes {' and '.join(map(str, shapes))} do not broadcast") from None
+    sizes = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for axis, size in enumerate(shape, len(sizes) - len(shape)):
+            if sizes[axis] == 1:
+                sizes[axis] = size
+            elif size not in (1, sizes[axis]):
+                raise ValueError(f"shapes {' and '.join(map(str, shapes))} do not broadcast")
+    return tuple(sizes)
 
 
 def promote(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:

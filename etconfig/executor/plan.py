@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import length_hint
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from etconfig.errors import EtconfigError, InstructionLimitError, KernelArgumentError
-from etconfig.executor.memory import Shape
+from etconfig.executor.memory import Array
 from etconfig.executor.registry import Step, refusal
 from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor, memory_of
 from etconfig.executor.values import current_value
+from etconfig.program.model import TensorShapeDynamism
 from etconfig.records import record
 from etconfig.values import ScalarType
 
@@ -88,18 +89,22 @@ Bind: TypeAlias = Callable[[Sequence[object]], Step]
 """Binds the arguments of one instruction."""
 
 
-class _BoundTensor(NamedTuple):
-    """A tensor as it was when a step was bound to it."""
+class _Bound(NamedTuple):
+    """A step, and what tensors were when it was bound to them.
 
-    tensor: Tensor
-    shape: Shape
-    token: object
-    memory: object
+    Attributes:
+        step: The step.
+        views: Tensors, each with the array and the token that it had.
+        memories: Tensors that may get other memory, each with the memory that it had.
+    """
 
-    @property
+    step: Step
+    views: Sequence[tuple[Tensor, Array, object]]
+    memories: Sequence[tuple[Tensor, object]]
+
     def is_gone(self) -> bool:
-        """Whether the tensor has other memory now, so that it never again is what it was."""
-        return memory_of(self.tensor) is not self.memory
+        """Whether a tensor has other memory now, so that it never again is what it was."""
+        return any(memory_of(tensor) is not memory for tensor, memory in self.memories)
 
 
 class DynamicStep:
@@ -109,7 +114,7 @@ class DynamicStep:
     than `KEPT_SHAPES` of them.
     """
 
-    __slots__ = ("_bind", "_bound", "_is_large", "_operands", "_outputs", "_read", "_written")
+    __slots__ = ("_bind", "_bound", "_is_large", "_operands", "_outputs", "_read", "_resized")
 
     def __init__(
         self,
@@ -134,75 +139,72 @@ class DynamicStep:
         self._bind = bind
         self._operands = operands
         self._read = read
-        self._written = written
         self._outputs = (*written, *aliases)
+        self._resized = (*read, *written)  # an operator that the core does not know may resize any
         self._is_large = is_large
-        self._bound: dict[Hashable, tuple[Step, list[_BoundTensor]]] = {}
+        self._bound: dict[Hashable, _Bound] = {}
 
     def __call__(self) -> None:
         # outputs count as objects: an instruction may move another tensor into a register
         key = (
-            *[
-                value.token if type(value := each.value) is Tensor else _key_of(current_value(each))
-                for each in self._read
-            ],
+            *[value.token if type(value := each.value) is Tensor else _key_of(value) for each in self._read],
             *[
                 value if type(value := each.value) is Tensor else current_value(each)
                 for each in self._outputs
             ],
         )
-        found = self._bound.get(key)
-        if found is None or not _return_to(found[1]):
-            found = self._bind_now(key)
-        found[0]()
+        bound = self._bound.get(key)
+        if bound is None or (bound.memories and bound.is_gone()):
+            bound = self._bind_now(key)
+        else:
+            for tensor, array, token in bound.views:
+                if tensor.token is not token:
+                    tensor.rebind(array, token)
+        bound.step()
 
-    def _bind_now(self, key: Hashable) -> tuple[Step, list[_BoundTensor]]:
-        self._bound.pop(key, None)
+    def _bind_now(self, key: Hashable) -> _Bound:
         # they would hold memory that was freed, or that grew, and serve nobody
-        for each in [each for each, (_, tensors) in self._bound.items() if _is_any_gone(tensors)]:
+        for each in [each for each, bound in self._bound.items() if bound.memories and bound.is_gone()]:
             del self._bound[each]
         if len(self._bound) == (1 if self._is_large else KEPT_SHAPES):
             del self._bound[next(iter(self._bound))]
-        step = self._bind([current_value(operand) for operand in self._operands])
-        # also of those that are read: an operator that the core does not know may resize any
-        tensors = _tensors_among(map(current_value, (*self._read, *self._written)))
-        # one without memory is not bound yet: the step sizes it while it runs
-        bound = [
-            _BoundTensor(each, each.shape, each.token, memory_of(each)) for each in tensors if each.has_memory
-        ]
-        found = self._bound[key] = (step, bound)
-        return found
+        step = self._bind(
+            [value if type(value := each.value) is Tensor else current_value(each) for each in self._operands]
+        )
+        # a tensor without memory is not bound yet: the step sizes it while it runs
+        views = [(each, each.array, each.token) for each in _tensors_in(self._resized) if each.has_memory]
+        memories = [(each, memory_of(each)) for each, _, _ in views if each.form.dynamism is _UNBOUND]
+        bound = self._bound[key] = _Bound(step, views, memories)
+        return bound
 
 
-def _tensors_among(values: Iterable[object]) -> Iterator[Tensor]:
-    for value in values:
+_UNBOUND = TensorShapeDynamism.DYNAMIC_UNBOUND
+
+
+def _tensors_in(registers: Iterable[Register]) -> list[Tensor]:
+    """The tensors in registers, and those in lists there."""
+    tensors: list[Tensor] = []
+    for register in registers:
+        value = register.value
         if type(value) is Tensor:
-            yield value
+            tensors.append(value)
         elif type(value) is tuple:
-            yield from _tensors_among(value)
+            items = (item.value for item in value if type(item) is Register)
+            tensors += [each for each in items if type(each) is Tensor]
+    return tensors
 
 
-def _is_any_gone(tensors: Sequence[_BoundTensor]) -> bool:
-    return any(each.is_gone for each in tensors)
-
-
-def _return_to(tensors: Sequence[_BoundTensor]) -> bool:
-    """Give tensors the shapes that they had; False if one lies elsewhere now."""
-    for tensor, shape, token, _ in tensors:
-        if tensor.token is not token:
-            tensor.resize(shape)
-            if tensor.token is not token:
-                return False
-    return True
-
-
-def _key_of(value: object) -> Hashable:
+def _key_of(value: Any) -> Hashable:
     """What tells whether a step must be bound again: another tensor, or another number of any type.
 
     A tensor has another token whenever its memory or shape is another one.
     """
+    if type(value) is int:
+        return value
     if type(value) is Tensor:
         return value.token
+    if type(value) is Register:
+        return _key_of(value.value)
     if type(value) is tuple:
         return tuple([_key_of(item) for item in value])
     if type(value) is float:

@@ -162,7 +162,8 @@ class Kernel:
             KernelArgumentError: the kernel refuses them.
         """
         for parameter, argument in zip(self.parameters, arguments, strict=True):
-            if not parameter.kind.accepts(argument):
+            kind = parameter.kind
+            if type(argument) not in kind.plain_types and not kind.accepts(argument):
                 detail = f"{parameter.name} must be {parameter.kind.description}, not {_describe(argument)}"
                 raise KernelArgumentError(operator=operator, detail=detail)
         try:

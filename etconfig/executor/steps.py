@@ -23,8 +23,10 @@ class Passes:
     __slots__ = ("steps",)
 
     def __init__(self, *steps: Callable[[], object]) -> None:
-        flat = (each.steps if isinstance(each, Passes) else (each,) for each in steps)
-        self.steps: tuple[Callable[[], object], ...] = tuple(chain.from_iterable(flat))
+        if Passes in map(type, steps):
+            flat = (each.steps if isinstance(each, Passes) else (each,) for each in steps)
+            steps = tuple(chain.from_iterable(flat))
+        self.steps: tuple[Callable[[], object], ...] = steps
 
     def __call__(self) -> None:
         """Run them."""

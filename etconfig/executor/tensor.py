@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import gt
 from typing import Any
 
 import ml_dtypes
@@ -82,6 +83,16 @@ class TensorForm:
         if self.dim_order == _ROW_MAJOR[len(shape)]:
             return None
         return strides_of(shape, self.dim_order, self.dtype.itemsize)
+
+    def allows(self, shape: Shape) -> bool:
+        """Whether a tensor may have `shape`."""
+        bounds = self.bounds
+        if shape == bounds:
+            return True
+        if self.dynamism is TensorShapeDynamism.STATIC or len(shape) != len(bounds):
+            return False
+        is_bounded = self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
+        return min(shape) >= 0 and not (is_bounded and any(map(gt, shape, bounds)))
 
 
 class Tensor:
@@ -178,15 +189,15 @@ class Tensor:
         Raises:
             ValueError: the program plans other sizes, or too small bounds.
         """
-        if self.array.shape == shape and self.has_memory:
+        if self.array.shape == shape and self.array is not _NO_MEMORY:
             return
         known = self._views.get(shape)
         if known is None:
             self.check_shape(shape)
-            if self._memory is None or self.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
+            if self._memory is None or self.form.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
                 self._reserve(shape)
             known = self._remember(shape)
-        self.rebind(*known)
+        self.array, self.token = known
 
     def ensure_memory(self) -> None:
         """Allocate zeroed memory, at the planned sizes, if the tensor has none yet."""
@@ -199,14 +210,15 @@ class Tensor:
         Raises:
             ValueError: the program plans other sizes, or too small bounds.
         """
+        if self.form.allows(shape):
+            return
         if len(shape) != len(self.bounds):
             raise ValueError(f"shape {shape} has rank {len(shape)}, planned is rank {len(self.bounds)}")
         if min(shape, default=0) < 0:
             raise ValueError(f"shape {shape} has a negative size")
-        if self.dynamism is TensorShapeDynamism.STATIC and shape != self.bounds:
+        if self.dynamism is TensorShapeDynamism.STATIC:
             raise ValueError(f"shape {shape} differs from the planned shape {self.bounds}")
-        if self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND and any(map(int.__gt__, shape, self.bounds)):
-            raise ValueError(f"shape {shape} exceeds the planned bounds {self.bounds}")
+        raise ValueError(f"shape {shape} exceeds the planned bounds {self.bounds}")
 
     def rebind(self, array: Array, token: object = None) -> None:
         """Let the tensor be another view; whoever was bound to the old one sees another token.
@@ -229,8 +241,9 @@ class Tensor:
         """A view of `shape` and its token; the oldest of many is forgotten."""
         if len(self._views) == KEPT_SHAPES:
             del self._views[next(iter(self._views))]
-        strides = self.form.strides_at(shape)
-        view: Array = np.ndarray(shape, self.dtype, self._memory, self._offset, strides)
+        form = self.form
+        strides = None if form.strides is None else form.strides_at(shape)
+        view: Array = np.ndarray(shape, form.dtype, self._memory, self._offset, strides)
         known = self._views[shape] = (view, object())
         return known
 

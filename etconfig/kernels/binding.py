@@ -105,10 +105,10 @@ def _of_one_rank(inputs: Sequence[Array], out: Array) -> tuple[Sequence[Array], 
 
     A number stays one: it has rank 0.
     """
-    arrays = (*inputs, out)
-    ranks = {each.ndim for each in arrays}
+    ranks = {out.ndim, *[each.ndim for each in inputs]}
     if len(ranks) == 1 or 0 in ranks or any(each.size != out.size for each in inputs):
         return inputs, out
+    arrays = (*inputs, out)
     if not all(each.flags.c_contiguous for each in arrays):
         return inputs, out
     return [each.reshape(-1) for each in inputs], out.reshape(-1)
@@ -149,6 +149,8 @@ def in_dtype(dtype: DType, inputs: Sequence[Array], out: Array, bind: Callable[.
     For work of several passes, in which each pass would have to be converted by itself.
     Constants, which are read-only, are converted once.
     """
+    if out.dtype == dtype and all(each.dtype == dtype for each in inputs):
+        return bind(*inputs, out)
     before: list[Step] = []
     stand_ins: list[Array] = []
     for each in inputs:
@@ -173,8 +175,11 @@ def reshaped_copy_step(out: Array, source: Array) -> Step:
 
 def viewed_as(array: Array, shape: Shape) -> Array:
     """A view with axes split, or with axes of size 1 added or removed: any strides allow that."""
+    if array.shape == shape:
+        return array
     view: Array = array.reshape(shape)
-    require(array.size == 0 or np.may_share_memory(view, array), f"{array.shape} is no view as {shape}")
+    if array.size and not np.may_share_memory(view, array):
+        raise ValueError(f"{array.shape} is no view as {shape}")
     return view
 
 

@@ -20,17 +20,17 @@ def cat(tensors: Tensors, dim: int, out: Tensor) -> Step:
 
     Shapes: equal but for `dim`; tensors of shape (0,) are left out, as in PyTorch.
     """
-    parts = [each for each in tensors if each.shape != (0,)] or list(tensors[:1])
+    parts = [each.array for each in tensors if each.shape != (0,)] or [each.array for each in tensors[:1]]
     require(bool(parts), "there is nothing to join")
-    axis = dimension(dim, parts[0].array.ndim)
+    axis = dimension(dim, parts[0].ndim)
     first = parts[0].shape
+    before, after = first[:axis], first[axis + 1 :]
     for each in parts:
-        is_alike = (each.shape[:axis], each.shape[axis + 1 :]) == (first[:axis], first[axis + 1 :])
-        require(is_alike, f"shapes {first} and {each.shape} differ outside dimension {axis}")
+        if each.shape[:axis] != before or each.shape[axis + 1 :] != after:
+            raise ValueError(f"shapes {first} and {each.shape} differ outside dimension {axis}")
     sizes = [each.shape[axis] for each in parts]
-    out.resize((*first[:axis], sum(sizes), *first[axis + 1 :]))
-    views = np.split(out.array, list(itertools.accumulate(sizes[:-1])), axis)
-    return in_sequence(*(copy_step(view, each.array) for view, each in zip(views, parts, strict=True)))
+    out.resize((*before, sum(sizes), *after))
+    return in_sequence(*map(copy_step, _cut(out.array, sizes, axis), parts))
 
 
 @kernel("aten::stack.out")
@@ -72,9 +72,17 @@ def unbind_copy(self: Tensor, dim: int, out: Tensors) -> Step:
 def _split(self: Tensor, sizes: Sequence[int], dim: int, out: Tensors) -> Step:
     axis = dimension(dim, self.array.ndim)
     size = self.shape[axis]
-    require(sum(sizes) == size, f"parts of {tuple(sizes)} do not make up the size {size}")
+    if min(sizes, default=0) < 0 or sum(sizes) != size:
+        raise ValueError(f"parts of {tuple(sizes)} do not make up the size {size}")
     require(len(sizes) == len(out), f"{len(sizes)} parts do not fit {len(out)} outputs")
-    return _copy_each(self, np.split(self.array, list(itertools.accumulate(sizes))[:-1], axis), out)
+    return _copy_each(self, _cut(self.array, sizes, axis), out)
+
+
+def _cut(array: Array, sizes: Sequence[int], axis: int) -> list[Array]:
+    """Views of parts of the given sizes along a dimension."""
+    ends = itertools.accumulate(sizes)
+    cuts = [(slice(None),) * axis + (slice(end - size, end),) for size, end in zip(sizes, ends, strict=True)]
+    return [array[cut] for cut in cuts]
 
 
 def _copy_each(self: Tensor, views: Sequence[Array], outs: Tensors) -> Step:

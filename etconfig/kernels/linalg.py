@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import broadcast_shape, require, require_rank, require_same_dtype
+from etconfig.executor.checks import broadcast_shape, require_rank, require_same_dtype
 from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
@@ -41,7 +41,8 @@ def bmm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
     """Shapes: self (B, M, K), mat2 (B, K, N), out (B, M, N). Dtypes: equal."""
     require_rank("self", self, 3)
     require_rank("mat2", mat2, 3)
-    require(self.shape[0] == mat2.shape[0], f"batches of {self.shape} and {mat2.shape} differ")
+    if self.shape[0] != mat2.shape[0]:
+        raise ValueError(f"batches of {self.shape} and {mat2.shape} differ")
     _prepare(self, mat2, out, rank=3)
     return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, matmul_step)
 
@@ -63,9 +64,8 @@ def addmm(
     """
     require_same_dtype(self=self, out=out)
     _prepare(mat1, mat2, out, rank=2)
-    require(
-        broadcast_shape(self.shape, out.shape) == out.shape, f"{self.shape} does not broadcast to {out.shape}"
-    )
+    if broadcast_shape(self.shape, out.shape) != out.shape:
+        raise ValueError(f"{self.shape} does not broadcast to {out.shape}")
     dtype = computation_dtype(out.dtype)
 
     def passes(addend: Array, mat1: Array, mat2: Array, out: Array) -> Step:
@@ -99,8 +99,10 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor, *, scrat
     """
     require_same_dtype(input=x, weight=weight, bias=bias, out=out)
     require_rank("weight", weight, 2)
-    require(x.shape[-1:] == weight.shape[1:], f"rows of {x.shape} and {weight.shape} differ in length")
-    require(bias is None or bias.shape == weight.shape[:1], f"bias must have shape {weight.shape[:1]}")
+    if x.shape[-1:] != weight.shape[1:]:
+        raise ValueError(f"rows of {x.shape} and {weight.shape} differ in length")
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise ValueError(f"bias must have shape {weight.shape[:1]}")
     out.resize((*x.shape[:-1], weight.shape[0]))
 
     def passes(x: Array, weight: Array, *rest: Array) -> Step:
@@ -133,7 +135,7 @@ def _product_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
 
 def _for_blas(x: Array) -> tuple[Array, list[Step]]:
     """The matrices, or a dense copy of them, and the steps that keep it up to date."""
-    if _is_row_major(x) or _is_row_major(np.swapaxes(x, -2, -1)):
+    if _is_row_major(x) or _is_row_major(x.swapaxes(-2, -1)):
         return x, []
     dense = x.copy()
     return dense, [copy_step(dense, x)] if x.flags.writeable else []
@@ -149,8 +151,10 @@ def _prepare(a: Tensor, b: Tensor, out: Tensor, rank: int) -> None:
     require_same_dtype(self=a, mat2=b, out=out)
     require_rank("self", a, rank)
     require_rank("mat2", b, rank)
-    require(a.shape[-1] == b.shape[-2], f"{a.shape} and {b.shape} cannot be multiplied")
-    out.resize((*a.shape[:-1], b.shape[-1]))
+    left, right = a.shape, b.shape
+    if left[-1] != right[-2]:
+        raise ValueError(f"{left} and {right} cannot be multiplied")
+    out.resize((*left[:-1], right[-1]))
 
 
 KERNELS = KernelTable.of_module(globals())

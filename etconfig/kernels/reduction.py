@@ -37,18 +37,18 @@ from etconfig.values import ScalarType
 
 def _reduced(shape: Shape, axes: Ints, keepdim: bool) -> Shape:
     if keepdim:
-        return tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-    return tuple(size for axis, size in enumerate(shape) if axis not in axes)
+        return tuple([1 if axis in axes else size for axis, size in enumerate(shape)])
+    return tuple([size for axis, size in enumerate(shape) if axis not in axes])
 
 
 def _resize(self: Tensor, axes: Ints, keepdim: bool, out: Tensor) -> Array:
     """Size `out`; the result is a view of it in which the reduced dimensions have size 1."""
     out.resize(_reduced(self.shape, axes, keepdim))
-    return viewed_as(out.array, _reduced(self.shape, axes, True))
+    return out.array if keepdim else viewed_as(out.array, _reduced(self.shape, axes, True))
 
 
 def _count(shape: Shape, axes: Ints) -> int:
-    return math.prod(shape[axis] for axis in axes)
+    return math.prod([shape[axis] for axis in axes])
 
 
 def _reduce_step(ufunc: np.ufunc, x: Array, axes: Ints, out: Array) -> Step:

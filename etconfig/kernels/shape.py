@@ -11,7 +11,14 @@ from functools import partial
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from etconfig.executor.checks import dimension, dimensions, require, require_rank, require_same_dtype
+from etconfig.executor.checks import (
+    broadcast_shape,
+    dimension,
+    dimensions,
+    require,
+    require_rank,
+    require_same_dtype,
+)
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.registry import Ints, KernelTable, Step, TensorAlias, kernel
 from etconfig.executor.tensor import Tensor
@@ -48,21 +55,22 @@ def view_shape(shape: Shape, size: Ints) -> Shape:
     Raises:
         ValueError: the sizes do not agree.
     """
-    count = math.prod(shape)
-    known = math.prod(each for each in size if each != -1)
-    holes = size.count(-1)
-    fits = holes <= 1 and all(each >= -1 for each in size)
-    fits = fits and (count == known if holes == 0 else known > 0 and count % known == 0)
-    require(fits, f"{count} elements of shape {shape} cannot be viewed as {size}")
-    return tuple(count // known if each == -1 else each for each in size)
+    count, known, least = math.prod(shape), math.prod(size), min(size, default=0)
+    if least >= 0 and count == known:
+        return size
+    if least == -1 and size.count(-1) == 1 and known < 0 and count % known == 0:
+        place = size.index(-1)
+        return (*size[:place], count // -known, *size[place + 1 :])
+    raise ValueError(f"{count} elements of shape {shape} cannot be viewed as {size}")
 
 
 @kernel("aten::permute_copy.out", takes_any_strides=True)
 def permute_copy(self: Tensor, dims: Ints, out: Tensor) -> Step:
     """Dimension i of out is dimension dims[i] of self."""
     rank = self.array.ndim
-    require(len(dims) == rank, f"{dims} is no permutation of {rank} dimensions")
-    return _copy_view(self, np.transpose(self.array, dimensions(dims, rank)), out)
+    if len(dims) != rank:
+        raise ValueError(f"{dims} is no permutation of {rank} dimensions")
+    return _copy_view(self, self.array.transpose(dimensions(dims, rank)), out)
 
 
 @kernel("aten::transpose_copy.int_out", takes_any_strides=True)
@@ -70,7 +78,7 @@ def transpose_copy(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Step:
     """Two dimensions swapped."""
     rank = self.array.ndim
     first, second = dimension(dim0, rank), dimension(dim1, rank)
-    return _copy_view(self, self.array if rank == 0 else np.swapaxes(self.array, first, second), out)
+    return _copy_view(self, self.array if rank == 0 else self.array.swapaxes(first, second), out)
 
 
 @kernel("aten::t_copy.out", takes_any_strides=True)
@@ -84,18 +92,20 @@ def t_copy(self: Tensor, out: Tensor) -> Step:
 def expand_copy(self: Tensor, size: Ints, implicit: bool, out: Tensor) -> Step:
     """Broadcast to `size`, in which -1 keeps a dimension."""
     added = len(size) - self.array.ndim
-    require(added >= 0, f"{self.shape} cannot be expanded to {size}")
     current = (-1,) * added + self.shape
-    shape = tuple(old if new == -1 else new for old, new in zip(current, size, strict=True))
-    require(min(shape, default=0) >= 0, f"{self.shape} cannot be expanded to {size}")
-    view = self.array if shape == self.shape else np.broadcast_to(self.array, shape)
-    return _copy_view(self, view, out)
+    shape = tuple([old if new == -1 else new for old, new in zip(current, size, strict=False)])
+    if added < 0 or min(shape, default=0) < 0 or broadcast_shape(self.shape, shape) != shape:
+        raise ValueError(f"{self.shape} cannot be expanded to {size}")
+    require_same_dtype(self=self, out=out)
+    out.resize(shape)
+    return copy_step(out.array, self.array)
 
 
 @kernel("aten::unsqueeze_copy.out", takes_any_strides=True)
 def unsqueeze_copy(self: Tensor, dim: int, out: Tensor) -> Step:
     """A dimension of size 1 added before `dim`."""
-    return _copy_view(self, np.expand_dims(self.array, dimension(dim, self.array.ndim + 1)), out)
+    axis = dimension(dim, self.array.ndim + 1)
+    return _copy_view(self, self.array[(slice(None),) * axis + (np.newaxis, ...)], out)
 
 
 @kernel("aten::squeeze_copy.dim_out", takes_any_strides=True)
@@ -127,7 +137,8 @@ def select(self: Tensor, dim: int, index: int, array: Array) -> Array:
     axis = dimension(dim, self.array.ndim)
     require(self.array.ndim > 0, "a scalar has nothing to select from")
     size = self.shape[axis]
-    require(-size <= index < size, f"index {index} is out of range for size {size}")
+    if not -size <= index < size:
+        raise ValueError(f"index {index} is out of range for size {size}")
     view: Array = array[(slice(None),) * axis + (index, ...)]  # the dots keep a single element a view
     return view
 
@@ -142,7 +153,8 @@ def slice_of(self: Tensor, dim: int, start: int | None, end: int | None, step: i
     """The view of `array`, shaped as self, of a range of a dimension."""
     axis = dimension(dim, self.array.ndim)
     require(self.array.ndim > 0, "a scalar cannot be sliced")
-    require(step > 0, f"step must be positive, not {step}")
+    if step <= 0:
+        raise ValueError(f"step must be positive, not {step}")
     view: Array = array[(slice(None),) * axis + (slice(start, end, step),)]
     return view
 

@@ -357,6 +357,12 @@ def refusals() -> dict[str, tuple[str, list[Any]]]:
         "6 elements of shape (2, 3) cannot be viewed as (4, -1)": ("aten::view_copy.out", [x, (4, -1), out]),
         "(0,) is no permutation of 2 dimensions": ("aten::permute_copy.out", [x, (0,), out]),
         "(2, 3) cannot be expanded to (3,)": ("aten::expand_copy.out", [x, (3,), False, out]),
+        "shapes (2, 3) and (2, 4) do not broadcast": ("aten::expand_copy.out", [x, (2, 4), False, out]),
+        "(2, 3) cannot be expanded to (1, 3)": ("aten::expand_copy.out", [x, (1, 3), False, out]),
+        "parts of (-1, 4) do not make up the size 3": (
+            "aten::split_with_sizes_copy.out",
+            [x, (-1, 4), 1, (out, out)],
+        ),
         "index 2 is out of range for size 2": ("aten::select_copy.int_out", [x, 0, 2, tensor(3)]),
         "step must be positive, not 0": ("aten::slice_copy.Tensor_out", [x, 0, None, None, 0, out]),
         "size (2, 3) with stride (3, 2) leaves the tensor": (
