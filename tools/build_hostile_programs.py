@@ -124,6 +124,13 @@ def fan_out() -> bytes:
     return write(*[plan(name=f"{i}", values=values, chains=chains) for i in range(20)])
 
 
+def list_bomb() -> bytes:
+    values = [tensor(), value("TensorList", items=[0] * 500), value("Int", int_val=0)]
+    call = [instruction("KernelCall", op_index=0, args=[1, 2, 0, 0]) for _ in range(40)]
+    operators = [table("Operator", name="aten::cat", overload="out")]
+    return write(plan(values=values, operators=operators, instructions=call))
+
+
 def constant(size_bytes: int) -> bytes:
     stored = shaped(4, data_buffer_idx=1, allocation_info=None)
     data = [table("Buffer"), table("Buffer", storage=bytes(size_bytes))]
@@ -223,6 +230,7 @@ FILES = (
             lambda: delegating(0)),
     Hostile("strides_that_leave.pte", "kernel stride walk", ("3dfa644", "cedfe4c"), strides_that_leave),
     Hostile("fan_out.pte", "shared children", ("naive readers",), fan_out),
+    Hostile("list_bomb.pte", "shared children", ("found here",), list_bomb),
 )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def compile_plan(
     optimiser = Optimiser(plan, registers, kernels) if is_optimised else None
     compiler = _Compiler(plan, registers, kernels, delegates, track, optimiser)
     chains = [compiler.blocks(chain) for chain in range(len(plan.chains))]
-    return Plan(plan.name, chains, instruction_limit)
+    return Plan(plan.name, chains, instruction_limit, compiler.rebound)
 
 
 class _Operator(NamedTuple):
@@ -109,7 +109,9 @@ class _Compiler:
         self._track = track
         self._optimiser = optimiser
         self._scratch = Scratch()
-        self._varying = _varying_values(plan, registers, kernels)
+        rebound = _rebound_values(plan, kernels)
+        self.rebound = [registers[index] for index in rebound]
+        self._varying = _varying_values(plan, registers, kernels, rebound)
         self._patterns = StepPatterns(plan.values, registers, self._varying)
 
     def blocks(self, chain: int) -> list[Block]:
@@ -304,25 +306,28 @@ def _instructions(plan: model.ExecutionPlan, kind: type[_Kind]) -> Iterable[_Kin
     return compress(instructions, map(is_, map(type, instructions), repeat(kind)))
 
 
-def _varying_values(
-    plan: model.ExecutionPlan, registers: Registers, kernels: Mapping[str, Kernel]
-) -> frozenset[int]:
-    """The values that may be another scalar, tensor, shape or memory from run to run."""
-    varying = {index for index in plan.inputs if plan.values[index] is None}
-    varying.update(registers.dynamic)
-    varying.update(each.move_to for each in _instructions(plan, model.MoveCall))
+def _rebound_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> frozenset[int]:
+    """The values whose registers an instruction changes: computed numbers, and what is moved."""
+    rebound = {each.move_to for each in _instructions(plan, model.MoveCall)}
+    rebound |= _values_at(plan, kernels, lambda kernel: kernel.register_positions)
     names = [operator.full_name for operator in plan.operators]
-    known = {index: kernels.get(name) for index, name in enumerate(names)}
-    positions = {index: kernel.varying_positions for index, kernel in known.items() if kernel}
-    changing = {index: found for index, found in positions.items() if found}
-    in_place = {i: len(each.parameters) for i, each in known.items() if each and _is_in_place(names[i])}
-    for op_index, args in _instructions(plan, model.KernelCall) if changing or in_place else ():
-        for position in changing.get(op_index, ()):
-            varying.update(args[position : position + 1])
+    known = {index: kernels.get(name) for index, name in enumerate(names) if _is_in_place(name)}
+    in_place = {index: len(kernel.parameters) for index, kernel in known.items() if kernel}
+    for op_index, args in _instructions(plan, model.KernelCall) if in_place else ():
         if op_index in in_place:
             arity = in_place[op_index]
             result = _separate_result(args[:arity], args[arity:])
-            varying.update(() if result is None else (result,))
+            rebound.update(() if result is None else (result,))
+    return frozenset(rebound)
+
+
+def _varying_values(
+    plan: model.ExecutionPlan, registers: Registers, kernels: Mapping[str, Kernel], rebound: frozenset[int]
+) -> frozenset[int]:
+    """The values that may be another scalar, tensor, shape or memory from run to run."""
+    varying = {*rebound, *(index for index in plan.inputs if plan.values[index] is None)}
+    varying.update(registers.dynamic)
+    varying |= _values_at(plan, kernels, lambda kernel: kernel.varying_positions - kernel.register_positions)
     if varying:
         varying |= {
             index
@@ -330,6 +335,20 @@ def _varying_values(
             if isinstance(value, LISTS_OF_VALUES) and not varying.isdisjoint(value.items)
         }
     return frozenset(varying)
+
+
+def _values_at(
+    plan: model.ExecutionPlan, kernels: Mapping[str, Kernel], positions_of: Callable[[Kernel], frozenset[int]]
+) -> set[int]:
+    """The values that kernels are given at the positions that `positions_of` tells of each."""
+    known = {index: kernels.get(operator.full_name) for index, operator in enumerate(plan.operators)}
+    positions = {index: positions_of(kernel) for index, kernel in known.items() if kernel}
+    wanted = {index: found for index, found in positions.items() if found}
+    values: set[int] = set()
+    for op_index, args in _instructions(plan, model.KernelCall) if wanted else ():
+        for position in wanted.get(op_index, ()):
+            values.update(args[position : position + 1])
+    return values
 
 
 def _is_in_place(operator: str) -> bool:

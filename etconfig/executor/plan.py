@@ -60,20 +60,46 @@ class Block:
 
 
 class Plan:
-    """A compiled method: for each chain, blocks split at the targets of jumps."""
+    """A compiled method: for each chain, blocks split at the targets of jumps.
 
-    def __init__(self, method: str, chains: Sequence[Sequence[Block]], instruction_limit: int) -> None:
+    Args:
+        method: The method's name, for errors.
+        chains: The blocks.
+        instruction_limit: How many instructions one run may take.
+        rebound: The registers that instructions change.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        chains: Sequence[Sequence[Block]],
+        instruction_limit: int,
+        rebound: Sequence[Register] = (),
+    ) -> None:
         self._method = method
         self._chains = chains
         self._limit = instruction_limit
+        self._rebound = rebound
 
     def run(self) -> None:
         """Run all chains from their beginning.
+
+        A run that ends in an exception leaves the registers as it found them: a loop sets its counter
+        back at its end only, so that the next run would begin in the middle.
 
         Raises:
             InstructionLimitError: the limit was reached.
             ExecutionError: a kernel refuses its arguments, or a delegate failed.
         """
+        before = [register.value for register in self._rebound]
+        try:
+            self._run_chains()
+        except BaseException:
+            for register, value in zip(self._rebound, before, strict=True):
+                register.value = value
+            raise
+
+    def _run_chains(self) -> None:
         left = self._limit
         for blocks in self._chains:
             index = 0

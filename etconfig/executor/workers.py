@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import itertools
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -18,6 +19,7 @@ class Workers:
     def __init__(self, name: str) -> None:
         self._name = name
         self._pool: ThreadPoolExecutor | None = None
+        self._process = 0  # the one that the pool's threads belong to
         self._is_busy = False
 
     def parallel_for(self, count: int, body: Callable[[int], None], max_workers: int) -> None:
@@ -48,18 +50,36 @@ class Workers:
             self._pool = None
 
     def _work_together(self, loop: _Loop, helper_count: int) -> None:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(MAX_WORKERS, thread_name_prefix=self._name)
+        pool = self._pool_of_this_process()
         self._is_busy = True
         helpers: list[Future[None]] = []
         try:
             for _ in range(helper_count):
                 # Each helper gets a copy of the caller's context, for numpy 2 keeps errstate in it.
-                helpers.append(self._pool.submit(contextvars.copy_context().run, loop.work))
+                helpers.append(pool.submit(contextvars.copy_context().run, loop.work))
             loop.work()
+        except BaseException:  # Ctrl-C, or no further thread can be started
+            loop.stop()
+            raise
         finally:
-            wait(helpers)
+            _wait_for_all(helpers)
             self._is_busy = False
+
+    def _pool_of_this_process(self) -> ThreadPoolExecutor:
+        """The threads; a forked process has none of its parent's, and makes its own."""
+        if self._pool is None or self._process != os.getpid():
+            self._pool = ThreadPoolExecutor(MAX_WORKERS, thread_name_prefix=self._name)
+            self._process = os.getpid()
+        return self._pool
+
+
+def _wait_for_all(helpers: list[Future[None]]) -> None:
+    """Wait until no helper is at work, whatever interrupts that: they write to the memory of the Method."""
+    try:
+        wait(helpers)
+    except BaseException:
+        _wait_for_all(helpers)
+        raise
 
 
 class _Loop:
@@ -78,6 +98,10 @@ class _Loop:
                 self._body(index)
             except Exception as error:  # raised again by raise_first_error
                 self._errors[index] = error
+
+    def stop(self) -> None:
+        """Give out no further index."""
+        self._count = 0
 
     def raise_first_error(self) -> None:
         try:

@@ -12,20 +12,30 @@ from etconfig.program.layout import I32, I64
 from etconfig.program.model import (
     BackendDelegate,
     BackendDelegateDataReference,
+    BoolList,
+    Chain,
     CompileSpec,
     DataLocation,
+    DelegateCall,
     DeviceType,
+    DoubleList,
     EValue,
     ExecutionPlan,
+    IntList,
+    KernelCall,
     NonConstBufferDevice,
     Operator,
+    OptionalTensorList,
     Tensor,
+    TensorList,
 )
 from etconfig.program.payloads import Payloads
 from etconfig.program.tensor_reader import TensorReader
 from etconfig.program.value_reader import ValueReader
+from etconfig.values import MAX_RANK
 
 _DATA_LOCATIONS = {member.value: member for member in DataLocation}
+_LISTS = (IntList, DoubleList, BoolList, TensorList, OptionalTensorList)
 _DEVICE_TYPES = {member.value: member for member in DeviceType}
 
 
@@ -57,18 +67,37 @@ class PlanReader:
         plan_operators = cursor.each(operators, "operators", self._read_operator) if operators else ()
         plan_delegates = cursor.each(delegates, "delegates", self._read_delegate)
         instructions = InstructionReader(cursor, len(plan_values), len(plan_operators), len(plan_delegates))
-        valid = range(len(plan_values))
+        plan_outputs = cursor.indices(outputs, I32, range(len(plan_values)), "outputs", "values")
+        plan_chains = instructions.read_chains(chains)
+        self._charge_lists(plan_values, plan_chains, plan_outputs)
         return ExecutionPlan(
             name=cursor.string(name, "name"),
             values=plan_values,
             inputs=self._read_inputs(inputs, plan_values),
-            outputs=cursor.indices(outputs, I32, valid, "outputs", "values"),
-            chains=instructions.read_chains(chains),
+            outputs=plan_outputs,
+            chains=plan_chains,
             operators=plan_operators,
             delegates=plan_delegates,
             non_const_buffer_sizes=buffer_sizes,
             non_const_buffer_device=self._read_devices(devices, len(buffer_sizes)),
         )
+
+    def _charge_lists(
+        self, values: Sequence[EValue], chains: Sequence[Chain], outputs: Sequence[int]
+    ) -> None:
+        """Count the items of long lists as work, again for each use: who is given one looks at all of them.
+
+        Without that, a file of 40 KB could ask for 10 million tensors to be joined, and so for gigabytes.
+        """
+        lists = [(index, value) for index, value in enumerate(values) if isinstance(value, _LISTS)]
+        costs = {index: 4 * len(value.items) for index, value in lists if len(value.items) > MAX_RANK}
+        if not costs:
+            return
+        for chain in chains:
+            for each in chain.instructions:
+                if isinstance(each, (KernelCall, DelegateCall)):
+                    self._cursor.charge(sum(costs.get(arg, 0) for arg in each.args), "instructions")
+        self._cursor.charge(sum(costs.get(output, 0) for output in outputs), "outputs")
 
     def _read_inputs(self, position: int, values: Sequence[EValue]) -> tuple[int, ...]:
         indices = self._cursor.indices(position, I32, range(len(values)), "inputs", "values")

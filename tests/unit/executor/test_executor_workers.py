@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
+import signal
 import threading
 import weakref
 from contextvars import ContextVar
 
 import pytest
 
+from etconfig.executor import workers as workers_module
 from etconfig.executor.workers import Workers
 
 STATE = ContextVar("state", default="nobody's")
@@ -134,3 +137,59 @@ def test_workers_have_the_context_of_the_caller() -> None:
 def test_no_workers_is_no_number_of_workers() -> None:
     with pytest.raises(ValueError, match="max_workers must be at least 1, not 0"):
         Workers("test").parallel_for(1, lambda _: None, 0)
+
+
+def test_an_interrupt_ends_the_loop_and_leaves_no_helper_at_work() -> None:
+    workers = Workers("test")
+    meeting, leave = threading.Barrier(2), threading.Event()
+    caller, seen = threading.get_ident(), []
+
+    def body(index: int) -> None:
+        meeting.wait(30)
+        if threading.get_ident() == caller:
+            leave.set()
+            raise KeyboardInterrupt
+        leave.wait(30)
+        seen.append(index)
+
+    with pytest.raises(KeyboardInterrupt):
+        workers.parallel_for(100, body, 2)
+    assert len(seen) == 1
+    workers.parallel_for(3, seen.append, 2)
+    workers.close()
+    assert len(seen) == 4
+
+
+def test_an_interrupt_while_it_waits_does_not_leave_the_helpers_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits = []
+
+    def interrupted(helpers: object) -> None:
+        waits.append(helpers)
+        if len(waits) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers_module, "wait", interrupted)
+    workers = Workers("test")
+    with pytest.raises(KeyboardInterrupt):
+        workers.parallel_for(4, lambda _: None, 2)
+    workers.close()
+    assert len(waits) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+def test_a_forked_process_makes_threads_of_its_own() -> None:
+    """Those of its parent do not run there: who gives them work waits forever."""
+    workers = Workers("test")
+    workers.parallel_for(4, lambda _: None, 2)
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        meeting = threading.Barrier(2)
+        workers.parallel_for(2, lambda _: meeting.wait(30), 2)
+        workers.close()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    workers.close()

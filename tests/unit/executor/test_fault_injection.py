@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import mmap
@@ -15,11 +16,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mutations import DATA
 from plans import KERNELS, PlanBuilder, adding_plan, floats
 from program_writer import instruction, plan, table, tensor, value, write
 
 from etconfig.errors import EtconfigError, OutOfMemoryError
 from etconfig.executor import Method, load_method
+from etconfig.kernels import symbolic
 from etconfig.program import open_program, source
 from etconfig.program.model import TensorShapeDynamism
 
@@ -154,3 +157,28 @@ class TestExecuting:
             if not faulty.has_failed:
                 break
         assert failures > 1
+
+
+class TestLoops:
+    """A run that ends in the middle of a loop leaves its counter as it found it, for the next run."""
+
+    @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+    @pytest.mark.parametrize("path", ["programs/mapping.pte", "exports/scan.pte"])
+    def test_every_number_may_fail(
+        self, monkeypatch: pytest.MonkeyPatch, path: str, error: Callable[[], BaseException]
+    ) -> None:
+        program = open_program(DATA / path)
+        method = load_method(program, "forward", KERNELS, {})
+        shapes = [method.metadata.input_tensor_meta(each).sizes() for each in range(2)]
+        inputs = [np.arange(np.prod(shape), dtype=np.float32).reshape(shape) for shape in shapes]
+        expected = [each.tolist() for each in method.execute(inputs)]
+        for failing in range(1, MOST_FAULTS):
+            faulty = Faulty(symbolic._set, error, failing)
+            with monkeypatch.context() as patched:
+                patched.setattr(symbolic, "_set", faulty)
+                with contextlib.suppress(OutOfMemoryError, KeyboardInterrupt):
+                    method.execute(inputs)
+            assert [each.tolist() for each in method.execute(inputs)] == expected
+            if not faulty.has_failed:
+                break
+        assert failing > 6

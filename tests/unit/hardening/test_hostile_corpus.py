@@ -32,7 +32,7 @@ CLASSES = {
     "payload shorter than claimed": 3,
     "delegate blob trusted": 2,
     "kernel stride walk": 1,
-    "shared children": 1,
+    "shared children": 2,
 }
 """How many files each class has. ExecuTorch lost a correction once (42e3222): none may go missing here."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import tracemalloc
 from types import SimpleNamespace as Pte
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,16 @@ def fan_out(pte: Pte, width: int) -> bytes:
     chains = pte.node("[t]", [chain] * width)
     values = pte.node("[t]", [pte.value("Int", int_val=1)])
     return pte.write(*[pte.plan(name=f"{i}", values=values, chains=chains) for i in range(width)])
+
+
+def list_user(pte: Pte, items: Any, user: str, uses: int) -> bytes:
+    """A plan that uses one list so many times."""
+    item = pte.value("Int", int_val=0) if items.value["val"].kind == "IntList" else pte.tensor()
+    if user == "outputs":
+        return pte.write_plan(values=[item, items], outputs=[1] * uses)
+    index = {"KernelCall": "op_index", "DelegateCall": "delegate_index"}[user]
+    calls = [pte.instruction(user, **{index: 0}, args=[1]) for _ in range(uses)]
+    return pte.write_plan(values=[item, items], instructions=calls)
 
 
 class TestWork:
@@ -62,6 +73,21 @@ class TestWork:
         delegate = pte.table("BackendDelegate", id="B", processed=processed, compile_specs=specs)
         payload = [pte.table("BackendDelegateInlineData", data=b"")]
         refusal(pte.write(pte.plan(delegates=[delegate]), backend_delegate_data=payload))
+
+    @pytest.mark.parametrize("kind", ["TensorList", "OptionalTensorList", "BoolList"])
+    @pytest.mark.parametrize("user", ["KernelCall", "DelegateCall", "outputs"])
+    def test_a_long_list_is_paid_for_at_each_use(self, pte: Pte, kind: str, user: str) -> None:
+        """Whoever is given one looks at all of it: 40 KB could ask for 10 million copies."""
+        items = pte.value(kind, items=[0] * 5000)
+        text = refusal(list_user(pte, items, user, 1000))
+        assert text.startswith(f"execution_plan[0].{'outputs' if user == 'outputs' else 'instructions'} at ")
+        assert "Limits.max_work_per_byte" in text
+
+    @pytest.mark.parametrize(("length", "uses"), [(16, 1000), (5000, 2)])
+    def test_short_lists_and_few_uses_are_accepted(self, pte: Pte, length: int, uses: int) -> None:
+        items = pte.value("IntList", items=[0] * length)
+        for user in ("KernelCall", "outputs"):
+            open_program(list_user(pte, items, user, uses))
 
     def test_a_writer_that_shares_no_vtables_is_accepted(self, pte: Pte) -> None:
         data = pte.write(pte.plan(values=[pte.value("Int", int_val=i) for i in range(500)]))
