@@ -26,10 +26,10 @@ from torch.fx import Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from etconfig_reference.declared import COMPILE_SPECS
 from etconfig_reference.graph import DTYPES, Array, Graph, Operation, ValueType
 from etconfig_reference.lowering import NotSupportedError, lower_call, value_type
 from etconfig_reference.payload import encode_graph
-from etconfig_reference.plugin import COMPILE_SPECS
 from etconfig_reference.support import check_compile_specs
 
 KEPT_WHOLE = [

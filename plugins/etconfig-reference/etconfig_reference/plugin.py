@@ -9,52 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from etconfig.plugin.v1 import (
-    ApiRange,
-    Backend,
-    BackendRequest,
-    BackendSpec,
-    Capabilities,
-    CompileSpecEncoding,
-    CompileSpecInfo,
-    hookimpl,
-)
+from etconfig.plugin.v1 import ApiRange, Backend, BackendRequest, BackendSpec, hookimpl
+from etconfig_reference.declared import CAPABILITIES, COMPILE_SPECS, NPU_VARIABLE
 from etconfig_reference.options import MIN_SCRATCH_BYTES, ReferenceCpuOptions, ReferenceNpuOptions
 
 _API = ApiRange(min=1, built=1)
-
-NPU_VARIABLE = "ETCONFIG_REFERENCE_NPU"
-"""Set to `off`, it takes the simulated device away."""
-
-COMPILE_SPECS: Mapping[str, CompileSpecInfo] = {
-    "named_data": CompileSpecInfo(
-        doc="Whether constants were stored as named data of the program instead of in the payload.",
-        encoding=CompileSpecEncoding.BOOL,
-    )
-}
-"""What both backends take."""
-
-CAPABILITIES: Mapping[str, Capabilities] = {
-    "ReferenceCpuBackend": Capabilities(
-        dtypes=frozenset(
-            {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32", "int64", "bool"}
-        ),
-        dim_orders=frozenset({"contiguous", "channels_last"}),
-        precision={"float64": 1e-12, "float32": 1e-5, "float16": 1e-3, "bfloat16": 8e-3},
-        supports_dynamic_shapes=True,
-        supports_zero_size=True,
-        supports_scalars=True,
-        uses_named_data=True,
-        is_deterministic=True,
-    ),
-    "ReferenceNpuBackend": Capabilities(
-        dim_orders=frozenset({"contiguous", "channels_last"}),
-        frees_processed=True,
-        uses_named_data=True,
-        is_deterministic=True,
-    ),
-}
-"""What each backend takes; the partitioner delegates what is claimed here, and `init` refuses the rest."""
 
 
 def make_cpu_backend() -> Backend[Any, Any]:

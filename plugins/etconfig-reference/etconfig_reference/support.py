@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from etconfig_reference.declared import CAPABILITIES, COMPILE_SPECS
 from etconfig_reference.errors import CompileSpecError, InvalidGraphError
 from etconfig_reference.graph import Graph, ValueType
 from etconfig_reference.payload import decode_graph
-from etconfig_reference.plugin import CAPABILITIES, COMPILE_SPECS
 
 if TYPE_CHECKING:
     from etconfig.plugin.v1 import InitContext, Processed

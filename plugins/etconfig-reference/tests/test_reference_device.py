@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from etconfig_reference.core import Core
+from etconfig_reference.declared import NPU_VARIABLE
 from etconfig_reference.errors import DeviceError
 from etconfig_reference.graph import Graph
 from etconfig_reference.npu import ReferenceNpuBackend
 from etconfig_reference.options import Fault, PowerMode, ReferenceNpuOptions
 from etconfig_reference.payload import encode_graph
-from etconfig_reference.plugin import NPU_VARIABLE, SPECS
+from etconfig_reference.plugin import SPECS
 
 X = np.array([[1.0, -2.0, 0.5]], np.float32)
 Y = np.zeros((1, 2), np.float32)
