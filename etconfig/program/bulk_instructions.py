@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from etconfig.program import layout
-from etconfig.program.columns import Columns, make_sure
+from etconfig.program.columns import Columns, in_order, make_sure
 from etconfig.program.layout import I32, InstructionArguments
 from etconfig.program.model import Instruction, KernelCall
+
+if TYPE_CHECKING:
+    from etconfig.program.columns import Column
 
 
 def read_instructions(
@@ -27,25 +31,26 @@ def read_instructions(
         DoubtError: something may be malformed.
         ProgramError: something is.
     """
-    numpy = columns.numpy
     kinds, arguments = columns.table(columns.references(position, count), layout.INSTRUCTION)
-    columns.check(arguments != 0)
-    is_kernel_call = kinds == InstructionArguments.KERNEL_CALL
-    make_sure(is_kernel_call.any())
-    op_index, args = columns.table(arguments[is_kernel_call], layout.KERNEL_CALL)
+    columns.check(arguments)
+    is_kernel_call = kinds == InstructionArguments.KERNEL_CALL.value
+    kernel_calls, others = is_kernel_call.nonzero()[0], (~is_kernel_call).nonzero()[0]
+    make_sure(len(kernel_calls))
+    calls = _read_kernel_calls(columns, arguments[kernel_calls], operator_count, value_count)
+    if not len(others):
+        return tuple(calls)
+    rest = map(read_one, kinds[others].tolist(), arguments[others].tolist())
+    return tuple(in_order([(kernel_calls, calls), (others, [*rest])]))
+
+
+def _read_kernel_calls(
+    columns: Columns, places: Column, operator_count: int, value_count: int
+) -> list[Instruction]:
+    op_index, args = columns.table(places, layout.KERNEL_CALL)
     columns.check((op_index >= 0) & (op_index < operator_count))
     vectors = columns.vectors(args, I32)
-    for _, elements in vectors.by_length():
+    for _, elements in vectors.by_length:
         columns.check((elements >= 0) & (elements < value_count))
-    calls: list[Instruction] = list(
+    return list(
         map(partial(tuple.__new__, KernelCall), zip(op_index.tolist(), vectors.tuples(), strict=True))
     )
-    if len(calls) == count:
-        return tuple(calls)
-    instructions = numpy.empty(count, object)
-    rows = numpy.flatnonzero(is_kernel_call).tolist()
-    for row, call in zip(rows, calls, strict=True):
-        instructions[row] = call
-    for row in numpy.flatnonzero(~is_kernel_call).tolist():
-        instructions[row] = read_one(int(kinds[row]), int(arguments[row]))
-    return tuple(instructions.tolist())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from etconfig.program import layout
-from etconfig.program.columns import Columns, Vectors, make_sure
+from etconfig.program.columns import Columns, Vectors, in_order, make_sure
 from etconfig.program.cursor import Extent
 from etconfig.program.layout import I32, I64, U8, KernelTypes, Layout
 from etconfig.program.model import (
@@ -27,17 +27,30 @@ from etconfig.values import MAX_RANK, ScalarType
 if TYPE_CHECKING:
     from etconfig.program.columns import Column
 
+_NULL, _INT, _BOOL, _DOUBLE, _TENSOR, _INT_LIST = (
+    each.value
+    for each in (
+        KernelTypes.NULL,
+        KernelTypes.INT,
+        KernelTypes.BOOL,
+        KernelTypes.DOUBLE,
+        KernelTypes.TENSOR,
+        KernelTypes.INT_LIST,
+    )
+)
+_STATIC, _UNBOUND = TensorShapeDynamism.STATIC.value, TensorShapeDynamism.DYNAMIC_UNBOUND.value
+"""Plain numbers, which numpy compares with five times as fast as with members of an enumeration."""
+
 _SCALARS: dict[int, tuple[Layout, type]] = {
-    KernelTypes.INT: (layout.INT, Int),
-    KernelTypes.BOOL: (layout.BOOL_VALUE, Bool),
-    KernelTypes.DOUBLE: (layout.DOUBLE, Double),
+    _INT: (layout.INT, Int),
+    _BOOL: (layout.BOOL_VALUE, Bool),
+    _DOUBLE: (layout.DOUBLE, Double),
 }
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
 _ITEMSIZES_BYTES = [
-    _SCALAR_TYPES[number].itemsize_bytes if number in _SCALAR_TYPES else 0
-    for number in range(max(_SCALAR_TYPES) + 1)
+    _SCALAR_TYPES[number].itemsize_bytes if number in _SCALAR_TYPES else 0 for number in range(256)
 ]
-"""By the scalar type's number."""
+"""By the scalar type's number; 0 if there is no such type."""
 _DYNAMISMS = {member.value: member for member in TensorShapeDynamism}
 _WIDEST_BYTES = max(each.itemsize_bytes for each in ScalarType)
 _MOST_BYTES = 2.0**52
@@ -74,36 +87,36 @@ class BulkValues:
             DoubtError: something may be malformed.
             ProgramError: something is.
         """
-        values: list[EValue] = [None] * len(types)
-        indices = self._numpy.arange(len(types))
-        for value_type, rows in self._columns.groups(types):
-            places = contents[rows]
-            found: Sequence[EValue]
-            if value_type == KernelTypes.NULL:
-                continue
-            if value_type in _SCALARS:
-                found = self._scalars(places, *_SCALARS[value_type])
-            elif value_type == KernelTypes.TENSOR:
-                found = self._tensors(places)
-            elif value_type == KernelTypes.INT_LIST:
-                found = self._int_lists(places, types)
-            else:
-                found = [self._read_one(value_type, place) for place in places.tolist()]
-            for row, value in zip(indices[rows].tolist(), found, strict=True):
-                values[row] = value
-        return tuple(values)
+        groups = self._columns.groups(types)
+        return tuple(in_order([(rows, self._of_type(each, contents[rows], types)) for each, rows in groups]))
+
+    def _of_type(self, value_type: int, places: Column, types: Column) -> list[EValue]:
+        """The values of one type, which lie at `places`; `types` are those of all values."""
+        if value_type == _NULL:
+            return [None] * len(places)
+        if value_type in _SCALARS:
+            return self._scalars(places, *_SCALARS[value_type])
+        if value_type == _TENSOR:
+            return self._tensors(places)
+        if value_type == _INT_LIST:
+            return self._int_lists(places, types)
+        return [self._read_one(value_type, place) for place in places.tolist()]
 
     def _scalars(self, places: Column, table: Layout, record: type) -> list[EValue]:
+        """Equal ones are one object."""
         (numbers,) = self._columns.table(places, table)
-        return list(map(partial(tuple.__new__, record), zip(numbers.tolist())))
+        keys = (numbers.view("i8") if record is Double else numbers).tolist()  # bits tell 0.0 from -0.0
+        different = dict(zip(keys, numbers.tolist(), strict=True))
+        made = {key: record(number) for key, number in different.items()}
+        return [*map(made.__getitem__, keys)]
 
     def _int_lists(self, places: Column, types: Column) -> list[EValue]:
         (items,) = self._columns.table(places, layout.LIST)
         lists = self._columns.vectors(items, I64)
-        for _, elements in lists.by_length():
+        for _, elements in lists.by_length:
             self._columns.check((elements >= 0) & (elements < len(types)))
             made = types[elements]
-            self._columns.check((made == KernelTypes.INT) | (made == KernelTypes.NULL))
+            self._columns.check((made == _INT) | (made == _NULL))
         return list(map(partial(tuple.__new__, IntList), zip(lists.tuples())))
 
     # --- tensors -------------------------------------------------------------------------
@@ -111,96 +124,97 @@ class BulkValues:
     def _tensors(self, places: Column) -> list[EValue]:
         """Initial states, external tensors and such with extra metadata are few: they are read one by one."""
         rows = _TensorRows(*self._columns.table(places, layout.TENSOR))
-        is_static = rows.shape_dynamism == TensorShapeDynamism.STATIC
-        is_constant = is_static & (rows.allocation_info == 0)
+        is_constant = (rows.shape_dynamism == _STATIC) & (rows.allocation_info == 0)
         is_plain = (rows.extra_tensor_info == 0) & ((rows.data_buffer_idx == 0) | is_constant)
-        if is_plain.all():
-            return [*self._plain_tensors(rows)]
-        plain = iter(self._plain_tensors(_TensorRows(*(column[is_plain] for column in rows))))
-        return [
-            next(plain) if each else self._read_one(KernelTypes.TENSOR, place)
-            for each, place in zip(is_plain.tolist(), places.tolist(), strict=True)
-        ]
+        plain, others = is_plain.nonzero()[0], (~is_plain).nonzero()[0]
+        if not len(others):
+            return self._plain_tensors(rows)
+        if not len(plain):
+            return [self._read_one(_TENSOR, place) for place in places.tolist()]
+        return in_order(
+            [
+                (plain, self._plain_tensors(_TensorRows(*(column[plain] for column in rows)))),
+                (others, [self._read_one(_TENSOR, place) for place in places[others].tolist()]),
+            ]
+        )
 
-    def _plain_tensors(self, rows: _TensorRows) -> list[Tensor]:
-        self._columns.check(rows.storage_offset == 0)
-        if not len(rows.sizes):
-            return []
+    def _plain_tensors(self, rows: _TensorRows) -> list[EValue]:
+        """A memory plan uses the same places again and again: equal tensors are one object."""
+        self._columns.check_zero(rows.storage_offset)
         sizes = self._columns.vectors(rows.sizes, I32)
         dim_orders = self._columns.vectors(rows.dim_order, U8)
-        self._check_members(rows.scalar_type, _SCALAR_TYPES)
-        self._check_members(rows.shape_dynamism, _DYNAMISMS)
-        itemsizes = self._numpy.array(_ITEMSIZES_BYTES)[rows.scalar_type]
+        self._columns.check((rows.shape_dynamism >= 0) & (rows.shape_dynamism < len(_DYNAMISMS)))
+        itemsizes = self._numpy.array(_ITEMSIZES_BYTES)[rows.scalar_type.view("u1")]
+        self._columns.check(itemsizes)
         size_bytes = self._size_bytes(sizes, itemsizes, rows)
         self._check_dim_orders(dim_orders, sizes)
         self._check_constants(rows.data_buffer_idx, size_bytes, itemsizes)
+        memory_ids, offsets = self._allocations(rows.allocation_info, size_bytes)
+        numbers = [rows.scalar_type, rows.data_buffer_idx, memory_ids, offsets, rows.shape_dynamism]
+        shapes = sizes.padded(), dim_orders.padded()
+        firsts, kinds = self._columns.distinct([*numbers, sizes.counts, *shapes[0].T, *shapes[1].T])
+        ranks = sizes.counts[firsts].tolist()
+        sizes_made, dim_orders_made = (
+            [tuple(row[:rank]) for row, rank in zip(each[firsts].tolist(), ranks, strict=True)]
+            for each in shapes
+        )
+        scalar_types, indices, memory_ids, offsets, dynamisms = (each[firsts].tolist() for each in numbers)
         columns = (
-            [_SCALAR_TYPES[number] for number in rows.scalar_type.tolist()],
-            sizes.tuples(),
-            dim_orders.tuples(),
-            rows.data_buffer_idx.tolist(),
-            self._allocations(rows.allocation_info, size_bytes),
-            [_DYNAMISMS[number] for number in rows.shape_dynamism.tolist()],
+            [_SCALAR_TYPES[number] for number in scalar_types],
+            sizes_made,
+            dim_orders_made,
+            indices,
+            [AllocationDetails(*each) if each[0] else None for each in zip(memory_ids, offsets, strict=True)],
+            [_DYNAMISMS[number] for number in dynamisms],
             *(repeat(default) for default in (0, None, False, DeviceType.CPU, 0)),
         )
-        return list(map(partial(tuple.__new__, Tensor), zip(*columns, strict=False)))
-
-    def _check_members(self, numbers: Column, members: Iterable[int]) -> None:
-        is_member = self._numpy.zeros(256, bool)
-        is_member[[*members]] = True
-        self._columns.check(numbers >= 0)
-        self._columns.check(is_member[numbers])
+        made = [*map(partial(tuple.__new__, Tensor), zip(*columns, strict=False))]
+        return [*map(made.__getitem__, kinds.tolist())]
 
     def _size_bytes(self, sizes: Vectors, itemsizes: Column, rows: _TensorRows) -> Column:
         """The bytes that each tensor takes in planned memory; none if its shape is unbounded."""
         numpy = self._numpy
         make_sure(int(sizes.counts.max()) <= MAX_RANK)
         element_counts = numpy.ones(len(sizes.counts))
-        for lengths, elements in sizes.by_length():
+        for lengths, elements in sizes.by_length:
             self._columns.check(elements >= 0)
             element_counts[lengths] = elements.prod(axis=1, dtype=numpy.float64)
             spans = element_counts if elements.all() else elements.clip(1).prod(axis=1, dtype=numpy.float64)
             self._columns.check(spans * _WIDEST_BYTES < _MOST_BYTES)
         size_bytes: Column = element_counts * itemsizes
-        size_bytes[rows.shape_dynamism == TensorShapeDynamism.DYNAMIC_UNBOUND] = 0
+        size_bytes[rows.shape_dynamism == _UNBOUND] = 0
         return size_bytes
 
     def _check_dim_orders(self, dim_orders: Vectors, sizes: Vectors) -> None:
         numpy = self._numpy
         self._columns.check(dim_orders.counts == sizes.counts)
-        for _, elements in dim_orders.by_length():
+        for _, elements in dim_orders.by_length:
             self._columns.check(numpy.sort(elements, axis=1) == numpy.arange(elements.shape[1]))
 
     def _check_constants(self, indices: Column, size_bytes: Column, itemsizes: Column) -> None:
         """Index 0 is that of tensors without data, and of a placeholder that has none."""
-        is_constant = indices > 0
-        if not is_constant.any():
+        rows = indices.nonzero()[0]
+        if not len(rows):
             return
-        make_sure(int(indices.max()) < len(self._constants))
-        starts, available_bytes = self._numpy.array(self._constants)[indices[is_constant]].T
-        self._columns.check(size_bytes[is_constant] <= available_bytes)
-        self._columns.check(starts % itemsizes[is_constant] == 0)
+        wanted = indices[rows]
+        make_sure(int(wanted.max()) < len(self._constants))
+        starts, available_bytes = self._numpy.array(self._constants)[wanted].T
+        self._columns.check(size_bytes[rows] <= available_bytes)
+        self._columns.check_zero(starts % itemsizes[rows])
 
-    def _allocations(self, places: Column, size_bytes: Column) -> list[AllocationDetails | None]:
+    def _allocations(self, places: Column, size_bytes: Column) -> tuple[Column, Column]:
+        """The memory ids, 0 where nothing is planned, and the offsets there."""
         numpy = self._numpy
-        allocations: list[AllocationDetails | None] = [None] * len(places)
-        is_planned = places > 0
-        if not is_planned.any():
-            return allocations
-        memory_ids, low, high = self._columns.table(places[is_planned], layout.ALLOCATION_DETAILS)
-        self._columns.check(high < 2**16)
-        self._columns.check((memory_ids > 0) & (memory_ids < len(self._memory_sizes)))
-        offsets = (high << 32) + low
-        ends = offsets + size_bytes[is_planned]
-        self._columns.check(ends <= numpy.array(self._memory_sizes)[memory_ids])
-        made = map(
-            partial(tuple.__new__, AllocationDetails), zip(memory_ids.tolist(), offsets.tolist(), strict=True)
-        )
-        if is_planned.all():
-            return [*made]
-        for row, allocation in zip(numpy.flatnonzero(is_planned).tolist(), made, strict=True):
-            allocations[row] = allocation
-        return allocations
+        memory_ids, offsets = numpy.zeros((2, len(places)), "i8")
+        planned = places.nonzero()[0]
+        if len(planned):
+            ids, low, high = self._columns.table(places[planned], layout.ALLOCATION_DETAILS)
+            self._columns.check(high < 2**16)
+            self._columns.check((ids > 0) & (ids < len(self._memory_sizes)))
+            memory_ids[planned], offsets[planned] = ids, (high << 32) + low
+            ends = offsets[planned] + size_bytes[planned]
+            self._columns.check(ends <= numpy.array(self._memory_sizes)[ids])
+        return memory_ids, offsets
 
 
 class _TensorRows(NamedTuple):

@@ -9,13 +9,15 @@ read the same from a sound program.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from etconfig.errors import ProgramError
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import Kind, Layout
+from etconfig.program.layout import I64, U8, Kind, Layout
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     Column: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
     """One number for each table."""
 
-MIN_ROWS = 120
+MIN_ROWS = 64
 """Fewer tables than these are read faster one by one."""
 
 MIN_ROWS_TO_IMPORT_NUMPY = 30_000
@@ -31,6 +33,15 @@ MIN_ROWS_TO_IMPORT_NUMPY = 30_000
 
 _MOST_GROUPS = 64
 """A writer makes one vtable for each set of fields that occurs, and few ranks occur."""
+
+_LONGEST_BYTES = 1 << 31
+"""A vector as long as this is no element of any numpy array."""
+
+_MIXER = 6364136223846793005
+"""Its powers spread what they are multiplied with over 64 bits (Knuth's, for random numbers)."""
+
+_DTYPES = {"?": "?", "b": "i1", "B": "u1", "i": "i4", "I": "i8", "q": "i8", "Q": "i8", "d": "f8"}
+"""The type of a column by the struct code of its field. Unsigned ones are wide enough to count with."""
 
 
 class DoubtError(Exception):
@@ -66,86 +77,119 @@ class Columns:
 
         self.numpy = numpy
         self._cursor = cursor
-        self._arrays: dict[str, Column] = {}
+        words = cursor.windows(4)
+        self._signed, self._unsigned = words.view("<i4"), words.view("<u4")
 
     def check(self, holds: Column) -> None:
-        """DoubtError unless `holds` is true everywhere."""
-        make_sure(self._is_true(holds))
+        """DoubtError unless every number, or truth, differs from 0."""
+        make_sure(self.numpy.count_nonzero(holds) == holds.size)
 
-    def _is_true(self, holds: Column) -> bool:
-        """`holds.all()`, in a fifth of its time for short columns."""
-        return bool(self.numpy.count_nonzero(holds) == holds.size)
+    def check_zero(self, numbers: Column) -> None:
+        """DoubtError unless every number is 0."""
+        make_sure(not self.numpy.count_nonzero(numbers))
 
-    def table(self, positions: Column, layout: Layout) -> list[Column]:
+    def table(self, positions: Column, layout: Layout) -> Sequence[Column]:
         """The fields of all tables at `positions`, as `Cursor.table` gives those of one."""
-        numpy, cursor = self.numpy, self._cursor
-        make_sure(int(positions.max()) + 4 <= cursor.size_bytes)
-        self.check(positions & 3 == 0)
-        vtables = positions - self.gather("i", positions)
-        fields = [numpy.full(len(positions), each.kind.default) for each in layout.fields]
-        for vtable, rows in self.groups(vtables):
-            self._read_rows(positions[rows], vtable, layout, [(field, rows) for field in fields])
+        self.check_zero(positions & 3)
+        groups = [*self.groups(positions - _at(self._signed, positions))]
+        if len(groups) == 1:
+            return self._fields(positions, groups[0][0], layout)
+        fields: Sequence[Column] = ()
+        for vtable, rows in groups:
+            found = self._fields(positions[rows], vtable, layout)
+            fields = fields or [self.numpy.empty(len(positions), column.dtype) for column in found]
+            for field, column in zip(fields, found, strict=True):
+                field[rows] = column
         return fields
 
     def groups(self, numbers: Column) -> Iterator[tuple[int, Any]]:
         """Each number that occurs, and an index of the rows that have it."""
-        if self._is_true(numbers == numbers[0]):
-            yield int(numbers[0]), slice(None)
-            return
-        distinct = self.numpy.unique(numbers).tolist()
-        make_sure(len(distinct) <= _MOST_GROUPS)
-        for number in distinct:
-            yield number, self.numpy.flatnonzero(numbers == number)
+        rows: Any = slice(None)
+        for _ in range(_MOST_GROUPS):
+            differs = numbers != numbers[0]
+            others = differs.nonzero()[0]
+            if not len(others):
+                yield int(numbers[0]), rows
+                return
+            same = (~differs).nonzero()[0]
+            is_first = isinstance(rows, slice)
+            yield int(numbers[0]), same if is_first else rows[same]
+            numbers, rows = numbers[others], others if is_first else rows[others]
+        raise DoubtError
 
-    def _read_rows(
-        self, tables: Column, vtable: int, layout: Layout, targets: Iterable[tuple[Column, Any]]
-    ) -> None:
-        """Read the tables of one vtable into the rows of `targets`, one for each field."""
+    def _fields(self, tables: Column, vtable: int, layout: Layout) -> list[Column]:
+        """The fields of tables that share one vtable."""
         shape = self._cursor.shape(vtable, layout)
-        make_sure(int(tables.max()) + shape.size_bytes <= self._cursor.size_bytes)
-        self.check(tables & shape.alignment_mask == shape.alignment)
+        if shape.alignment_mask != 3:
+            self.check(tables & shape.alignment_mask == shape.alignment)
         self._cursor.charge(shape.size_bytes * len(tables), "")
-        for offset, field, (target, rows) in zip(shape.offsets, layout.fields, targets, strict=True):
-            if offset:
-                found = self.gather(field.kind.code, tables + offset)
-                if field.kind.is_reference:
-                    self.check(found != 0)
-                    found = found + (tables + offset)
-                target[rows] = found
+        whole = _at(self._cursor.windows(shape.size_bytes), tables)
+        fields = []
+        for offset, field in zip(shape.offsets, layout.fields, strict=True):
+            if not offset:
+                fields.append(self.numpy.zeros(len(tables), _DTYPES[field.kind.code]))
+                continue
+            found = self._numbers(whole, field.kind, offset)
+            if field.kind.is_reference:
+                self.check(found)
+                found = found + (tables + offset)
+            fields.append(found)
+        return fields
+
+    def _numbers(self, whole: Column, kind: Kind, offset: int) -> Column:
+        """The numbers at `offset` in each element of `whole`."""
+        if kind.code == "?":
+            truths: Column = self._numbers(whole, U8, offset) != 0
+            return truths
+        if kind.code == "Q":
+            large = self._numbers(whole, I64, offset)
+            self.check(large >= 0)
+            return large
+        found: Column = whole.getfield(f"<{kind.code}", offset)
+        return found.astype("i8") if kind.code == "I" else found
 
     def references(self, position: int, count: int) -> Column:
         """Where the `count` references of the vector at `position` lead, as `Cursor.references`."""
         self._cursor.charge(4 + 4 * count, "")
         places = self.numpy.arange(position + 4, position + 4 + 4 * count, 4)
-        offsets = self.gather("I", places)
-        self.check(offsets != 0)
+        offsets = _at(self._unsigned, places)
+        self.check(offsets)
         return offsets + places
 
     def vectors(self, positions: Column, kind: Kind) -> Vectors:
         """The vectors of numbers at `positions`, as `Cursor.numbers` gives one."""
-        size_bytes, limit = kind.size_bytes, self._cursor.size_bytes
+        size_bytes = kind.size_bytes
+        self.check(positions)
+        self.check_zero(positions & 3)
+        counts = _at(self._unsigned, positions).astype("i8")
         starts = positions + 4
-        self.check((positions > 0) & (positions & 3 == 0))
-        make_sure(int(starts.max()) <= limit)
-        counts = self.gather("I", positions)
-        self.check((starts & (size_bytes - 1) == 0) | (counts == 0))
-        self.check(starts + counts * size_bytes <= limit)
+        self.check(starts + counts * size_bytes <= self._cursor.size_bytes)
+        if size_bytes == 8:
+            self.check((starts & 7 == 0) | (counts == 0))
         self._cursor.charge(4 * len(positions) + int(counts.sum()) * size_bytes, "")
-        return Vectors(self, starts, counts, kind)
+        return Vectors(
+            counts,
+            [(rows, self._elements(starts[rows], length, kind)) for length, rows in self.groups(counts)],
+        )
 
-    def gather(self, code: str, positions: Column) -> Column:
-        """The numbers at `positions`, which are aligned and inside; signed and 64 bits wide."""
-        array = self._arrays.get(code)
-        if array is None:
-            array = self._arrays[code] = self._cursor.as_array("B" if code == "?" else code)
-        found: Column = array[positions // array.itemsize]
-        if code == "?":
-            found = found != 0
-        if code in "?d":
-            return found
-        if code == "Q":
-            self.check(found >> 63 == 0)
-        return found.astype("i8")
+    def distinct(self, columns: Sequence[Column]) -> tuple[Column, Column]:
+        """Which rows differ: the first of each kind; and for each row the kind that it is of."""
+        numpy = self.numpy
+        rows = numpy.empty((len(columns[0]), len(columns)), "i8")
+        for place, column in enumerate(columns):
+            rows[:, place] = column
+        mixed = rows @ _MIXER ** numpy.arange(len(columns))  # modulo 2**64
+        _, firsts, kinds = numpy.unique(mixed, return_index=True, return_inverse=True)
+        self.check(rows == rows[firsts][kinds])  # which a mixture alone does not tell
+        return firsts, kinds
+
+    def _elements(self, starts: Column, length: int, kind: Kind) -> Column:
+        """The elements of vectors of one length, of shape (rows, length)."""
+        size_bytes = length * kind.size_bytes
+        if not size_bytes:
+            return self.numpy.zeros((len(starts), 0), kind.code)
+        make_sure(size_bytes < _LONGEST_BYTES)
+        return _at(self._cursor.windows(size_bytes), starts).view(f"<{kind.code}").reshape(-1, length)
 
 
 class Vectors:
@@ -153,33 +197,59 @@ class Vectors:
 
     Attributes:
         counts: How many elements each has.
+        by_length: The rows of each length that occurs, and their elements, of shape (rows, length).
     """
 
-    def __init__(self, columns: Columns, starts: Column, counts: Column, kind: Kind) -> None:
+    def __init__(self, counts: Column, by_length: Sequence[tuple[Any, Column]]) -> None:
         self.counts = counts
-        self._groups = [
-            (rows, columns.gather(kind.code, starts[rows][:, None] + places * kind.size_bytes))
-            for length, rows in columns.groups(counts)
-            for places in [columns.numpy.arange(length)]
-        ]
+        self.by_length = by_length
 
-    def by_length(self) -> Sequence[tuple[Any, Column]]:
-        """The rows of each length that occurs, and their elements, of shape (rows, length)."""
-        return self._groups
+    def padded(self) -> Column:
+        """All elements, of shape (rows, greatest length), with zeros where there are none."""
+        if len(self.by_length) == 1:
+            return self.by_length[0][1]
+        import numpy
+
+        width = max(elements.shape[1] for _, elements in self.by_length)
+        padded = numpy.zeros((len(self.counts), width), self.by_length[0][1].dtype)
+        for rows, elements in self.by_length:
+            padded[rows, : elements.shape[1]] = elements
+        return padded
 
     def tuples(self) -> list[tuple[Any, ...]]:
         """The elements of each row."""
-        found: list[tuple[Any, ...]] = [()] * len(self.counts)
-        for rows, elements in self._groups:
-            made = self._rows(elements)
-            if isinstance(rows, slice):
-                return made
-            for row, items in zip(rows.tolist(), made, strict=True):
-                found[row] = items
-        return found
+        return in_order([(rows, _tuples(elements)) for rows, elements in self.by_length])
 
-    def _rows(self, elements: Column) -> list[tuple[Any, ...]]:
-        """Rows as tuples; where all are equal, as dim orders of one rank mostly are, one tuple serves all."""
-        if (elements == elements[0]).all():
-            return [tuple(elements[0].tolist())] * len(elements)
-        return [*map(tuple, elements.tolist())]
+
+def in_order(parts: Sequence[tuple[Any, list[T]]]) -> list[T]:
+    """What belongs to all rows, in their order, from what belongs to each part of the rows."""
+    if len(parts) == 1:
+        return parts[0][1]
+    import numpy
+
+    rows = numpy.concatenate([rows for rows, _ in parts])
+    places = numpy.empty_like(rows)
+    places[rows] = numpy.arange(len(rows))
+    items = [item for _, part in parts for item in part]
+    return [*map(items.__getitem__, places.tolist())]
+
+
+def _tuples(elements: Column) -> list[tuple[Any, ...]]:
+    """Rows as tuples; where all are equal, as dim orders of one rank mostly are, one tuple serves all."""
+    first = elements[:1]
+    if (elements == first).all():
+        return [*map(tuple, first.tolist())] * len(elements)
+    return [*zip(*elements.T.tolist(), strict=True)]
+
+
+def _at(array: Column, positions: Column) -> Column:
+    """The elements of `array`, which begin 4 bytes apart, at `positions`, which are multiples of 4.
+
+    Raises:
+        DoubtError: there are no such elements.
+    """
+    try:
+        found: Column = array[positions >> 2]
+    except IndexError:
+        raise DoubtError from None
+    return found

@@ -186,7 +186,11 @@ class Cursor:
         self._check_bounds(vtable, vtable_bytes, "vtable")
         slots = min(layout.slot_count, vtable_bytes // 2 - 2)
         offsets = struct.unpack_from(f"<{slots}H", self._data, vtable + 4)
-        return compile_shape(layout, offsets, table_bytes, vtable)
+        try:
+            return compile_shape(layout, offsets, table_bytes)
+        except ProgramError as error:
+            locate(error, offset=vtable)
+            raise
 
     # --- vectors and strings -------------------------------------------------------------
 
@@ -294,12 +298,13 @@ class Cursor:
 
     # --- reading in bulk -----------------------------------------------------------------
 
-    def as_array(self, code: str) -> np.ndarray[Any, np.dtype[Any]]:
-        """All bytes as numbers of the struct code `code`, as many as fit, without a copy."""
+    def windows(self, size_bytes: int) -> np.ndarray[Any, Any]:
+        """The `size_bytes` bytes from each multiple of 4 on, as many as fit; they overlap. No copy."""
         import numpy as np
 
-        dtype = np.dtype("<" + code)
-        return np.frombuffer(self._data, dtype, self.size_bytes // dtype.itemsize)
+        count = max((self.size_bytes - size_bytes) // 4 + 1, 0)
+        windows: np.ndarray[Any, Any] = np.ndarray(count, f"V{size_bytes}", self._data, strides=4)
+        return windows
 
     @contextmanager
     def attempt(self) -> Iterator[None]:

@@ -26,7 +26,8 @@ from etconfig.program.model import (
 )
 from etconfig.program.tensor_reader import TensorReader
 
-_FIRST_TYPE, _LAST_TYPE = min(KernelTypes), max(KernelTypes)
+_NULL, _LAST_TYPE = KernelTypes.NULL.value, max(KernelTypes).value
+"""Plain numbers, which are compared faster than members of an enumeration."""
 
 _INTEGERS = frozenset({KernelTypes.INT, KernelTypes.NULL})
 """What an IntList may name: a symbolic integer that is an input is serialized as Null."""
@@ -88,8 +89,8 @@ class ValueReader:
         from etconfig.program.bulk_values import BulkValues  # small plans, which are most, need it not
 
         types, contents = columns.table(columns.references(position, count), layout.E_VALUE)
-        columns.check((types >= _FIRST_TYPE) & (types <= _LAST_TYPE))
-        columns.check((contents > 0) | (types == KernelTypes.NULL))
+        columns.check((types >= _NULL) & (types <= _LAST_TYPE))
+        columns.check((contents > 0) | (types == _NULL))
         self._types = types.tolist()
         return BulkValues(columns, self._memory_sizes, self._constants, self._read_contents).read(
             types, contents
@@ -101,7 +102,7 @@ class ValueReader:
     def _read_type(self, table: int) -> tuple[int, int]:
         """The type of a value and where its contents lie. Null has none, and need not refer to any."""
         value_type, contents = self._cursor.table(table, layout.E_VALUE)
-        if value_type != KernelTypes.NULL and not (value_type and contents):
+        if value_type != _NULL and not (value_type and contents):
             raise missing_field("val")
         known(self._readers, value_type, "val_type")
         return value_type, contents

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import sys
 import threading
 from contextlib import suppress
@@ -96,6 +97,31 @@ class TestSelection:
         monkeypatch.setattr(columns, "MIN_ROWS", 10**9)
         by_tables = open_program(data, limits=limits).plan("forward")
         assert repr(by_columns) == repr(by_tables)
+
+    def test_equal_values_are_one_object_and_none_else(self, pte: Pte) -> None:
+        kinds = [
+            *(pte.value("Double", double_val=each) for each in (0.0, -0.0, 1.0)),
+            *(pte.value("Int", int_val=each) for each in (0, 1)),
+            *(pte.value("Bool", bool_val=each) for each in (False, True)),
+            pte.tensor(sizes=[2, 1], dim_order=[0, 1]),
+            pte.tensor(sizes=[1, 2], dim_order=[0, 1]),
+            pte.tensor(sizes=[2], dim_order=[0]),
+            pte.tensor(sizes=[2], dim_order=[0], allocation_info=None),
+            pte.tensor(sizes=[2], dim_order=[0], scalar_type=5),
+            pte.tensor(sizes=[2], dim_order=[0], shape_dynamism=1),
+        ]
+        data = pte.write(pte.plan(values=kinds * ROWS))
+        values = open_program(data, limits=Limits(max_work_per_byte=100)).plan("forward").values
+        assert len({id(each) for each in values}) == len(kinds)
+        assert values == values[: len(kinds)] * ROWS
+        assert math.copysign(1, values[1].double_val) == -1
+
+    def test_rows_that_are_taken_for_equal_leave_a_doubt(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(columns, "_MIXER", 1)  # so that only sums are compared
+        reader = columns.Columns(Cursor(memoryview(bytes(8)), 8, Limits()))
+        assert reader.distinct([numpy.array([1, 2, 1])])[1].tolist() == [0, 1, 0]
+        with pytest.raises(DoubtError):
+            reader.distinct([numpy.array([1, 2]), numpy.array([2, 1])])
 
 
 class TestDoubt:
