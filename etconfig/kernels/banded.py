@@ -8,7 +8,7 @@ sums over windows, unless the band is thin.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import Step
 from etconfig.kernels.binding import FLOAT32, FLOAT64, constant, copy_step, viewed_as
+from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.windows import Windows
 
 MAX_WIDTH = 7
@@ -34,31 +35,33 @@ ROWS_BYTES = 4 << 20
 
 
 def is_banded_better(x: Array, weight: Array, out: Array, windows: Windows) -> bool:
-    """Whether `banded_steps` suits these sizes; the weights must be finite constants."""
-    if weight.flags.writeable or x.dtype not in (FLOAT32, FLOAT64) or not x.size or not out.size:
-        return False
+    """Whether `banded_steps` suits these sizes."""
     width, rows = x.shape[-1], math.prod(windows.kernel[:-1])
     products = x.shape[0] * math.prod(out.shape[2:]) * math.prod(windows.kernel)
     if width > MAX_WIDTH * windows.kernel[-1] or products < MIN_PRODUCTS:
         return False
     band_bytes = len(weight) * rows * width * out.shape[-1] * x.itemsize
     rows_bytes = x.shape[0] * x.shape[1] * math.prod(out.shape[2:-1]) * rows * width * x.itemsize
-    if band_bytes > BAND_BYTES or rows_bytes > ROWS_BYTES:
+    return band_bytes <= BAND_BYTES and rows_bytes <= ROWS_BYTES
+
+
+def can_be_banded(x: Array, weight: Array, out: Array) -> bool:
+    """Whether the weights are finite constants of a dtype that BLAS takes, and there is work to do."""
+    if weight.flags.writeable or x.dtype not in (FLOAT32, FLOAT64) or not x.size or not out.size:
         return False
     return bool(np.isfinite(weight).all())
 
 
-def banded_steps(
-    x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch, exact: Step
-) -> Iterator[Step]:
-    """The steps that write the convolution to `out`; `exact` does, too, where numbers are not finite.
+def banded_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch) -> Iterator[Step]:
+    """The steps that write the convolution to `out`.
 
     Shapes: x (N, C, *S), weight (C m, 1, *K), out (N, C m, *T).
     """
     images, channels, *_, width = x.shape
     counts, kernel = out.shape[2:], windows.kernel
     factors = viewed_as(weight, (channels, len(weight) // channels, *kernel))
-    bands = _bands(factors, windows.along(-1), width, counts[-1])
+    bands = np.moveaxis(bands_of(factors, windows.along(-1), width, counts[-1]), 1, -2)
+    bands = bands.reshape(channels, -1, factors.shape[1] * counts[-1])
     across = _with_whole_rows(windows)
     source = x.swapaxes(0, 1)
     padding, rows, products = scratch.arrays(
@@ -73,18 +76,18 @@ def banded_steps(
     shaped = products.reshape(channels, images, *counts[:-1], factors.shape[1], counts[-1])
     results = viewed_as(out, (images, *factors.shape[:2], *counts))
     yield copy_step(results, np.moveaxis(shaped, -2, 2).swapaxes(0, 1))
-    yield partial(_repeat_unless_finite, products.reshape(-1), exact)
+    again = partial(depthwise_steps, x, weight, out, windows, scratch)
+    yield partial(repeat_unless_finite, products.reshape(-1), again)
 
 
-def _bands(factors: Array, windows: Windows, width: int, count: int) -> Array:
-    """Factors (C, m, *K) as matrices (C, K[:-1] * width, m * count)."""
+def bands_of(factors: Array, windows: Windows, width: int, count: int) -> Array:
+    """Factors (C, m, *K) as matrices (C, m, *K[:-1], width, count), for `count` windows over `width`."""
     (kernel,), (gap,) = windows.kernel, windows.dilation
     (starts,) = windows.starts((count,))
     taps, gaps = np.divmod(np.arange(width)[:, None] - starts, gap)
     is_tap = (gaps == 0) & (taps >= 0) & (taps < kernel)
     bands = np.where(is_tap, factors[..., np.where(is_tap, taps, 0)], constant(0, factors.dtype))
-    channels, multiplier = factors.shape[:2]
-    return np.moveaxis(bands, 1, -2).reshape(channels, -1, multiplier * count)
+    return np.ascontiguousarray(bands)  # numpy multiplies by others in loops of its own
 
 
 def _with_whole_rows(windows: Windows) -> Windows:
@@ -113,7 +116,11 @@ def _rows_of_windows(padded: Array, windows: Windows) -> Array:
     return rows
 
 
-def _repeat_unless_finite(products: Array, exact: Step) -> None:
-    """A row with an infinity or NaN makes all of its windows NaN, since zero times either is NaN."""
+def repeat_unless_finite(products: Array, make: Callable[[], Iterator[Step]]) -> None:
+    """Run the steps that `make` gives if not all products are finite.
+
+    An infinity or NaN makes all windows NaN that are computed with it, since zero times either is NaN.
+    """
     if not math.isfinite(np.dot(products, products)):
-        exact()
+        for step in make():
+            step()

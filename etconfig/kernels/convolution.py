@@ -7,7 +7,7 @@ multiplied by the weights. Depthwise convolutions have a way of their own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,8 @@ from etconfig.executor.checks import require, require_rank, require_same_dtype
 from etconfig.executor.memory import Array, Scratch, Shape
 from etconfig.executor.registry import Ints, KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.banded import banded_steps, is_banded_better
+from etconfig.kernels.banded import banded_steps, can_be_banded, is_banded_better
+from etconfig.kernels.banded_tiles import are_tiles_better, tiled_steps
 from etconfig.kernels.binding import (
     computation_dtype,
     constant,
@@ -85,11 +86,18 @@ def multiplication(
     if transposed:
         return _transposed(x, weight, out, windows, groups, scratch)
     if groups > 1 and weight.shape[1] == 1:
-        summing = partial(depthwise_steps, x, weight, out, windows, scratch)
-        if is_banded_better(x, weight, out, windows):
-            return banded_steps(x, weight, out, windows, scratch, run_through(summing))
-        return summing()
+        return _depthwise(x, weight, out, windows)(x, weight, out, windows, scratch)
     return _by_matrix(x, weight, out, windows, groups, scratch)
+
+
+def _depthwise(x: Array, weight: Array, out: Array, windows: Windows) -> Callable[..., Iterator[Step]]:
+    """What writes a depthwise convolution of these sizes in the least time."""
+    if can_be_banded(x, weight, out):
+        if is_banded_better(x, weight, out, windows):
+            return banded_steps
+        if are_tiles_better(weight, out, windows):
+            return tiled_steps
+    return depthwise_steps
 
 
 def _channels(x: Shape, weight: Shape, groups: int, transposed: bool) -> int:

@@ -7,7 +7,9 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from etconfig.executor.memory import Scratch
-from etconfig.kernels.banded import BAND_BYTES, MAX_WIDTH, MIN_PRODUCTS, ROWS_BYTES, is_banded_better
+from etconfig.kernels import banded, banded_tiles
+from etconfig.kernels.banded import MAX_WIDTH, MIN_PRODUCTS, ROWS_BYTES, can_be_banded, is_banded_better
+from etconfig.kernels.banded_tiles import BAND_BYTES, MAX_GAP, MIN_TAPS, TILE, are_tiles_better
 from etconfig.kernels.convolution import multiplication
 from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.windows import Windows
@@ -75,8 +77,8 @@ class TestDepthwise:
         check(3, (4, 4), Windows((3, 3), (1 << 40, 1 << 40), (0, 0), (1, 1)))
 
 
-class Narrow:
-    """A convolution of narrow images with constant weights, and its arrays."""
+class Example:
+    """A convolution with constant weights, and its arrays."""
 
     def __init__(
         self,
@@ -96,7 +98,13 @@ class Narrow:
 
     @property
     def is_banded(self) -> bool:
-        return is_banded_better(self.x, self.weight, self.out, self.windows)
+        return can_be_banded(self.x, self.weight, self.out) and is_banded_better(
+            self.x, self.weight, self.out, self.windows
+        )
+
+    @property
+    def is_tiled(self) -> bool:
+        return not self.is_banded and are_tiles_better(self.weight, self.out, self.windows)
 
     def check(self) -> None:
         """Run it twice, with other images in between."""
@@ -131,13 +139,13 @@ class TestBanded:
     def test_equals_a_sum_over_windows(
         self, sizes: tuple[int, ...], windows: Windows, multiplier: int
     ) -> None:
-        narrow = Narrow(sizes, windows, images=4, multiplier=multiplier)
+        narrow = Example(sizes, windows, images=4, multiplier=multiplier)
         assert narrow.is_banded
         narrow.check()
 
     @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
     def test_what_is_not_finite_spoils_its_own_windows_only(self, number: float) -> None:
-        narrow = Narrow((16, 16), SQUARE)
+        narrow = Example((16, 16), SQUARE)
         narrow.x[1, 2, 5, 6] = number
         assert narrow.is_banded
         with np.errstate(invalid="ignore"):  # as in an execute
@@ -145,12 +153,12 @@ class TestBanded:
         assert np.isfinite(narrow.out).sum() == narrow.out.size - 49
 
     def test_weights_that_may_change_are_summed(self) -> None:
-        narrow = Narrow((16, 16), SQUARE)
+        narrow = Example((16, 16), SQUARE)
         narrow.weight = narrow.weight.copy()
         assert not narrow.is_banded
 
     def test_weights_that_are_not_finite_are_summed(self) -> None:
-        narrow = Narrow((16, 16), SQUARE)
+        narrow = Example((16, 16), SQUARE)
         narrow.weight = np.full_like(narrow.weight, np.nan)
         narrow.weight.flags.writeable = False
         assert not narrow.is_banded
@@ -163,9 +171,83 @@ class TestBanded:
         most = MAX_WIDTH * 3
         band_bytes = most * (most - 2) * 4
         limits = {
-            "width": Narrow((9, most + is_beyond), thin),
-            "products": Narrow((5,), line, images=-(-MIN_PRODUCTS // 9) - is_beyond),
-            "bands": Narrow((most,), line, images=9, channels=BAND_BYTES // band_bytes + is_beyond),
-            "rows": Narrow((ROWS_BYTES // 4 + is_beyond, 1), single, images=1, channels=1),
+            "width": Example((9, most + is_beyond), thin),
+            "products": Example((5,), line, images=-(-MIN_PRODUCTS // 9) - is_beyond),
+            "bands": Example((most,), line, images=9, channels=banded.BAND_BYTES // band_bytes + is_beyond),
+            "rows": Example((ROWS_BYTES // 4 + is_beyond, 1), single, images=1, channels=1),
         }
         assert {name for name, each in limits.items() if each.is_banded is not is_beyond} == set(limits)
+
+
+WIDE = Windows((3, 3), (1, 1), (1, 1), (1, 1))
+UNPADDED = Windows((3, 3), (1, 1), (0, 0), (1, 1))
+
+
+class TestTiles:
+    """Wide images are multiplied by banded matrices tile by tile, which changes no result."""
+
+    @pytest.mark.parametrize("multiplier", [1, 2])
+    @pytest.mark.parametrize(
+        ("sizes", "windows"),
+        [
+            ((6, 32), WIDE),
+            ((5, 33), WIDE),
+            ((7, 60), Windows((3, 5), (2, 2), (1, 2), (1, 1))),
+            ((9, 40), Windows((2, 4), (1, 1), (0, 0), (3, 2))),
+            ((9, 80), Windows((1, 3), (2, 3), (1, 0), (1, 2))),
+            ((4, 5, 30), Windows((2, 3, 3), (2, 1, 1), (1, 0, 1), (1, 2, 1))),
+        ],
+    )
+    def test_equals_a_sum_over_windows(
+        self, sizes: tuple[int, ...], windows: Windows, multiplier: int
+    ) -> None:
+        wide = Example(sizes, windows, multiplier=multiplier)
+        assert wide.is_tiled
+        wide.check()
+
+    def test_blocks_of_channels_change_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(banded_tiles, "BLOCK_BYTES", 2 * 8 * 34 * 4)
+        Example((6, 32), WIDE, channels=5, multiplier=2).check()
+
+    def test_memory_may_lie_in_any_order(self) -> None:
+        wide = Example((6, 32), Windows((3, 3), (1, 1), (0, 1), (1, 1)), channels=5)
+        wide.x, wide.out = (
+            np.ascontiguousarray(each.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+            for each in (wide.x, wide.out)
+        )
+        wide.check()
+
+    def test_images_that_need_no_padding_are_read_where_they_lie(self) -> None:
+        wide = Example((6, 34), UNPADDED)
+        assert wide.is_tiled
+        wide.check()
+
+    @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+    def test_what_is_not_finite_spoils_its_own_windows_only(self, number: float) -> None:
+        wide = Example((8, 32), WIDE, multiplier=2)
+        wide.x[1, 2, 5, 6] = number
+        assert wide.is_tiled
+        with np.errstate(invalid="ignore"):  # as in an execute
+            wide.check()
+        assert np.isfinite(wide.out).sum() == wide.out.size - 2 * 9
+
+    @pytest.mark.parametrize("is_beyond", [False, True])
+    def test_sizes_decide(self, is_beyond: bool) -> None:
+        """Each limit alone is kept, or exceeded by as little as possible."""
+        taps = MIN_TAPS - is_beyond
+        most = BAND_BYTES // (3 * (TILE + 2) * TILE * 4)
+        limits = {
+            "tiles": Example((9, TILE + 3 - is_beyond), UNPADDED),
+            "taps": Example((9, TILE + taps), Windows((3, taps), (1, 1), (0, 0), (1, 1))),
+            "gaps": Example((9, 60), Windows((3, 3), (1, 1), (0, 0), (1, MAX_GAP + is_beyond))),
+            "bands": Example((3, TILE + 3), UNPADDED, channels=most + is_beyond, images=1),
+        }
+        chosen = {
+            name for name, each in limits.items() if are_tiles_better(each.weight, each.out, each.windows)
+        }
+        assert chosen == (set() if is_beyond else set(limits))
+
+    def test_lines_are_summed(self) -> None:
+        line = Example((60,), WIDE.along(-1), images=1)
+        assert not are_tiles_better(line.weight, line.out, line.windows)
+        line.check()
