@@ -38,11 +38,18 @@ def call(function: Callable[..., Tensor], *shapes: tuple[int, ...]) -> Case:
     return Call(function), shapes
 
 
+def depthwise(images: int, channels: int, kernel: int, stride: int, size: int) -> Case:
+    module = nn.Conv2d(channels, channels, kernel, stride, kernel // 2, groups=channels)
+    return module, ((images, channels, size, size),)
+
+
 CASES: dict[str, Case] = {
     "conv 3>32 3x3 s2 @224": (nn.Conv2d(3, 32, 3, 2, 1), ((1, 3, 224, 224),)),
     "conv 3>32 3x3 s2 @224 b8": (nn.Conv2d(3, 32, 3, 2, 1), ((8, 3, 224, 224),)),
     "conv 32>64 3x3 @56": (nn.Conv2d(32, 64, 3, 1, 1), ((1, 32, 56, 56),)),
     "conv 32>64 3x3 @56 b8": (nn.Conv2d(32, 64, 3, 1, 1), ((8, 32, 56, 56),)),
+    "conv 64>128 3x3 s2 @56": (nn.Conv2d(64, 128, 3, 2, 1), ((1, 64, 56, 56),)),
+    "conv 64>128 3x3 s2 @56 b8": (nn.Conv2d(64, 128, 3, 2, 1), ((8, 64, 56, 56),)),
     "conv 256>256 3x3 @14": (nn.Conv2d(256, 256, 3, 1, 1), ((1, 256, 14, 14),)),
     "conv 512>512 3x3 @7": (nn.Conv2d(512, 512, 3, 1, 1), ((1, 512, 7, 7),)),
     "conv 3>192 16x16 s16 @224": (nn.Conv2d(3, 192, 16, 16), ((1, 3, 224, 224),)),
@@ -51,17 +58,24 @@ CASES: dict[str, Case] = {
     "conv transposed 64>32 2x2 @28": (nn.ConvTranspose2d(64, 32, 2, 2), ((1, 64, 28, 28),)),
     "conv transposed 64>32 4x4 @28": (nn.ConvTranspose2d(64, 32, 4, 2, 1), ((1, 64, 28, 28),)),
     "conv 1d 80>384 3 @300": (nn.Conv1d(80, 384, 3, 1, 1), ((1, 80, 300),)),
-    "depthwise 32 3x3 @112": (nn.Conv2d(32, 32, 3, 1, 1, groups=32), ((1, 32, 112, 112),)),
-    "depthwise 96 3x3 s2 @112": (nn.Conv2d(96, 96, 3, 2, 1, groups=96), ((1, 96, 112, 112),)),
-    "depthwise 384 3x3 @14": (nn.Conv2d(384, 384, 3, 1, 1, groups=384), ((1, 384, 14, 14),)),
-    "depthwise 960 3x3 @7": (nn.Conv2d(960, 960, 3, 1, 1, groups=960), ((1, 960, 7, 7),)),
-    "depthwise 96 7x7 @56": (nn.Conv2d(96, 96, 7, 1, 3, groups=96), ((1, 96, 56, 56),)),
+    **{
+        f"depthwise {channels} {kernel}x{kernel} s{stride} @{size}{' b8' * (images > 1)}": depthwise(
+            images, channels, kernel, stride, size
+        )
+        for images in (1, 8)
+        for channels, size in ((32, 112), (144, 56), (384, 14))
+        for kernel in (3, 5)
+        for stride in (1, 2)
+    },
+    "depthwise 960 3x3 s1 @7": depthwise(1, 960, 3, 1, 7),
+    "depthwise 96 7x7 s1 @56": depthwise(1, 96, 7, 1, 56),
     "1x1 64>256 @28": (nn.Conv2d(64, 256, 1), ((1, 64, 28, 28),)),
     "1x1 64>256 @28 b8": (nn.Conv2d(64, 256, 1), ((8, 64, 28, 28),)),
     "1x1 960>160 @7": (nn.Conv2d(960, 160, 1), ((1, 960, 7, 7),)),
     "1x1 64>128 s2 @56": (nn.Conv2d(64, 128, 1, 2), ((1, 64, 56, 56),)),
     "linear 1x512>2048": (nn.Linear(512, 2048), ((1, 512),)),
     "linear 128x768>3072": (nn.Linear(768, 3072), ((128, 768),)),
+    "linear 16x64>64": (nn.Linear(64, 64), ((16, 64),)),
     "linear 4x64x256>256": (nn.Linear(256, 256), ((4, 64, 256),)),
     "bmm 12x128x64x128": call(torch.bmm, (12, 128, 64), (12, 64, 128)),
     "softmax 12x128x128": call(partial(torch.softmax, dim=-1), (12, 128, 128)),

@@ -54,13 +54,15 @@ class NumpyMethod(RunnableMethod):
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
         """Copy the inputs in, run the plan, copy the outputs out."""
         self._inputs.set(inputs)
-        self._host.set_resource(resource)
+        if resource is not None:  # else the backends find None anyway
+            self._host.set_resource(resource)
         try:
             with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
                 self._run()
             return [_output(register.value) for register in self._outputs]
         finally:
-            self._host.set_resource(None)
+            if resource is not None:
+                self._host.set_resource(None)
 
     def update(self, changes: OptionChanges) -> None:
         """Give the delegates their new options."""

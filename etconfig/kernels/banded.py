@@ -42,7 +42,7 @@ def is_banded_better(x: Array, weight: Array, out: Array, windows: Windows) -> b
         return False
     band_bytes = len(weight) * rows * width * out.shape[-1] * x.itemsize
     rows_bytes = x.shape[0] * x.shape[1] * math.prod(out.shape[2:-1]) * rows * width * x.itemsize
-    return band_bytes <= BAND_BYTES and rows_bytes <= ROWS_BYTES
+    return bool(band_bytes <= BAND_BYTES and rows_bytes <= ROWS_BYTES)
 
 
 def can_be_banded(x: Array, weight: Array, out: Array) -> bool:

@@ -47,7 +47,8 @@ def are_tiles_better(weight: Array, out: Array, windows: Windows) -> bool:
     if windows.kernel[-1] < MIN_TAPS or windows.dilation[-1] > MAX_GAP:
         return False
     (reach,) = windows.along(-1).padded_sizes((TILE,))
-    return len(weight) * math.prod(windows.kernel[:-1]) * reach * TILE * weight.itemsize <= BAND_BYTES
+    band_bytes = len(weight) * math.prod(windows.kernel[:-1]) * reach * TILE * weight.itemsize
+    return band_bytes <= BAND_BYTES
 
 
 def tiled_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch) -> Iterator[Step]:
@@ -74,9 +75,8 @@ def tiled_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: 
         total, term = result if is_direct else sums[: len(source)], terms[: len(source)]
         for index, row in enumerate(product(*map(range, windows.kernel[:-1]))):
             parts = _parts(source, windows, row, (tiles, *bands.shape[-2:]), counts[:-1])
-            across = bands[(inputs, slice(None), *row)]
-            across = across.reshape(*across.shape[:2], *(1 for _ in counts[1:]), *across.shape[2:])
-            yield partial(np.matmul, parts, across, _in_tiles(term if index else total, tiles))
+            of_row: tuple[Any, ...] = (inputs, slice(None), *row, *(None for _ in counts[1:]))
+            yield partial(np.matmul, parts, bands[of_row], _in_tiles(term if index else total, tiles))
             if index:
                 yield partial(np.add, total, term, total)
         if not is_direct:
@@ -91,7 +91,8 @@ def _tile_bands(factors: Array, windows: Windows, count: int) -> Array:
     along = windows.along(-1)
     unpadded = Windows(along.kernel, along.stride, (0,), along.dilation)
     width = -(-count // -(-count // TILE))
-    return bands_of(factors, unpadded, *unpadded.padded_sizes((width,)), width)
+    (reach,) = unpadded.padded_sizes((width,))
+    return bands_of(factors, unpadded, reach, width)
 
 
 def _padded_rows(images: Array, windows: Windows, buffer: Array) -> tuple[Array, list[Step]]:

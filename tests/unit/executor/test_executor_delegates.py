@@ -275,6 +275,21 @@ class TestExecute:
         assert [resource for resource, _ in seen] == [mark, None]
         assert seen[0][1].resource is None
 
+    def test_the_resource_of_a_run_that_failed_is_gone(self) -> None:
+        seen = []
+
+        class Failing(Scaling):
+            def execute(self, context: Any, handle: Handle, args: Any) -> None:
+                seen.append(context.resource)
+                raise RuntimeError("no")
+
+        method = load("a", backend=Failing())
+        mark = object()
+        for resource in (mark, None):
+            with pytest.raises(DelegateError, match="RuntimeError: no"):
+                method.execute([floats(1, 2)], resource=resource)
+        assert seen == [mark, None]
+
     def test_temporary_memory_is_zeroed_and_taken_back(self) -> None:
         addresses = []
 
