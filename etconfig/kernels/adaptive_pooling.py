@@ -19,7 +19,16 @@ from etconfig.executor.checks import (
 from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import Ints, KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import BOOL, DType, computation_dtype, copy_step, in_dtype, run_through
+from etconfig.kernels.binding import (
+    BOOL,
+    DType,
+    computation_dtype,
+    copy_step,
+    in_dtype,
+    in_sequence,
+    is_empty,
+    run_through,
+)
 from etconfig.kernels.pooling import smallest, strides
 from etconfig.kernels.weighted_windows import WeightedWindows, weighted_sums_step
 from etconfig.kernels.windows import MAX_WINDOW, spread
@@ -72,6 +81,8 @@ def _means(self: Tensor, counts: Ints, out: Tensor, scratch: Scratch) -> Step:
     _require_regions(self, counts, out)
     rank = len(counts)
     out.resize((*self.shape[:-rank], *counts))
+    if is_empty(out):
+        return in_sequence()
     dtype = computation_dtype(self.dtype)
     windows = [_averaging(size, count, dtype) for size, count in zip(self.shape[-rank:], counts, strict=True)]
     return weighted_sums_step(self, windows, out, scratch)
@@ -98,6 +109,8 @@ def _maxima(self: Tensor, counts: Ints, out: Tensor, indices: Tensor, scratch: S
     require_dtype("indices", indices, {ScalarType.LONG})
     out.resize((*self.shape[: -len(counts)], *counts))
     indices.resize(out.shape)
+    if is_empty(out):
+        return in_sequence()
 
     def passes(x: Array, out: Array) -> Step:
         return run_through(partial(_largest, x, out, indices.array, len(counts), scratch))

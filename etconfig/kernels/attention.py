@@ -21,7 +21,7 @@ from etconfig.executor.checks import (
 from etconfig.executor.memory import Array, Shape
 from etconfig.executor.registry import KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, copy_step, in_sequence
+from etconfig.kernels.binding import computation_dtype, copy_step, in_sequence, is_empty
 from etconfig.kernels.indexing import require_in_range
 from etconfig.records import record
 from etconfig.values import ScalarType
@@ -69,8 +69,10 @@ def custom_sdpa(
     """
     require_floating("query", query)
     require_same_dtype(query=query, key=key, value=value, out=out)
-    attention = _Attention.of((query.shape, key.shape, value.shape), start_pos, attn_mask, is_causal, scale)
     out.resize(query.shape)
+    if is_empty(out):
+        return in_sequence()
+    attention = _Attention.of((query.shape, key.shape, value.shape), start_pos, attn_mask, is_causal, scale)
     return lambda: np.copyto(out.array, attention(query.array, key.array, value.array), casting="unsafe")
 
 
@@ -130,8 +132,10 @@ def custom_quantized_sdpa(
     ]
     order = (0, 2, 1, 3) if is_seq_at_dim_2 else (0, 1, 2, 3)
     shapes = [tuple(each.quantized.shape[axis] for axis in order) for each in rows]
-    attention = _Attention.of(shapes, start_pos, attn_mask, is_causal, scale)
     out.resize(query.shape)
+    if is_empty(out):
+        return in_sequence()
+    attention = _Attention.of(shapes, start_pos, attn_mask, is_causal, scale)
     target = out.array.transpose(order)
     return lambda: np.copyto(
         target, attention(*(each.real().transpose(order) for each in rows)), casting="unsafe"

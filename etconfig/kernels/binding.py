@@ -164,6 +164,11 @@ def in_dtype(dtype: DType, inputs: Sequence[Array], out: Array, bind: Callable[.
     return in_sequence(*before, bind(*stand_ins, result), copy_step(out, result))
 
 
+def is_empty(tensor: Tensor) -> bool:
+    """Whether it has no elements. Its other sizes may be any then: no work may be in proportion to them."""
+    return not tensor.array.size
+
+
 def reshaped_copy_step(out: Array, source: Array) -> Step:
     """Copy in logical order between arrays of one size but different shapes."""
     if out.flags.c_contiguous:

@@ -83,6 +83,8 @@ def multiplication(
     x: Array, weight: Array, out: Array, windows: Windows, groups: int, transposed: bool, scratch: Scratch
 ) -> Iterator[Step]:
     """The steps that write a convolution without bias to `out`, in the way that suits it."""
+    if not out.size:  # the sizes of the others may be any then
+        return iter(())
     if transposed:
         return _transposed(x, weight, out, windows, groups, scratch)
     if groups > 1 and weight.shape[1] == 1:

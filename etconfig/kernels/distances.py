@@ -17,7 +17,7 @@ from etconfig.executor.checks import (
 from etconfig.executor.memory import Array
 from etconfig.executor.registry import KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, in_dtype
+from etconfig.kernels.binding import computation_dtype, in_dtype, in_sequence, is_empty
 
 
 @kernel("aten::_cdist_forward.out")
@@ -33,6 +33,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tenso
     require(x1.shape[-1] == x2.shape[-1], f"rows of {x1.shape} and {x2.shape} differ in length")
     batches = broadcast_shape(x1.shape[:-2], x2.shape[:-2])
     out.resize((*batches, x1.shape[-2], x2.shape[-2]))
+    if is_empty(out):
+        return in_sequence()
     norm = _largest_number if math.isinf(p) else _norm(p)
 
     def passes(first: Array, second: Array, out: Array) -> Step:

@@ -19,7 +19,15 @@ from etconfig.executor.checks import (
 from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import Bools, Ints, KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, constant, in_dtype, in_sequence, packed, run_through
+from etconfig.kernels.binding import (
+    computation_dtype,
+    constant,
+    in_dtype,
+    in_sequence,
+    is_empty,
+    packed,
+    run_through,
+)
 from etconfig.kernels.convolution import multiplication
 from etconfig.kernels.windows import Windows
 from etconfig.values import ScalarType
@@ -118,6 +126,9 @@ def _weight_gradient(
     large: Array, small: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
 ) -> Iterator[Step]:
     """For each position in a window: the elements there times the gradients of their windows."""
+    yield partial(out.fill, 0)
+    if not large.size:  # the sizes of the others may be any then
+        return
     counts, channels = small.shape[2:], large.shape[1]
     count = math.prod(counts)
     padding, columns, product = scratch.arrays(
@@ -126,7 +137,6 @@ def _weight_gradient(
         ((groups, len(out) // groups, channels // groups), large.dtype),
     )
     rows = columns.reshape(groups, channels // groups, count).swapaxes(1, 2)
-    yield partial(out.fill, 0)
     for image, gradient in zip(large, small, strict=True):
         source, preparation = windows.padded(image, padding, constant(0, large.dtype))
         yield from preparation
@@ -164,6 +174,8 @@ def max_pool2d_backward(
         f"grad_output {grad_output.shape} and indices {indices.shape} do not fit self {self.shape}",
     )
     grad_input.resize(self.shape)
+    if is_empty(grad_input):
+        return in_sequence()
     area = self.shape[-2] * self.shape[-1]
     planes = math.prod(self.shape[:-2])
     starts = np.arange(planes)[:, np.newaxis] * area

@@ -8,7 +8,7 @@ from etconfig.executor.checks import dimension, require, require_dtype, require_
 from etconfig.executor.memory import Array
 from etconfig.executor.registry import KernelTable, OptionalTensors, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import constant, copy_step, in_sequence, write_resized
+from etconfig.kernels.binding import constant, copy_step, in_sequence, is_empty, write_resized
 from etconfig.kernels.shape import select, slice_of
 from etconfig.values import ScalarType
 
@@ -100,7 +100,7 @@ def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
     require_same_dtype(self=self, out=out)
     axis = _prepare_along(self, dim, index)
     out.resize(index.shape)
-    if index.array.size == 0:
+    if is_empty(index):
         return in_sequence()
     source, places, target = (
         _along(self.array, index, axis),
@@ -132,6 +132,8 @@ def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar, out: Ten
 def _scatter(self: Tensor, dim: int, index: Tensor, values: Array, out: Tensor) -> Step:
     axis = _prepare_along(self, dim, index)
     out.resize(self.shape)
+    if is_empty(index):
+        return copy_step(out.array, self.array)
     target, places = _along(out.array, index, axis), np.atleast_1d(index.array)
 
     def run() -> None:
@@ -148,6 +150,8 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor)
     require_same_dtype(self=self, src=src, out=out)
     axis = _prepare_along(self, dim, index)
     out.resize(self.shape)
+    if is_empty(index):
+        return copy_step(out.array, self.array)
     target, places, values = (
         np.atleast_1d(out.array),
         np.atleast_1d(index.array),

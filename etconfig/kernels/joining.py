@@ -51,7 +51,9 @@ def split_copy(self: Tensor, split_size: int, dim: int, out: Tensors) -> Step:
     """Parts of `split_size` along a dimension; the last one may be smaller."""
     require(split_size > 0, f"split_size must be positive, not {split_size}")
     size = self.shape[dimension(dim, self.array.ndim)]
-    sizes = [min(split_size, size - start) for start in range(0, size, split_size)] or [0]
+    count = max(-(-size // split_size), 1)
+    require(count == len(out), f"{count} parts do not fit {len(out)} outputs")
+    sizes = [min(split_size, size - part * split_size) for part in range(count)]
     return _split(self, sizes, dim, out)
 
 

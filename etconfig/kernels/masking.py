@@ -14,6 +14,7 @@ from etconfig.kernels.binding import (
     constant,
     copy_step,
     in_sequence,
+    is_empty,
     require_castable,
     result_dtype,
     write_resized,
@@ -89,6 +90,8 @@ def tril(self: Tensor, diagonal: int, out: Tensor) -> Step:
     require_same_dtype(self=self, out=out)
     require(self.array.ndim >= 2, f"self must be a matrix, but has shape {self.shape}")
     out.resize(self.shape)
+    if is_empty(out):
+        return in_sequence()
     is_kept = np.tri(self.shape[-2], self.shape[-1], diagonal, BOOL)
     return in_sequence(
         copy_step(out.array, constant(0, out.dtype)),

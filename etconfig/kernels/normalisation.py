@@ -17,6 +17,7 @@ from etconfig.kernels.binding import (
     copy_step,
     in_dtype,
     in_sequence,
+    is_empty,
     packed,
     viewed_as,
 )
@@ -118,6 +119,8 @@ def _normalise(
     out.resize(x.shape)
     mean.resize(layout.statistics)
     rstd.resize(layout.statistics)
+    if is_empty(mean) and is_empty(out):
+        return in_sequence()
     dtype = computation_dtype(x.dtype)
     means, inverses = np.empty(layout.rows[:1], dtype), np.empty(layout.rows[:1], dtype)
 

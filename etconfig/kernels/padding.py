@@ -10,7 +10,7 @@ from etconfig.executor.checks import require, require_rank, require_same_dtype
 from etconfig.executor.memory import Array
 from etconfig.executor.registry import Ints, Kernel, KernelTable, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import constant, copy_step, in_sequence
+from etconfig.kernels.binding import constant, copy_step, in_sequence, is_empty
 
 
 @kernel("aten::constant_pad_nd.out")
@@ -50,6 +50,8 @@ def _padding(name: str, spatial: int, place: Callable[[int, int, int], Array]) -
         pairs = _pairs(padding, self.array.ndim)
         require(min(padding) >= 0, f"padding must not be negative, but is {padding}")
         out.resize(tuple(size + sum(pair) for size, pair in zip(self.shape, pairs, strict=True)))
+        if is_empty(out):
+            return in_sequence()
         places = [place(size, *pair) for size, pair in zip(self.shape, pairs, strict=True)]
         source, target, grid = self.array, out.array, np.ix_(*places)
         return lambda: np.copyto(target, source[grid])

@@ -26,6 +26,7 @@ from etconfig.kernels.binding import (
     copy_step,
     in_dtype,
     in_sequence,
+    is_empty,
     run_through,
 )
 from etconfig.kernels.windows import Windows
@@ -89,6 +90,8 @@ def _max_pool(
     require_dtype("indices", indices, {ScalarType.LONG})
     out.resize(_pooled_shape(self, windows, ceil_mode))
     indices.resize(out.shape)
+    if is_empty(out):
+        return in_sequence()
     places = None if "indices" in unread else indices.array
 
     def passes(x: Array, out: Array) -> Step:
@@ -244,6 +247,8 @@ def _avg_pool(
     require_same_dtype(self=self, out=out)
     require(divisor_override != 0, "divisor_override must not be 0")
     out.resize(_pooled_shape(self, windows, ceil_mode))
+    if is_empty(out):
+        return in_sequence()
     rank = len(windows.kernel)
     dtype = computation_dtype(self.dtype)
     sizes, counts = self.shape[-rank:], out.shape[-rank:]

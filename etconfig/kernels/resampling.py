@@ -11,7 +11,7 @@ from etconfig.executor.checks import require, require_floating, require_rank, re
 from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import Floats, Ints, KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import DType, computation_dtype
+from etconfig.kernels.binding import DType, computation_dtype, in_sequence, is_empty
 from etconfig.kernels.weighted_windows import WeightedWindows, weighted_sums_step
 
 
@@ -21,6 +21,8 @@ def upsample_nearest2d(
 ) -> Step:
     """Each element is that of the place its upper left corner falls on."""
     steps = _prepare(x, output_size, scale_factors, out)
+    if is_empty(out):
+        return in_sequence()
     places = [
         np.minimum(np.floor(np.arange(count) * np.float32(step)).astype(np.int64), size - 1)
         for count, step, size in zip(out.shape[2:], steps, x.shape[2:], strict=True)
@@ -42,6 +44,8 @@ def upsample_bilinear2d(
     """Each element is interpolated between its neighbours: one product with a matrix for each axis."""
     require_floating("input", x)
     steps = _prepare(x, output_size, scale_factors, out)
+    if is_empty(out):
+        return in_sequence()
     dtype = computation_dtype(x.dtype)
     down, across = (
         _interpolation(size, count, step, align_corners, dtype)
@@ -64,6 +68,8 @@ def upsample_bilinear2d_aa(
     """The same, but shrinking weighs all elements that a larger one covers, not just two."""
     require_floating("input", self)
     _prepare(self, output_size, None, out)
+    if is_empty(out):
+        return in_sequence()
     steps = [
         _step(size, count, scale, align_corners)
         for size, count, scale in zip(self.shape[2:], out.shape[2:], (scales_h, scales_w), strict=True)
