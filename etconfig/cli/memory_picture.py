@@ -170,8 +170,8 @@ def memory_text(method: str, plan: MemoryPlan) -> Iterator[str]:
             label = format_bytes(size * (row + 1) // rows).rjust(11)
             cells = "".join(_shade(filled[row][column]) * repeat for column in range(columns))
             yield f"{label} |{cells}|"
-        last = str(plan.instructions - 1).rjust(columns * repeat - 1)
-        yield f"{'instruction':>11}  0{last}   {_SHADES.strip()}: how full"
+        yield f"{'instruction':>11}  0{str(plan.instructions - 1).rjust(columns * repeat - 1)}"
+        yield f"{'full':>11}  {_SHADES.strip()}, from a part of the cell to all of it"
 
 
 def _filled(plan: MemoryPlan, memory_id: int, columns: int, rows: int) -> list[list[float]]:

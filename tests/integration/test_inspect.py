@@ -80,7 +80,7 @@ class TestMemoryPlan:
         lines = cli("inspect", "model.pte", "--memory-plan", "-").stdout.splitlines()
         assert "forward, memory 1: 2.25 KiB, 100% in use at most, 48% on average" in lines
         assert sum("|" in line for line in lines) == 24
-        assert lines[-1].endswith("   ░▒▓█: how full")
+        assert lines[-1] == "       full  ░▒▓█, from a part of the cell to all of it"
 
     def test_a_picture_of_another_kind_is_refused(self, cli: Callable[..., Outcome], place: Path) -> None:
         done = cli("inspect", "model.pte", "--memory-plan", "memory.png")

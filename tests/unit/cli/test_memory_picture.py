@@ -86,8 +86,9 @@ class TestText:
         assert filled[6] == [True, True, False]
         assert filled[9] == [True, False, False]
         assert lines[13].split() == ["instruction", "0", "2"]
+        assert lines[14:] == ["       full  ░▒▓█, from a part of the cell to all of it"]
 
     def test_a_large_program_is_no_wider(self) -> None:
         lines = list(memory_text("forward", chain_plan(5000)))
-        assert len(lines) == 14
+        assert len(lines) == 15
         assert max(map(len, lines[1:])) < 80
