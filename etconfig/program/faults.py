@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -119,19 +118,26 @@ def known(members: Mapping[int, T], number: int, field: str) -> T:
         raise unsupported("unknown-value", field, f"this version knows no {field} {number}") from None
 
 
-@contextmanager
-def naming(path: str | None, base: int = 0) -> Iterator[None]:
+class naming:  # noqa: N801  # it is called as contextlib's are
     """Let every ProgramError name the file, and count its offset from the start of the file.
 
-    `base` is where what is read starts in the file. An error that names a file already is left as it is.
+    An error that names a file already is left as it is.
     """
-    try:
-        yield
-    except ProgramError as error:
-        if error.path is None:
-            error.path = path
-            error.offset = None if error.offset is None else error.offset + base
-        raise
+
+    __slots__ = ("_base", "_path")
+
+    def __init__(self, path: str | None, base: int = 0) -> None:
+        """Take the file's path, and where in it begins what is read."""
+        self._path = path
+        self._base = base
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, ProgramError) and error.path is None:
+            error.path = self._path
+            error.offset = None if error.offset is None else error.offset + self._base
 
 
 def locate(error: ProgramError, region: str = "", offset: int | None = None) -> None:

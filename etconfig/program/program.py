@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -223,14 +223,27 @@ class Program:
     ) -> None:
         self.close()
 
-    @contextmanager
-    def _used(self) -> Iterator[_Contents]:
-        """The contents, unless the program is closed; errors name the file."""
-        with naming(self.path, self._base):
-            contents = self._contents
-            if contents is None:
+    def _used(self) -> _Use:
+        return _Use(self._contents, naming(self.path, self._base))
+
+
+class _Use:
+    """Gives the contents of a program, unless it is closed; errors name the file."""
+
+    __slots__ = ("_contents", "_naming")
+
+    def __init__(self, contents: _Contents | None, named: naming) -> None:
+        self._contents = contents
+        self._naming = named
+
+    def __enter__(self) -> _Contents:
+        if self._contents is None:
+            with self._naming:
                 raise unreadable("program-closed", "the program was closed", advice="open it again")
-            yield contents
+        return self._contents
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        self._naming.__exit__(kind, error, traceback)
 
 
 def open_program(
