@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
 from typing import NamedTuple
 
 from etconfig.executor.registry import Kernel
@@ -45,12 +44,18 @@ class EffectsReader:
 
     def __init__(self, plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> None:
         """Look at the values and operators of `plan`; the instructions are asked for one by one."""
-        self._tensors = [_tensors_of(index, value) for index, value in enumerate(plan.values)]
+        self._tensors = [
+            (index,) if type(value) is model.Tensor else _items_of(value)
+            for index, value in enumerate(plan.values)
+        ]
         self._out_arities = [_out_arity(each, kernels) for each in plan.operators]
 
     def tensors_in(self, values: Iterable[int]) -> tuple[int, ...]:
         """The tensors among `values`, and the items of lists of tensors."""
-        return tuple(chain.from_iterable(map(self._tensors.__getitem__, values)))
+        found: list[int] = []
+        for value in values:
+            found += self._tensors[value]
+        return tuple(found)
 
     def effects_of(self, instruction: model.Instruction) -> Effects:
         """What one instruction reads and writes.
@@ -63,16 +68,15 @@ class EffectsReader:
             op_index, args = instruction
             arity = self._out_arities[op_index]
             written = self.tensors_in(args[arity:])
-            for first in reversed(range(arity)) if written else ():
+            for first in range(arity - 1, -1, -1) if written else ():
                 if self.tensors_in(args[first:arity]) == written:
                     return Effects(self.tensors_in(args[:first]), written)
         touched = self.tensors_in(getattr(instruction, "args", ()))
         return Effects(touched, touched)
 
 
-def _tensors_of(index: int, value: model.EValue) -> tuple[int, ...]:
-    if isinstance(value, model.Tensor):
-        return (index,)
+def _items_of(value: model.EValue) -> tuple[int, ...]:
+    """The tensors in a list of tensors; none for any other value."""
     if isinstance(value, (model.TensorList, model.OptionalTensorList)):
         return tuple(item for item in value.items if item != -1)
     return ()
