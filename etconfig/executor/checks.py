@@ -18,10 +18,16 @@ FLOATING = frozenset({ScalarType.HALF, ScalarType.BFLOAT16, ScalarType.FLOAT, Sc
 """The floating-point types that kernels compute with."""
 
 
-def require(condition: bool, detail: str) -> None:
-    """Refuse the arguments with `detail` unless `condition` holds."""
+def require(condition: bool, detail: str, *values: object) -> None:
+    """Refuse the arguments unless `condition` holds.
+
+    Args:
+        condition: What must hold.
+        detail: The sentence that says what does not, with a brace pair for each of the values.
+        values: What to say there: most are shapes, which take longer to write out than to check.
+    """
     if not condition:
-        raise ValueError(detail)
+        raise ValueError(detail.format(*values) if values else detail)
 
 
 def require_same_dtype(**tensors: Tensor | None) -> None:
@@ -101,7 +107,7 @@ def promote(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
     if "c" in (first.kind, second.kind):
         return np.result_type(*(each for each in (first, second) if each.kind in "cf"))
     promoted = np.promote_types(first, second)
-    require(not is_floating(promoted), f"{first.name} and {second.name} have no common dtype")
+    require(not is_floating(promoted), "{} and {} have no common dtype", first.name, second.name)
     return promoted
 
 

@@ -91,7 +91,9 @@ def glu(self: Tensor, dim: int, out: Tensor) -> Step:
     require_floating("self", self)
     require_same_dtype(self=self, out=out)
     axis = dimension(dim, self.array.ndim)
-    require(self.array.ndim > 0 and self.shape[axis] % 2 == 0, f"dimension {dim} of {self.shape} is not even")
+    require(
+        self.array.ndim > 0 and self.shape[axis] % 2 == 0, "dimension {} of {} is not even", dim, self.shape
+    )
     values, gates = np.split(self.array, 2, axis)
     out.resize(values.shape)
 

@@ -74,7 +74,7 @@ def _require_regions(self: Tensor, counts: Ints, out: Tensor) -> None:
     require_rank("self", self, rank + 1, rank + 2)
     require_floating("self", self)
     require_same_dtype(self=self, out=out)
-    require(all(self.shape[-rank:]), f"self {self.shape} has no elements to pool")
+    require(all(self.shape[-rank:]), "self {} has no elements to pool", self.shape)
 
 
 def _means(self: Tensor, counts: Ints, out: Tensor, scratch: Scratch) -> Step:
@@ -126,7 +126,7 @@ def _largest(x: Array, out: Array, places: Array, rank: int, scratch: Scratch) -
     batch, sizes, counts = x.shape[:-rank], x.shape[-rank:], out.shape[-rank:]
     bounds = [_bounds(size, count) for size, count in zip(sizes, counts, strict=True)]
     longest = [int((end - start).max(initial=0)) for start, end in bounds]
-    require(math.prod(longest) <= MAX_WINDOW, f"a region of {longest} has more than {MAX_WINDOW} elements")
+    require(math.prod(longest) <= MAX_WINDOW, "a region of {} has more than {} elements", longest, MAX_WINDOW)
     elements, value, is_larger, is_nan = scratch.arrays(
         ((*batch, math.prod(sizes)), x.dtype), (out.shape, x.dtype), (out.shape, BOOL), (out.shape, BOOL)
     )

@@ -79,7 +79,7 @@ def _refuse_zero(divisor: Array) -> None:
 
 
 def _true_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
-    require(is_floating(dtype), f"true division gives floats, but out is {dtype.name}")
+    require(is_floating(dtype), "true division gives floats, but out is {}", dtype.name)
     return ufunc_step(np.divide, (a, b), out, dtype)
 
 
@@ -100,7 +100,7 @@ def _truncated_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
 
 def _division(rounding_mode: str | None) -> BinaryStep:
     modes = {None: _true_division, "trunc": _truncated_division, "floor": _dividing(np.floor_divide)}
-    require(rounding_mode in modes, f"rounding_mode must be trunc, floor or None, not {rounding_mode!r}")
+    require(rounding_mode in modes, "rounding_mode must be trunc, floor or None, not {!r}", rounding_mode)
     return modes[rounding_mode]
 
 

@@ -41,7 +41,7 @@ def update_cache_with_indices(
     """The same at positions of their own for each batch. Shapes: indices (B, S)."""
     _require_fitting(value, cache)
     require_dtype("indices", indices, {ScalarType.LONG})
-    require(indices.shape == value.shape[:2], f"indices must have shape {value.shape[:2]}")
+    require(indices.shape == value.shape[:2], "indices must have shape {}", value.shape[:2])
     batch = np.arange(value.shape[0])[:, np.newaxis]
 
     def run() -> None:
@@ -191,19 +191,28 @@ class _Attention:
         query, key, value = shapes
         require(
             len(query) == len(key) == 4 and key == value and (query[0], query[3]) == (key[0], key[3]),
-            f"query {query}, key {key} and value {value} do not fit together",
+            "query {}, key {} and value {} do not fit together",
+            query,
+            key,
+            value,
         )
         heads, shared = query[2], key[2]
-        require(shared > 0 and heads % shared == 0, f"{heads} heads cannot share {shared} of keys and values")
+        require(
+            shared > 0 and heads % shared == 0, "{} heads cannot share {} of keys and values", heads, shared
+        )
         require(attn_mask is None or not is_causal, "give either attn_mask or is_causal")
         length, end = key[1], start_pos + query[1]
         require(
-            start_pos >= 0 and end <= length, f"positions {start_pos} to {end} exceed the cache of {length}"
+            start_pos >= 0 and end <= length,
+            "positions {} to {} exceed the cache of {}",
+            start_pos,
+            end,
+            length,
         )
         mask = _causal(start_pos, query[1]) if is_causal else None
         if attn_mask is not None:
             end = length
-            require(attn_mask.shape == (query[1], length), f"attn_mask must have shape {(query[1], length)}")
+            require(attn_mask.shape == (query[1], length), "attn_mask must have shape {}", (query[1], length))
             mask = attn_mask.array
         return cls((shared, heads // shared), end, mask, 1 / math.sqrt(query[3]) if scale is None else scale)
 
@@ -236,7 +245,7 @@ def _causal(start: int, count: int) -> Array:
 def _positions(cache: Tensor, start: int, count: int) -> Array:
     length = cache.shape[1]
     end = start + count
-    require(start >= 0 and end <= length, f"positions {start} to {end} exceed the cache of {length}")
+    require(start >= 0 and end <= length, "positions {} to {} exceed the cache of {}", start, end, length)
     view: Array = cache.array[:, start:end]
     return view
 
@@ -246,7 +255,7 @@ def _require_fitting(value: Tensor, cache: Tensor) -> None:
     require_rank("value", value, 4)
     require_rank("cache", cache, 4)
     is_fitting = (value.shape[0], *value.shape[2:]) == (cache.shape[0], *cache.shape[2:])
-    require(is_fitting, f"value {value.shape} does not fit cache {cache.shape}")
+    require(is_fitting, "value {} does not fit cache {}", value.shape, cache.shape)
 
 
 KERNELS = KernelTable.of_module(globals())

@@ -82,12 +82,13 @@ def banded_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch:
 
 def bands_of(factors: Array, windows: Windows, width: int, count: int) -> Array:
     """Factors (C, m, *K) as matrices (C, m, *K[:-1], width, count), for `count` windows over `width`."""
-    (kernel,), (gap,) = windows.kernel, windows.dilation
-    (starts,) = windows.starts((count,))
-    taps, gaps = np.divmod(np.arange(width)[:, None] - starts, gap)
-    is_tap = (gaps == 0) & (taps >= 0) & (taps < kernel)
-    bands = np.where(is_tap, factors[..., np.where(is_tap, taps, 0)], constant(0, factors.dtype))
-    return np.ascontiguousarray(bands)  # numpy multiplies by others in loops of its own
+    bands = np.zeros((*factors.shape[:-1], width, count), factors.dtype)
+    (starts,), (gap,) = windows.starts((count,)), windows.dilation
+    for tap in range(factors.shape[-1]):
+        places = starts + tap * gap
+        (inside,) = np.nonzero((places >= 0) & (places < width))
+        bands[..., places[inside], inside] = factors[..., tap, np.newaxis]
+    return bands
 
 
 def _with_whole_rows(windows: Windows) -> Windows:

@@ -72,13 +72,14 @@ def _by_batch(
 ) -> Step:
     out, save_mean, save_invstd = outs
     require_floating("input", x)
-    require(x.array.ndim >= 2, f"input must have a channel dimension, but has shape {x.shape}")
+    require(x.array.ndim >= 2, "input must have a channel dimension, but has shape {}", x.shape)
     require_same_dtype(input=x, weight=weight, bias=bias, out=out)
     channels = x.shape[1]
     for each in (weight, bias, *running):
         require(
             each is None or each.shape == (channels,),
-            f"weight, bias and running statistics must have shape ({channels},)",
+            "weight, bias and running statistics must have shape ({},)",
+            channels,
         )
     out.resize(x.shape)
     save_mean.resize((channels,))

@@ -79,7 +79,7 @@ def constant(number: Scalar, dtype: DType) -> Array:
     if dtype.kind in "iu" and not isinstance(number, float):
         largest = np.iinfo(dtype).max
         # Like PyTorch, let a negative number wrap in an unsigned type.
-        require(-largest - 1 <= number <= largest, f"{number} does not fit {dtype.name}")
+        require(-largest - 1 <= number <= largest, "{} does not fit {}", number, dtype.name)
     return np.array(number).astype(dtype)
 
 

@@ -77,7 +77,7 @@ def _bitwise(name: str, ufunc: np.ufunc, scalar_overload: str = "Scalar_out") ->
 
 def _check_bits(self: Tensor, other: Tensor | Scalar, out: Tensor) -> None:
     dtype = result_dtype(self, other)
-    require(not is_floating(dtype), f"bits are of integers or booleans, not of {dtype.name}")
+    require(not is_floating(dtype), "bits are of integers or booleans, not of {}", dtype.name)
     require_castable(dtype, out)
 
 

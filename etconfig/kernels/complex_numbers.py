@@ -49,7 +49,7 @@ def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int, out
     require_dtype("out", out, REAL)
     axes = dimensions(dim, self.array.ndim)
     shape = list(self.shape)
-    require(last_dim_size >= 1, f"last_dim_size must be positive, not {last_dim_size}")
+    require(last_dim_size >= 1, "last_dim_size must be positive, not {}", last_dim_size)
     shape[axes[-1]] = last_dim_size
     out.resize(tuple(shape))
     sizes = [shape[axis] for axis in axes]
@@ -64,7 +64,7 @@ def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int, out
 
 def _factor(normalization: int, count: int) -> float:
     """Source: fft_norm_mode, aten/src/ATen/native/SpectralOpsUtils.h."""
-    require(normalization in (0, 1, 2), f"normalization must be 0, 1 or 2, not {normalization}")
+    require(normalization in (0, 1, 2), "normalization must be 0, 1 or 2, not {}", normalization)
     return (1.0, 1 / math.sqrt(count), 1 / count)[normalization] if count else 1.0
 
 

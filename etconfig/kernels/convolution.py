@@ -61,7 +61,7 @@ def convolution(
     require_same_dtype(input=x, weight=weight, bias=bias, out=out)
     windows = Windows.of(weight.shape[2:], stride, padding, dilation, x.array.ndim - 2)
     channels = _channels(x.shape, weight.shape, groups, transposed)
-    require(bias is None or bias.shape == (channels,), f"bias must have shape ({channels},)")
+    require(bias is None or bias.shape == (channels,), "bias must have shape ({},)", channels)
     if transposed:
         added = spread("output_padding", output_padding, x.array.ndim - 2, at_least=0)
         sizes = _transposed_sizes(windows, x.shape[2:], added)
@@ -89,6 +89,8 @@ def multiplication(
         return _transposed(x, weight, out, windows, groups, scratch)
     if groups > 1 and weight.shape[1] == 1:
         return _depthwise(x, weight, out, windows)(x, weight, out, windows, scratch)
+    if {*windows.kernel, *windows.stride} == {1} and not any(windows.padding):
+        return _pointwise(x, weight, out, groups)
     return _by_matrix(x, weight, out, windows, groups, scratch)
 
 
@@ -104,20 +106,32 @@ def _depthwise(x: Array, weight: Array, out: Array, windows: Windows) -> Callabl
 
 def _channels(x: Shape, weight: Shape, groups: int, transposed: bool) -> int:
     """How many channels the output has."""
-    require(groups >= 1, f"groups must be positive, not {groups}")
+    require(groups >= 1, "groups must be positive, not {}", groups)
     taken = weight[0] if transposed else weight[1] * groups
-    require(x[1] == taken, f"input has {x[1]} channels, weight {weight} in {groups} groups takes {taken}")
+    require(
+        x[1] == taken, "input has {} channels, weight {} in {} groups takes {}", x[1], weight, groups, taken
+    )
     channels = weight[1] * groups if transposed else weight[0]
-    require(weight[0] % groups == 0, f"{weight[0]} channels of weight cannot be split in {groups} groups")
+    require(weight[0] % groups == 0, "{} channels of weight cannot be split in {} groups", weight[0], groups)
     return channels
 
 
 def _transposed_sizes(windows: Windows, sizes: Shape, added: Ints) -> Shape:
     padded = windows.padded_sizes(sizes)
     found = tuple(p - 2 * q + a for p, q, a in zip(padded, windows.padding, added, strict=True))
-    require(min(found) > 0, f"padding {windows.padding} leaves nothing of sizes {padded}")
+    require(min(found) > 0, "padding {} leaves nothing of sizes {}", windows.padding, padded)
     windows.check_reach(padded, found)
     return found
+
+
+def _pointwise(x: Array, weight: Array, out: Array, groups: int) -> Iterator[Step]:
+    """Write weight @ image to out, for each image: its elements are the windows."""
+    per_window, count = weight.shape[1], math.prod(out.shape[2:])
+    matrix, packing = packed(weight, (groups, len(weight) // groups, per_window))
+    yield from packing
+    for image, result in zip(x, out, strict=True):
+        columns = viewed_as(image, (groups, per_window, count))
+        yield partial(np.matmul, matrix, columns, viewed_as(result, (groups, -1, count)))
 
 
 def _by_matrix(
@@ -127,8 +141,7 @@ def _by_matrix(
     channels, counts = x.shape[1], out.shape[2:]
     per_window = math.prod(weight.shape[1:])
     row_size = groups * per_window * math.prod(counts[1:])
-    is_pointwise = {*windows.kernel, *windows.stride} == {1} and not any(windows.padding)
-    rows = counts[0] if is_pointwise else min(counts[0], max(1, TILE_BYTES // (row_size * x.itemsize)))
+    rows = min(counts[0], max(1, TILE_BYTES // (row_size * x.itemsize)))
     padding, buffer = scratch.arrays(
         ((channels, *windows.padded_sizes(counts)), x.dtype), ((rows * row_size,), x.dtype)
     )
@@ -139,12 +152,10 @@ def _by_matrix(
         yield from preparation
         for first in range(0, counts[0], rows):
             tile = (min(rows, counts[0] - first), *counts[1:])
-            columns = source
-            if not is_pointwise:
-                columns = buffer[: tile[0] * row_size].reshape((channels, *windows.kernel, *tile))
-                for offset in windows.offsets:
-                    yield copy_step(_at(columns, offset), windows.at(source, offset, tile, first))
-            columns = viewed_as(columns, (groups, per_window, math.prod(tile)))
+            columns = buffer[: tile[0] * row_size].reshape((channels, *windows.kernel, *tile))
+            for offset in windows.offsets:
+                yield copy_step(_at(columns, offset), windows.at(source, offset, tile, first))
+            columns = columns.reshape((groups, per_window, math.prod(tile)))
             target = result[:, first : first + tile[0]]
             yield partial(np.matmul, matrix, columns, viewed_as(target, (groups, -1, math.prod(tile))))
 

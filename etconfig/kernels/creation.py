@@ -69,7 +69,7 @@ def fill_scalar(self: Tensor, value: Scalar, out: Tensor) -> Step:
 @kernel("aten::fill.Tensor_out")
 def fill_tensor(self: Tensor, value: Tensor, out: Tensor) -> Step:
     """The same with a value from a tensor of rank 0."""
-    require(value.array.size == 1, f"value must have one element, but has shape {value.shape}")
+    require(value.array.size == 1, "value must have one element, but has shape {}", value.shape)
     out.resize(self.shape)
     return copy_step(out.array, value.array.reshape(()))
 
@@ -91,7 +91,7 @@ def _count(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
         start, end, step = int(start), int(end), int(step)
     require(step != 0, "step must not be 0")
     count = math.ceil((end - start) / step)
-    require(count >= 0, f"{end} cannot be reached from {start} in steps of {step}")
+    require(count >= 0, "{} cannot be reached from {} in steps of {}", end, start, step)
     out.resize((count,))
     dtype = np.float64 if is_floating(out.dtype) else np.int64
     values: Array = start + np.arange(count, dtype=dtype) * dtype(step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from itertools import product, repeat
 from operator import floordiv, mod, mul
 from typing import Any
@@ -136,12 +136,12 @@ class _Phases:
         """The sizes of an image, padding included, that all phases together hold."""
         return tuple(map(mul, self.cells, self.strides))
 
-    @property
+    @cached_property
     def length(self) -> int:
         """How many elements a run spans."""
         return 1 + sum((count - 1) * row for count, row in zip(self.counts, self._rows, strict=True))
 
-    @property
+    @cached_property
     def _rows(self) -> Shape:
         """How many elements lie between neighbours along each dimension of a phase."""
         return strides_of(self.cells, range(len(self.cells)), 1)

@@ -29,8 +29,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tenso
     """
     require_floating("x1", x1)
     require_same_dtype(x1=x1, x2=x2, out=out)
-    require(min(x1.array.ndim, x2.array.ndim) >= 2, f"{x1.shape} and {x2.shape} must be matrices")
-    require(x1.shape[-1] == x2.shape[-1], f"rows of {x1.shape} and {x2.shape} differ in length")
+    require(min(x1.array.ndim, x2.array.ndim) >= 2, "{} and {} must be matrices", x1.shape, x2.shape)
+    require(x1.shape[-1] == x2.shape[-1], "rows of {} and {} differ in length", x1.shape, x2.shape)
     batches = broadcast_shape(x1.shape[:-2], x2.shape[:-2])
     out.resize((*batches, x1.shape[-2], x2.shape[-2]))
     if is_empty(out):
@@ -77,7 +77,7 @@ def _largest_number(x: Array) -> Array:
 
 def _norm(p: float) -> Callable[[Array], Array]:
     """The p-norm over the last dimension; for p = 0, how many elements are not zero, or NaN."""
-    require(p >= 0, f"p must not be negative, but is {p}")
+    require(p >= 0, "p must not be negative, but is {}", p)
     if p == 0:
         return lambda x: np.minimum(np.ceil(np.abs(x)), 1).sum(-1)
     if p == 1:

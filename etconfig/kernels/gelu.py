@@ -53,7 +53,7 @@ def gelu(self: Tensor, approximate: str, out: Tensor, *, scratch: Scratch) -> St
     require_floating("self", self)
     require_same_dtype(self=self, out=out)
     forms = {"none": _BY_ERROR_FUNCTION, "tanh": _BY_TANH}
-    require(approximate in forms, f"approximate must be none or tanh, not {approximate!r}")
+    require(approximate in forms, "approximate must be none or tanh, not {!r}", approximate)
     out.resize(self.shape)
     dtype = computation_dtype(self.dtype)
     passes: Callable[[Array, Array], Step] = partial(_in_blocks, scratch, forms[approximate])

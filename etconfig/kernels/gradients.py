@@ -61,8 +61,8 @@ def convolution_backward(
     require_rank("input", x, 3, 4, 5)
     require_rank("weight", weight, x.array.ndim)
     require_rank("grad_output", grad_output, x.array.ndim)
-    require(len(output_mask) == 3, f"output_mask must have 3 elements, not {output_mask}")
-    require(groups >= 1, f"groups must be positive, not {groups}")
+    require(len(output_mask) == 3, "output_mask must have 3 elements, not {}", output_mask)
+    require(groups >= 1, "groups must be positive, not {}", groups)
     require_same_dtype(grad_output=grad_output, input=x, weight=weight)
     windows = Windows.of(weight.shape[2:], stride, padding, dilation, x.array.ndim - 2)
     large, small = (grad_output, x) if transposed else (x, grad_output)
@@ -114,11 +114,19 @@ def _check_sizes(large: Tensor, small: Tensor, weight: Tensor, windows: Windows,
         large.shape[:2] == (small.shape[0], weight.shape[1] * groups)
         and small.shape[1] == weight.shape[0]
         and weight.shape[0] % groups == 0,
-        f"{large.shape}, {small.shape} and weight {weight.shape} in {groups} groups do not fit together",
+        "{}, {} and weight {} in {} groups do not fit together",
+        large.shape,
+        small.shape,
+        weight.shape,
+        groups,
     )
     counts = windows.count(large.shape[2:])
     require(
-        counts == small.shape[2:], f"there are {counts} windows over {large.shape}, not {small.shape[2:]}"
+        counts == small.shape[2:],
+        "there are {} windows over {}, not {}",
+        counts,
+        large.shape,
+        small.shape[2:],
     )
 
 
@@ -171,7 +179,10 @@ def max_pool2d_backward(
     require_dtype("indices", indices, {ScalarType.LONG})
     require(
         grad_output.shape == indices.shape and grad_output.shape[:-2] == self.shape[:-2],
-        f"grad_output {grad_output.shape} and indices {indices.shape} do not fit self {self.shape}",
+        "grad_output {} and indices {} do not fit self {}",
+        grad_output.shape,
+        indices.shape,
+        self.shape,
     )
     grad_input.resize(self.shape)
     if is_empty(grad_input):

@@ -33,14 +33,16 @@ def grid_sampler_2d(
     require_same_dtype(input=x, grid=grid, out=out)
     require(
         grid.array.ndim == 4 and grid.shape[0] == x.shape[0] and grid.shape[3] == 2,
-        f"grid must have shape ({x.shape[0]}, H, W, 2), but has {grid.shape}",
+        "grid must have shape ({}, H, W, 2), but has {}",
+        x.shape[0],
+        grid.shape,
     )
-    require(min(x.shape[2:]) > 0, f"there is nothing to sample in {x.shape}")
+    require(min(x.shape[2:]) > 0, "there is nothing to sample in {}", x.shape)
     require(
-        interpolation_mode in _SAMPLERS, f"interpolation_mode must be 0, 1 or 2, not {interpolation_mode}"
+        interpolation_mode in _SAMPLERS, "interpolation_mode must be 0, 1 or 2, not {}", interpolation_mode
     )
     require(
-        padding_mode in (ZEROS, BORDER, REFLECTION), f"padding_mode must be 0, 1 or 2, not {padding_mode}"
+        padding_mode in (ZEROS, BORDER, REFLECTION), "padding_mode must be 0, 1 or 2, not {}", padding_mode
     )
     out.resize((*x.shape[:2], *grid.shape[1:3]))
     sample = _SAMPLERS[interpolation_mode]

@@ -27,14 +27,14 @@ def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool, out: Tensor
 ) -> Step:
     """Rows of a matrix. Shapes: weight (V, D), indices (*S), out (*S, D)."""
-    require(weight.array.ndim == 2, f"weight must be a matrix, but has shape {weight.shape}")
+    require(weight.array.ndim == 2, "weight must be a matrix, but has shape {}", weight.shape)
     return _take(weight, indices, 0, out)
 
 
 @kernel("aten::index_select.out")
 def index_select(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Step:
     """The given indices of one dimension. Shapes: index (n,) or ()."""
-    require(index.array.ndim <= 1, f"index must be a vector, but has shape {index.shape}")
+    require(index.array.ndim <= 1, "index must be a vector, but has shape {}", index.shape)
     axis = dimension(dim, self.array.ndim)
     if self.array.ndim == 0:
         require_same_dtype(self=self, out=out)
@@ -171,7 +171,7 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor)
 def _prepare_along(self: Tensor, dim: int, index: Tensor) -> int:
     require_dtype("index", index, {ScalarType.LONG, ScalarType.INT})
     rank = max(self.array.ndim, 1)
-    require(max(index.array.ndim, 1) == rank, f"index {index.shape} must have the rank of {self.shape}")
+    require(max(index.array.ndim, 1) == rank, "index {} must have the rank of {}", index.shape, self.shape)
     return dimension(dim, self.array.ndim)
 
 
@@ -181,7 +181,7 @@ def _along(array: Array, index: Tensor, axis: int) -> Array:
     places = np.atleast_1d(index.array)
     for each, (size, limit) in enumerate(zip(places.shape, array.shape, strict=True)):
         require(
-            each == axis or size <= limit or not places.size, f"index {index.shape} exceeds {array.shape}"
+            each == axis or size <= limit or not places.size, "index {} exceeds {}", index.shape, array.shape
         )
     view: Array = array[
         tuple(slice(None if each == axis else size) for each, size in enumerate(places.shape))
@@ -191,7 +191,7 @@ def _along(array: Array, index: Tensor, axis: int) -> Array:
 
 def _corner(src: Tensor, index: Tensor) -> Array:
     fits = src.array.ndim == index.array.ndim and all(map(int.__le__, index.shape, src.shape))
-    require(fits, f"index {index.shape} exceeds src {src.shape}")
+    require(fits, "index {} exceeds src {}", index.shape, src.shape)
     view: Array = src.array[tuple(map(slice, index.shape))]
     return view
 
@@ -211,7 +211,7 @@ def repeat_interleave(repeats: Tensor, output_size: int | None, out: Tensor) -> 
         require(bool((counts >= 0).all()), "repeats must not be negative")
         total = int(counts.sum())
         is_expected = output_size in (None, total) or not counts.size
-        require(is_expected, f"repeats add up to {total}, but output_size is {output_size}")
+        require(is_expected, "repeats add up to {}, but output_size is {}", total, output_size)
         out.check_shape((total,))
         write_resized(out, np.repeat(np.arange(len(counts)), counts))
 
@@ -227,7 +227,7 @@ def select_scatter(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor)
     require_same_dtype(self=self, src=src, out=out)
     out.resize(self.shape)
     target = select(self, dim, index, out.array)
-    require(target.shape == src.shape, f"src must have shape {target.shape}, not {src.shape}")
+    require(target.shape == src.shape, "src must have shape {}, not {}", target.shape, src.shape)
     return in_sequence(copy_step(out.array, self.array), copy_step(target, src.array))
 
 
@@ -239,7 +239,7 @@ def slice_scatter(
     require_same_dtype(self=self, src=src, out=out)
     out.resize(self.shape)
     target = slice_of(self, dim, start, end, step, out.array)
-    require(target.shape == src.shape, f"src must have shape {target.shape}, not {src.shape}")
+    require(target.shape == src.shape, "src must have shape {}, not {}", target.shape, src.shape)
     return in_sequence(copy_step(out.array, self.array), copy_step(target, src.array))
 
 

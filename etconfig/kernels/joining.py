@@ -40,7 +40,7 @@ def stack(tensors: Tensors, dim: int, out: Tensor) -> Step:
     first = tensors[0].shape
     axis = dimension(dim, len(first) + 1)
     for each in tensors:
-        require(each.shape == first, f"shapes {first} and {each.shape} differ")
+        require(each.shape == first, "shapes {} and {} differ", first, each.shape)
     out.resize((*first[:axis], len(tensors), *first[axis:]))
     views = np.moveaxis(out.array, axis, 0)
     return in_sequence(*(copy_step(view, each.array) for view, each in zip(views, tensors, strict=True)))
@@ -49,7 +49,7 @@ def stack(tensors: Tensors, dim: int, out: Tensor) -> Step:
 @kernel("aten::split_copy.Tensor_out")
 def split_copy(self: Tensor, split_size: int, dim: int, out: Tensors) -> Step:
     """Parts of `split_size` along a dimension; the last one may be smaller."""
-    require(split_size > 0, f"split_size must be positive, not {split_size}")
+    require(split_size > 0, "split_size must be positive, not {}", split_size)
     size = self.shape[dimension(dim, self.array.ndim)]
     count = max(-(-size // split_size), 1)
     require(count == len(out), f"{count} parts do not fit {len(out)} outputs")
@@ -67,7 +67,7 @@ def split_with_sizes_copy(self: Tensor, split_sizes: Ints, dim: int, out: Tensor
 def unbind_copy(self: Tensor, dim: int, out: Tensors) -> Step:
     """One part for each index of a dimension, without that dimension."""
     views = np.moveaxis(self.array, dimension(dim, self.array.ndim), 0)
-    require(len(views) == len(out), f"{len(views)} parts do not fit {len(out)} outputs")
+    require(len(views) == len(out), "{} parts do not fit {} outputs", len(views), len(out))
     return _copy_each(self, [views[index, ...] for index in range(len(views))], out)
 
 
@@ -76,7 +76,7 @@ def _split(self: Tensor, sizes: Sequence[int], dim: int, out: Tensors) -> Step:
     size = self.shape[axis]
     if min(sizes, default=0) < 0 or sum(sizes) != size:
         raise ValueError(f"parts of {tuple(sizes)} do not make up the size {size}")
-    require(len(sizes) == len(out), f"{len(sizes)} parts do not fit {len(out)} outputs")
+    require(len(sizes) == len(out), "{} parts do not fit {} outputs", len(sizes), len(out))
     return _copy_each(self, _cut(self.array, sizes, axis), out)
 
 

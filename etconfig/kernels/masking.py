@@ -69,7 +69,7 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> S
 
     def run() -> None:
         count = int(np.count_nonzero(chosen))
-        require(count <= source.array.size, f"source has {source.array.size} elements, mask takes {count}")
+        require(count <= source.array.size, "source has {} elements, mask takes {}", source.array.size, count)
         np.copyto(target, self.array)
         target[chosen] = source.array.reshape(-1)[:count]
 
@@ -88,7 +88,7 @@ def nonzero(self: Tensor, out: Tensor) -> Step:
 def tril(self: Tensor, diagonal: int, out: Tensor) -> Step:
     """Zero above a diagonal of the last two dimensions."""
     require_same_dtype(self=self, out=out)
-    require(self.array.ndim >= 2, f"self must be a matrix, but has shape {self.shape}")
+    require(self.array.ndim >= 2, "self must be a matrix, but has shape {}", self.shape)
     out.resize(self.shape)
     if is_empty(out):
         return in_sequence()

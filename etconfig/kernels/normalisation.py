@@ -60,7 +60,9 @@ def native_layer_norm(
     rstd (*B, 1, ...).
     """
     lead = x.array.ndim - len(normalized_shape)
-    require(lead >= 0 and x.shape[lead:] == normalized_shape, f"{x.shape} does not end in {normalized_shape}")
+    require(
+        lead >= 0 and x.shape[lead:] == normalized_shape, "{} does not end in {}", x.shape, normalized_shape
+    )
     _check_factors(normalized_shape, weight, bias)
     rows = (math.prod(x.shape[:lead]), math.prod(normalized_shape))
     statistics = (*x.shape[:lead], *(1 for _ in normalized_shape))
@@ -91,8 +93,10 @@ def native_group_norm(
     (channels,), mean and rstd (batch, groups).
     """
     is_shaped = x.shape[:2] == (batch, channels) and math.prod(x.shape[2:]) == area
-    require(is_shaped, f"{x.shape} is not ({batch}, {channels}, ...) with {area} elements in the rest")
-    require(groups > 0 and channels % groups == 0, f"{channels} channels cannot be split in {groups} groups")
+    require(is_shaped, "{} is not ({}, {}, ...) with {} elements in the rest", x.shape, batch, channels, area)
+    require(
+        groups > 0 and channels % groups == 0, "{} channels cannot be split in {} groups", channels, groups
+    )
     _check_factors((channels,), weight, bias)
     rows = (batch * groups, channels // groups * area)
     layout = _Layout(rows, (batch, channels, area), (channels, 1), (batch, groups))
@@ -101,7 +105,7 @@ def native_group_norm(
 
 def _check_factors(shape: Shape, *factors: Tensor | None) -> None:
     for each in factors:
-        require(each is None or each.shape == shape, f"weight and bias must have shape {shape}")
+        require(each is None or each.shape == shape, "weight and bias must have shape {}", shape)
 
 
 def _normalise(
@@ -176,7 +180,7 @@ def native_batch_norm_no_training(
     and save_invstd (0,).
     """
     require_floating("input", x)
-    require(x.array.ndim >= 2, f"input must have a channel dimension, but has shape {x.shape}")
+    require(x.array.ndim >= 2, "input must have a channel dimension, but has shape {}", x.shape)
     require_same_dtype(
         input=x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var, out=out
     )

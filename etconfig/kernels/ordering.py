@@ -20,7 +20,7 @@ def topk(
     require_dtype("indices", indices, {ScalarType.LONG})
     axis = dimension(dim, self.array.ndim)
     x = np.atleast_1d(self.array)
-    require(0 <= k <= x.shape[axis], f"there are no {k} elements along dimension {dim} of {self.shape}")
+    require(0 <= k <= x.shape[axis], "there are no {} elements along dimension {} of {}", k, dim, self.shape)
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :]) if self.array.ndim else ()
     values.resize(shape)
     indices.resize(shape)

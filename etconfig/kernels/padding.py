@@ -17,10 +17,10 @@ from etconfig.kernels.binding import constant, copy_step, in_sequence, is_empty
 def constant_pad_nd(self: Tensor, pad: Ints, value: Scalar, out: Tensor) -> Step:
     """A border of one value; a negative number cuts off instead. Dtypes: equal."""
     require_same_dtype(self=self, out=out)
-    require(len(pad) % 2 == 0 and len(pad) <= 2 * self.array.ndim, f"pad {pad} does not fit {self.shape}")
+    require(len(pad) % 2 == 0 and len(pad) <= 2 * self.array.ndim, "pad {} does not fit {}", pad, self.shape)
     pairs = _pairs(pad, self.array.ndim)
     sizes = tuple(before + size + after for size, (before, after) in zip(self.shape, pairs, strict=True))
-    require(min(sizes, default=0) >= 0, f"pad {pad} cuts off more than there is of {self.shape}")
+    require(min(sizes, default=0) >= 0, "pad {} cuts off more than there is of {}", pad, self.shape)
     out.resize(sizes)
     inner = tuple(_cut(before, after) for before, after in pairs)
     kept = tuple(_cut(-before, -after) for before, after in pairs)
@@ -46,9 +46,9 @@ def _padding(name: str, spatial: int, place: Callable[[int, int, int], Array]) -
     def bind(self: Tensor, padding: Ints, out: Tensor) -> Step:
         require_same_dtype(self=self, out=out)
         require_rank("self", self, spatial + 1, spatial + 2)
-        require(len(padding) == 2 * spatial, f"padding must have {2 * spatial} numbers, not {padding}")
+        require(len(padding) == 2 * spatial, "padding must have {} numbers, not {}", 2 * spatial, padding)
         pairs = _pairs(padding, self.array.ndim)
-        require(min(padding) >= 0, f"padding must not be negative, but is {padding}")
+        require(min(padding) >= 0, "padding must not be negative, but is {}", padding)
         out.resize(tuple(size + sum(pair) for size, pair in zip(self.shape, pairs, strict=True)))
         if is_empty(out):
             return in_sequence()
@@ -61,7 +61,11 @@ def _padding(name: str, spatial: int, place: Callable[[int, int, int], Array]) -
 
 def _reflected(size: int, before: int, after: int) -> Array:
     require(
-        max(before, after) < max(size, 1), f"padding ({before}, {after}) must be less than the size {size}"
+        max(before, after) < max(size, 1),
+        "padding ({}, {}) must be less than the size {}",
+        before,
+        after,
+        size,
     )
     last = size - 1
     places: Array = last - np.abs(last - np.abs(np.arange(-before, size + after)))

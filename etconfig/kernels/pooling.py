@@ -104,7 +104,7 @@ def _pooled_shape(self: Tensor, windows: Windows, ceil_mode: bool) -> Shape:
     rank = len(windows.kernel)
     require_rank("self", self, rank + 1, rank + 2)
     fits = all(2 * padding <= kernel for padding, kernel in zip(windows.padding, windows.extent, strict=True))
-    require(fits, f"padding {windows.padding} is more than half of the window {windows.extent}")
+    require(fits, "padding {} is more than half of the window {}", windows.padding, windows.extent)
     return (*self.shape[:-rank], *windows.count(self.shape[-rank:], ceil_mode))
 
 

@@ -60,7 +60,7 @@ def _for_all(name: str, choose: Choice) -> Kernel:
         scale_out: Tensor,
         zero_point_out: Tensor,
     ) -> Step:
-        require(quant_min < quant_max, f"quant_min {quant_min} must be less than quant_max {quant_max}")
+        require(quant_min < quant_max, "quant_min {} must be less than quant_max {}", quant_min, quant_max)
         require(x.array.size > 0, "there is no range of no elements")
         _prepare(x, (1,), scale_out, zero_point_out)
 
@@ -103,7 +103,7 @@ def choose_qparams_per_token_asymmetric(
 def choose_qparams_per_token(x: Tensor, dtype: int, scale_out: Tensor, zero_point_out: Tensor) -> Step:
     """The same around a zero point of 0."""
     _prepare_rows(x, scale_out, zero_point_out)
-    require(dtype == ScalarType.CHAR, f"rows are quantized to int8, not to {dtype}")
+    require(dtype == ScalarType.CHAR, "rows are quantized to int8, not to {}", dtype)
 
     def run() -> None:
         smallest, largest = _range(x.array, -1)
@@ -124,7 +124,7 @@ def _range(x: Array, axis: int | None) -> Range:
 
 
 def _prepare_rows(x: Tensor, scale_out: Tensor, zero_point_out: Tensor) -> None:
-    require(x.array.ndim >= 1 and x.shape[-1] > 0, f"{x.shape} has no rows with elements")
+    require(x.array.ndim >= 1 and x.shape[-1] > 0, "{} has no rows with elements", x.shape)
     _prepare(x, (*x.shape[:-1], 1), scale_out, zero_point_out)
 
 

@@ -114,7 +114,11 @@ def _per_group(name: str, tensor: Tensor, rows: int, columns: int) -> Array:
     groups = math.prod(tensor.shape[1:])
     require(
         tensor.shape[0] == rows and groups > 0 and columns % groups == 0,
-        f"{name} {tensor.shape} does not fit {rows} rows of {columns} elements",
+        "{} {} does not fit {} rows of {} elements",
+        name,
+        tensor.shape,
+        rows,
+        columns,
     )
     return tensor.array.reshape(rows, groups, 1)
 
@@ -142,9 +146,9 @@ def mixed_mm(
     """Compute x @ (weight * scales). Shapes: x (M, K), weight (K, N), weight_scales (K,), out (M, N)."""
     require_same_dtype(input=x, weight_scales=weight_scales, out=out)
     _prepare_product(x, weight, weight_zero_points, out)
-    require(x.shape[1] == weight.shape[0], f"{x.shape} and {weight.shape} cannot be multiplied")
+    require(x.shape[1] == weight.shape[0], "{} and {} cannot be multiplied", x.shape, weight.shape)
     scales = _per_group("weight_scales", weight_scales, weight.shape[0], weight.shape[1])
-    require(scales.shape[1] == 1, f"weight_scales {weight_scales.shape} must have one element a row")
+    require(scales.shape[1] == 1, "weight_scales {} must have one element a row", weight_scales.shape)
     out.resize((x.shape[0], weight.shape[1]))
     return _product_step(x, weight, scales, out, scratch, is_transposed=False)
 
@@ -163,7 +167,7 @@ def mixed_linear(
     """Compute x @ (weight * scales).T. Shapes: x (M, K), weight (N, K), scales (N,) or (N, groups)."""
     require_same_dtype(input=x, weight_scales=weight_scales)
     _prepare_product(x, weight, weight_zero_points, out)
-    require(x.shape[1] == weight.shape[1], f"{x.shape} and {weight.shape} cannot be multiplied")
+    require(x.shape[1] == weight.shape[1], "{} and {} cannot be multiplied", x.shape, weight.shape)
     scales = _per_group("weight_scales", weight_scales, weight.shape[0], weight.shape[1])
     out.resize((x.shape[0], weight.shape[0]))
     return _product_step(x, weight, scales, out, scratch, is_transposed=True)
@@ -221,7 +225,7 @@ def quantized_add(
     """The sum of two quantized tensors, quantized. Shapes: equal. Dtypes: int8 or uint8, equal."""
     require_same_dtype(a=a, b=b, out=out)
     require_dtype("a", a, {ScalarType.BYTE, ScalarType.CHAR})
-    require(a.shape == b.shape, f"a {a.shape} and b {b.shape} differ in shape")
+    require(a.shape == b.shape, "a {} and b {} differ in shape", a.shape, b.shape)
     require(out_scale != 0, "out_scale must not be 0")
     out.resize(a.shape)
     total, addend = scratch.arrays((a.shape, FLOAT32), (a.shape, FLOAT32))

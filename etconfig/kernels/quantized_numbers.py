@@ -31,19 +31,21 @@ def require_quantized(name: str, tensor: Tensor, dtype: int) -> None:
     """Require that a tensor holds quantized numbers, of the ScalarType that its operator notes."""
     require_dtype(name, tensor, QUANTIZED)
     noted = next((DTYPES[each] for each in ScalarType if each == dtype), None)
-    require(noted == tensor.dtype, f"{name} is {tensor.dtype.name}, but dtype says {dtype}")
+    require(noted == tensor.dtype, "{} is {}, but dtype says {}", name, tensor.dtype.name, dtype)
 
 
 def element(name: str, tensor: Tensor) -> Array:
     """The one element of a tensor of any rank, as a view of shape ()."""
-    require(tensor.array.size == 1, f"{name} must have one element, but has shape {tensor.shape}")
+    require(tensor.array.size == 1, "{} must have one element, but has shape {}", name, tensor.shape)
     return tensor.array.reshape(())
 
 
 def shaped(name: str, tensor: Tensor, shape: Shape) -> Array:
     """A view of a tensor that has as many elements as `shape`."""
     count = math.prod(shape)
-    require(tensor.array.size == count, f"{name} must have {count} elements, but has shape {tensor.shape}")
+    require(
+        tensor.array.size == count, "{} must have {} elements, but has shape {}", name, count, tensor.shape
+    )
     return tensor.array.reshape(shape)
 
 
@@ -65,6 +67,8 @@ def group_shape(x: Tensor, group_size: int) -> Shape:
     rows, columns = x.shape
     require(
         group_size > 1 and columns % group_size == 0,
-        f"rows of {columns} elements cannot be split in groups of {group_size}",
+        "rows of {} elements cannot be split in groups of {}",
+        columns,
+        group_size,
     )
     return (rows, columns // group_size, group_size)

@@ -55,7 +55,7 @@ def native_dropout(
     require_floating("input", x)
     require_same_dtype(input=x, out=out)
     require_dtype("mask", mask, {ScalarType.BOOL})
-    require(0 <= p <= 1, f"p must be from 0 to 1, not {p}")
+    require(0 <= p <= 1, "p must be from 0 to 1, not {}", p)
     out.resize(x.shape)
     mask.resize(x.shape)
     if train is False:

@@ -91,12 +91,16 @@ def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: T
     if factors is not None:
         require(
             len(factors) == 2 and min(factors) > 0,
-            f"scale_factors must be two positive numbers, not {factors}",
+            "scale_factors must be two positive numbers, not {}",
+            factors,
         )
         output_size = tuple(int(size * factor) for size, factor in zip(sizes, factors, strict=True))
     assert output_size is not None
     require(
-        len(output_size) == 2 and min(*output_size, *sizes) > 0, f"{sizes} cannot be resized to {output_size}"
+        len(output_size) == 2 and min(*output_size, *sizes) > 0,
+        "{} cannot be resized to {}",
+        sizes,
+        output_size,
     )
     out.resize((*x.shape[:2], *output_size))
     if factors is not None:

@@ -164,7 +164,7 @@ def narrow_copy(self: Tensor, dim: int, start: int, length: int, out: Tensor) ->
     """`length` indices of a dimension, from `start` on."""
     size = self.shape[dimension(dim, self.array.ndim)]
     first = start + size if start < 0 else start
-    require(length >= 0 and 0 <= first <= size - length, f"{start} + {length} exceeds the size {size}")
+    require(length >= 0 and 0 <= first <= size - length, "{} + {} exceeds the size {}", start, length, size)
     return _copy_view(self, slice_of(self, dim, first, first + length, 1, self.array), out)
 
 
@@ -181,7 +181,7 @@ def diagonal_copy(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) 
 def unfold_copy(self: Tensor, dim: int, size: int, step: int, out: Tensor) -> Step:
     """Windows of `size` along a dimension, every `step`; the window is the last dimension."""
     axis = dimension(dim, self.array.ndim)
-    require(step > 0, f"step must be positive, not {step}")
+    require(step > 0, "step must be positive, not {}", step)
     windows = sliding_window_view(self.array, size, axis)
     return _copy_view(self, windows[(slice(None),) * axis + (slice(None, None, step),)], out)
 
@@ -190,11 +190,11 @@ def unfold_copy(self: Tensor, dim: int, size: int, step: int, out: Tensor) -> St
 def as_strided_copy(self: Tensor, size: Ints, stride: Ints, storage_offset: int | None, out: Tensor) -> Step:
     """The elements at the given strides, counted in elements, in the memory of `self`."""
     start = storage_offset or 0
-    require(len(size) == len(stride), f"size {size} and stride {stride} differ in length")
+    require(len(size) == len(stride), "size {} and stride {} differ in length", size, stride)
     require(min((start, *size, *stride)) >= 0, "size, stride and storage_offset must not be negative")
     require(self.array.flags.c_contiguous, "self must be in row-major order")
     last = start + sum((count - 1) * step for count, step in zip(size, stride, strict=True))
-    require(0 in size or last < self.array.size, f"size {size} with stride {stride} leaves the tensor")
+    require(0 in size or last < self.array.size, "size {} with stride {} leaves the tensor", size, stride)
     strides = tuple(each * self.array.itemsize for each in stride)
     flat = self.array.reshape(-1)[start:]
     return _copy_view(self, as_strided(flat, size, strides), out)
@@ -216,7 +216,7 @@ def roll(self: Tensor, shifts: Ints, dims: Ints, out: Tensor) -> Step:
     if not dims:
         require(len(shifts) == 1, "without dims there must be one shift")
         return lambda: np.copyto(target, np.roll(source, shifts[0]))
-    require(len(shifts) == len(dims), f"shifts {shifts} and dims {dims} differ in length")
+    require(len(shifts) == len(dims), "shifts {} and dims {} differ in length", shifts, dims)
     axes = dimensions(dims, self.array.ndim)
     return lambda: np.copyto(target, np.roll(source, shifts, axes))
 
@@ -226,7 +226,9 @@ def repeat(self: Tensor, repeats: Ints, out: Tensor) -> Step:
     """The tensor repeated repeats[i] times along dimension i; dimensions may be added in front."""
     require_same_dtype(self=self, out=out)
     added = len(repeats) - self.array.ndim
-    require(added >= 0 and min(repeats, default=0) >= 0, f"{self.shape} cannot be repeated {repeats} times")
+    require(
+        added >= 0 and min(repeats, default=0) >= 0, "{} cannot be repeated {} times", self.shape, repeats
+    )
     shape = (1,) * added + self.shape
     out.resize(tuple(count * size for count, size in zip(repeats, shape, strict=True)))
     tiles = tuple(each for pair in zip(repeats, shape, strict=True) for each in pair)
@@ -238,10 +240,10 @@ def repeat(self: Tensor, repeats: Ints, out: Tensor) -> Step:
 def pixel_shuffle(self: Tensor, upscale_factor: int, out: Tensor) -> Step:
     """Shapes: self (*B, C r r, H, W), out (*B, C, H r, W r)."""
     require_same_dtype(self=self, out=out)
-    require(self.array.ndim >= 3 and upscale_factor > 0, f"{self.shape} cannot be shuffled")
+    require(self.array.ndim >= 3 and upscale_factor > 0, "{} cannot be shuffled", self.shape)
     *batch, channels, height, width = self.shape
     r = upscale_factor
-    require(channels % (r * r) == 0, f"{channels} channels are no multiple of {r} squared")
+    require(channels % (r * r) == 0, "{} channels are no multiple of {} squared", channels, r)
     out.resize((*batch, channels // (r * r), height * r, width * r))
     source = viewed_as(self.array, (*batch, channels // (r * r), r, r, height, width))
     target = viewed_as(out.array, (*batch, channels // (r * r), height, r, width, r))
@@ -252,10 +254,10 @@ def pixel_shuffle(self: Tensor, upscale_factor: int, out: Tensor) -> Step:
 def pixel_unshuffle(self: Tensor, downscale_factor: int, out: Tensor) -> Step:
     """Shapes: self (*B, C, H r, W r), out (*B, C r r, H, W)."""
     require_same_dtype(self=self, out=out)
-    require(self.array.ndim >= 3 and downscale_factor > 0, f"{self.shape} cannot be unshuffled")
+    require(self.array.ndim >= 3 and downscale_factor > 0, "{} cannot be unshuffled", self.shape)
     *batch, channels, height, width = self.shape
     r = downscale_factor
-    require(height % r == 0 and width % r == 0, f"{self.shape} is no multiple of {r}")
+    require(height % r == 0 and width % r == 0, "{} is no multiple of {}", self.shape, r)
     out.resize((*batch, channels * r * r, height // r, width // r))
     source = viewed_as(self.array, (*batch, channels, height // r, r, width // r, r))
     target = viewed_as(out.array, (*batch, channels, r, r, height // r, width // r))

@@ -120,7 +120,7 @@ def sym_numel(self: Tensor, out: Register) -> Step:
 @kernel("aten::_local_scalar_dense")
 def local_scalar_dense(self: Tensor, out: Register) -> Step:
     """The element of a tensor that has one."""
-    require(self.array.size == 1, f"a tensor of shape {self.shape} has not one element")
+    require(self.array.size == 1, "a tensor of shape {} has not one element", self.shape)
     element = self.array.reshape(())
     read = int if element.dtype.kind in "iu" else bool if element.dtype == np.bool_ else float
     return lambda: _set(out, read(element))
@@ -133,12 +133,14 @@ def et_copy_index(copy_to: Tensor, copy_from: Tensor, index: Register) -> Step:
 
     def run() -> None:
         place = _integer(index)
-        require(place >= 0, f"index must not be negative, but is {place}")
+        require(place >= 0, "index must not be negative, but is {}", place)
         entry = copy_from.shape
         # the first entry decides; another shape would scramble those that are there already
         require(
             place == 0 or copy_to.shape[1:] == entry,
-            f"copy_from has shape {entry}, but the entries before have shape {copy_to.shape[1:]}",
+            "copy_from has shape {}, but the entries before have shape {}",
+            entry,
+            copy_to.shape[1:],
         )
         copy_to.resize((place + 1, *entry))
         np.copyto(copy_to.array[place, ...], copy_from.array)

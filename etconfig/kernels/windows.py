@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,9 @@ class Windows:
             ValueError: a list has another length, or a number is out of range.
         """
         kernel = spread("kernel_size", kernel, rank, at_least=1)
-        require(math.prod(kernel) <= MAX_WINDOW, f"a window of {kernel} has more than {MAX_WINDOW} elements")
+        require(
+            math.prod(kernel) <= MAX_WINDOW, "a window of {} has more than {} elements", kernel, MAX_WINDOW
+        )
         stride = spread("stride", stride or kernel, rank, at_least=1)
         padding = spread("padding", padding, rank, at_least=0)
         return cls(kernel, stride, padding, spread("dilation", dilation, rank, at_least=1))
@@ -57,7 +59,7 @@ class Windows:
         """Every position within a window, in row-major order."""
         return itertools.product(*map(range, self.kernel))
 
-    @property
+    @cached_property
     def extent(self) -> Ints:
         """How many elements a window reaches over, gaps included."""
         return tuple(d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel, strict=True))
@@ -70,7 +72,7 @@ class Windows:
         counts = []
         for size, extent, stride, padding in zip(sizes, self.extent, self.stride, self.padding, strict=True):
             room = size + 2 * padding - extent
-            require(room >= 0, f"a window of {extent} does not fit size {size} with padding {padding}")
+            require(room >= 0, "a window of {} does not fit size {} with padding {}", extent, size, padding)
             count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
             if ceil_mode and (count - 1) * stride >= size + padding:
                 count -= 1
@@ -85,7 +87,7 @@ class Windows:
             ValueError: it does.
         """
         limit = max(MAX_PADDED, PADDED_PER_ELEMENT * math.prod(sizes))
-        require(math.prod(reach) <= limit, f"padding {self.padding} makes {reach} of {sizes}")
+        require(math.prod(reach) <= limit, "padding {} makes {} of {}", self.padding, reach, sizes)
 
     def padded_sizes(self, counts: Sequence[int]) -> Shape:
         """The sizes that `counts` windows reach over, padding included."""
@@ -151,8 +153,9 @@ class Windows:
         middle: list[Any] = [...]
         kept: list[Any] = [...]
         for axis, (padding, end) in enumerate(zip(self.padding, ends, strict=True)):
-            across = np.moveaxis(buffer, source.ndim - rank + axis, 0)
-            steps += [copy_step(across[:padding], value), copy_step(across[end:], value)]
+            for border in (slice(padding), slice(end, None)):
+                index: tuple[Any, ...] = (..., border, *(slice(None),) * (rank - axis - 1))
+                steps.append(copy_step(buffer[index], value))
             middle.append(slice(padding, end))
             kept.append(slice(end - padding))
         return buffer, [*steps, copy_step(buffer[tuple(middle)], source[tuple(kept)])]
@@ -164,6 +167,6 @@ def spread(name: str, values: Ints, rank: int, *, at_least: int) -> Ints:
     Raises:
         ValueError: the list has another length, or a number is too small.
     """
-    require(len(values) in (1, rank), f"{name} must have {rank} numbers, not {values}")
-    require(min(values) >= at_least, f"{name} must be at least {at_least}, not {values}")
+    require(len(values) in (1, rank), "{} must have {} numbers, not {}", name, rank, values)
+    require(min(values) >= at_least, "{} must be at least {}, not {}", name, at_least, values)
     return values * rank if len(values) == 1 else values
