@@ -64,7 +64,7 @@ def _is_implemented_by_plugins(member: str) -> bool:
 
 
 def _is_grown(path: str, promised: str, now: str) -> bool:
-    """Whether a function that plugins call only takes more arguments, all of them with defaults."""
+    """Whether a function that plugins call only takes more arguments, none of which need be given."""
     if "def (" not in promised or _is_implemented_by_plugins(path):
         return False
     head, _, result = promised.rpartition(") -> ")
@@ -72,4 +72,4 @@ def _is_grown(path: str, promised: str, now: str) -> bool:
     if not grown.startswith(head) or result != new_result:
         return False
     added = grown[len(head) :].removeprefix(", ").removeprefix("*, ")
-    return all(" = " in parameter for parameter in re.split(r", (?=\w+: )", added))
+    return all(" = " in each or each.startswith("*") for each in re.split(r", (?=\*{0,2}\w+: )", added))

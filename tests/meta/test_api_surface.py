@@ -128,6 +128,11 @@ class TestPromise:
                 "'def (doc: str, kind: str) -> int'",
             ),
             (
+                {"m.option": "def (doc: str, *kinds: str, size: int) -> int"},
+                "changed signature: m.option: promised is 'def (doc: str) -> int', here is "
+                "'def (doc: str, *kinds: str, size: int) -> int'",
+            ),
+            (
                 {"m.option": "def (doc: str) -> str"},
                 "changed signature: m.option: promised is 'def (doc: str) -> int', here is "
                 "'def (doc: str) -> str'",
@@ -157,6 +162,7 @@ class TestPromise:
             {"m.Backend.flush": "def (self) -> None"},
             {"m.Processed.size": "property: int"},
             {"m.option": "def (doc: str, *, kind: str = 'a', sizes: tuple[int, int] = (1, 2)) -> int"},
+            {"m.option": "def (doc: str, *kinds: str, size: int = 1, **more: object) -> int"},
         ],
     )
     def test_growth_is_none(self, added):
