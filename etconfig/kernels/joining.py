@@ -52,7 +52,7 @@ def split_copy(self: Tensor, split_size: int, dim: int, out: Tensors) -> Step:
     require(split_size > 0, "split_size must be positive, not {}", split_size)
     size = self.shape[dimension(dim, self.array.ndim)]
     count = max(-(-size // split_size), 1)
-    require(count == len(out), f"{count} parts do not fit {len(out)} outputs")
+    require(count == len(out), "{} parts do not fit {} outputs", count, len(out))
     sizes = [min(split_size, size - part * split_size) for part in range(count)]
     return _split(self, sizes, dim, out)
 
