@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from etconfig.program import layout
-from etconfig.program.columns import Columns, Vectors, in_order, make_sure
+from etconfig.program.columns import Columns, Vectors, make_sure
 from etconfig.program.cursor import Extent
 from etconfig.program.layout import I32, I64, U8, KernelTypes, Layout
 from etconfig.program.model import (
@@ -26,6 +26,9 @@ from etconfig.values import MAX_RANK, ScalarType
 
 if TYPE_CHECKING:
     from etconfig.program.columns import Column
+
+    _Found: TypeAlias = tuple[list[EValue], Column]
+    """The values that differ, and for each row which of them it is."""
 
 _NULL, _INT, _BOOL, _DOUBLE, _TENSOR, _INT_LIST = (
     each.value
@@ -87,28 +90,35 @@ class BulkValues:
             DoubtError: something may be malformed.
             ProgramError: something is.
         """
-        groups = self._columns.groups(types)
-        return tuple(in_order([(rows, self._of_type(each, contents[rows], types)) for each, rows in groups]))
+        values: list[EValue] = []
+        places = self._numpy.empty(len(types), "i8")
+        for value_type, rows in self._columns.groups(types):
+            found, kinds = self._of_type(value_type, contents[rows], types)
+            places[rows] = kinds + len(values)
+            values += found
+        return tuple(map(values.__getitem__, places.tolist()))
 
-    def _of_type(self, value_type: int, places: Column, types: Column) -> list[EValue]:
+    def _of_type(self, value_type: int, places: Column, types: Column) -> _Found:
         """The values of one type, which lie at `places`; `types` are those of all values."""
         if value_type == _NULL:
-            return [None] * len(places)
+            return [None], self._numpy.zeros(len(places), "i8")
         if value_type in _SCALARS:
             return self._scalars(places, *_SCALARS[value_type])
         if value_type == _TENSOR:
             return self._tensors(places)
         if value_type == _INT_LIST:
-            return self._int_lists(places, types)
-        return [self._read_one(value_type, place) for place in places.tolist()]
+            return self._different(self._int_lists(places, types))
+        return self._different([self._read_one(value_type, place) for place in places.tolist()])
 
-    def _scalars(self, places: Column, table: Layout, record: type) -> list[EValue]:
-        """Equal ones are one object."""
+    def _different(self, values: list[EValue]) -> _Found:
+        """Values among which none are equal, or nobody looked."""
+        return values, self._numpy.arange(len(values))
+
+    def _scalars(self, places: Column, table: Layout, record: type) -> _Found:
         (numbers,) = self._columns.table(places, table)
-        keys = (numbers.view("i8") if record is Double else numbers).tolist()  # bits tell 0.0 from -0.0
-        different = dict(zip(keys, numbers.tolist(), strict=True))
-        made = {key: record(number) for key, number in different.items()}
-        return [*map(made.__getitem__, keys)]
+        bits = numbers.view("i8") if record is Double else numbers  # which tell 0.0 from -0.0
+        firsts, kinds = self._columns.distinct([bits])
+        return [record(number) for number in numbers[firsts].tolist()], kinds
 
     def _int_lists(self, places: Column, types: Column) -> list[EValue]:
         (items,) = self._columns.table(places, layout.LIST)
@@ -121,7 +131,7 @@ class BulkValues:
 
     # --- tensors -------------------------------------------------------------------------
 
-    def _tensors(self, places: Column) -> list[EValue]:
+    def _tensors(self, places: Column) -> _Found:
         """Initial states, external tensors and such with extra metadata are few: they are read one by one."""
         rows = _TensorRows(*self._columns.table(places, layout.TENSOR))
         is_constant = (rows.shape_dynamism == _STATIC) & (rows.allocation_info == 0)
@@ -129,17 +139,17 @@ class BulkValues:
         plain, others = is_plain.nonzero()[0], (~is_plain).nonzero()[0]
         if not len(others):
             return self._plain_tensors(rows)
-        if not len(plain):
-            return [self._read_one(_TENSOR, place) for place in places.tolist()]
-        return in_order(
-            [
-                (plain, self._plain_tensors(_TensorRows(*(column[plain] for column in rows)))),
-                (others, [self._read_one(_TENSOR, place) for place in places[others].tolist()]),
-            ]
+        tensors, kinds = self._different(
+            [self._read_one(_TENSOR, place) for place in places[others].tolist()]
         )
+        if not len(plain):
+            return tensors, kinds
+        found, kinds_of_plain = self._plain_tensors(_TensorRows(*(column[plain] for column in rows)))
+        all_kinds = self._numpy.empty(len(places), "i8")
+        all_kinds[others], all_kinds[plain] = kinds, kinds_of_plain + len(tensors)
+        return tensors + found, all_kinds
 
-    def _plain_tensors(self, rows: _TensorRows) -> list[EValue]:
-        """A memory plan uses the same places again and again: equal tensors are one object."""
+    def _plain_tensors(self, rows: _TensorRows) -> _Found:
         self._columns.check_zero(rows.storage_offset)
         sizes = self._columns.vectors(rows.sizes, I32)
         dim_orders = self._columns.vectors(rows.dim_order, U8)
@@ -168,8 +178,7 @@ class BulkValues:
             [_DYNAMISMS[number] for number in dynamisms],
             *(repeat(default) for default in (0, None, False, DeviceType.CPU, 0)),
         )
-        made = [*map(partial(tuple.__new__, Tensor), zip(*columns, strict=False))]
-        return [*map(made.__getitem__, kinds.tolist())]
+        return [*map(partial(tuple.__new__, Tensor), zip(*columns, strict=False))], kinds
 
     def _size_bytes(self, sizes: Vectors, itemsizes: Column, rows: _TensorRows) -> Column:
         """The bytes that each tensor takes in planned memory; none if its shape is unbounded."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from etconfig.errors import ProgramError
@@ -38,7 +39,7 @@ _LONGEST_BYTES = 1 << 31
 """A vector as long as this is no element of any numpy array."""
 
 _MIXER = 6364136223846793005
-"""Its powers spread what they are multiplied with over 64 bits (Knuth's, for random numbers)."""
+"""It spreads numbers over 64 bits (Knuth's, for random numbers)."""
 
 _DTYPES = {"?": "?", "b": "i1", "B": "u1", "i": "i4", "I": "i8", "q": "i8", "Q": "i8", "d": "f8"}
 """The type of a column by the struct code of its field. Unsigned ones are wide enough to count with."""
@@ -175,12 +176,15 @@ class Columns:
     def distinct(self, columns: Sequence[Column]) -> tuple[Column, Column]:
         """Which rows differ: the first of each kind; and for each row the kind that it is of."""
         numpy = self.numpy
-        rows = numpy.empty((len(columns[0]), len(columns)), "i8")
-        for place, column in enumerate(columns):
-            rows[:, place] = column
-        mixed = rows @ _MIXER ** numpy.arange(len(columns))  # modulo 2**64
+        varying = [column for column in columns if numpy.count_nonzero(column != column[0])]
+        if not varying:
+            return numpy.zeros(1, "i8"), numpy.zeros(len(columns[0]), "i8")
+        mixed = varying[0].astype("i8")
+        for column in varying[1:]:
+            mixed = mixed * _MIXER + column  # modulo 2**64
         _, firsts, kinds = numpy.unique(mixed, return_index=True, return_inverse=True)
-        self.check(rows == rows[firsts][kinds])  # which a mixture alone does not tell
+        for column in varying:
+            self.check(column == column[firsts][kinds])  # which a mixture alone does not tell
         return firsts, kinds
 
     def _elements(self, starts: Column, length: int, kind: Kind) -> Column:
@@ -230,7 +234,7 @@ def in_order(parts: Sequence[tuple[Any, list[T]]]) -> list[T]:
     rows = numpy.concatenate([rows for rows, _ in parts])
     places = numpy.empty_like(rows)
     places[rows] = numpy.arange(len(rows))
-    items = [item for _, part in parts for item in part]
+    items = [*chain.from_iterable(part for _, part in parts)]
     return [*map(items.__getitem__, places.tolist())]
 
 

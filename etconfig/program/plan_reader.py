@@ -89,6 +89,8 @@ class PlanReader:
 
         Without that, a file of 40 KB could ask for 10 million tensors to be joined, and so for gigabytes.
         """
+        if frozenset(_LISTS).isdisjoint(map(type, values)):
+            return
         lists = [(index, value) for index, value in enumerate(values) if isinstance(value, _LISTS)]
         costs = {index: 4 * len(value.items) for index, value in lists if len(value.items) > MAX_RANK}
         if not costs:
