@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from etconfig.program import layout
-from etconfig.program.columns import Columns, Vectors, make_sure
+from etconfig.program.columns import Columns, Vectors, make_sure, pick
 from etconfig.program.cursor import Extent
 from etconfig.program.layout import I32, I64, U8, KernelTypes, Layout
 from etconfig.program.model import (
@@ -96,7 +96,7 @@ class BulkValues:
             found, kinds = self._of_type(value_type, contents[rows], types)
             places[rows] = kinds + len(values)
             values += found
-        return tuple(map(values.__getitem__, places.tolist()))
+        return pick(places, values)
 
     def _of_type(self, value_type: int, places: Column, types: Column) -> _Found:
         """The values of one type, which lie at `places`; `types` are those of all values."""

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from etconfig.errors import ProgramError
@@ -220,12 +221,12 @@ class Vectors:
             padded[rows, : elements.shape[1]] = elements
         return padded
 
-    def tuples(self) -> list[tuple[Any, ...]]:
+    def tuples(self) -> Sequence[tuple[Any, ...]]:
         """The elements of each row."""
         return in_order([(rows, _tuples(elements)) for rows, elements in self.by_length])
 
 
-def in_order(parts: Sequence[tuple[Any, list[T]]]) -> list[T]:
+def in_order(parts: Sequence[tuple[Any, list[T]]]) -> Sequence[T]:
     """What belongs to all rows, in their order, from what belongs to each part of the rows."""
     if len(parts) == 1:
         return parts[0][1]
@@ -234,8 +235,15 @@ def in_order(parts: Sequence[tuple[Any, list[T]]]) -> list[T]:
     rows = numpy.concatenate([rows for rows, _ in parts])
     places = numpy.empty_like(rows)
     places[rows] = numpy.arange(len(rows))
-    items = [*chain.from_iterable(part for _, part in parts)]
-    return [*map(items.__getitem__, places.tolist())]
+    return pick(places, [*chain.from_iterable(part for _, part in parts)])
+
+
+def pick(places: Column, items: Sequence[T]) -> tuple[T, ...]:
+    """The item at each of `places`."""
+    if len(places) == 1:
+        return (items[int(places[0])],)
+    picked: tuple[T, ...] = itemgetter(*places.tolist())(items)
+    return picked
 
 
 def _tuples(elements: Column) -> list[tuple[Any, ...]]:
