@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from etconfig.backend import BoundBackend, Capabilities
-from etconfig.configuration import configure, find_spec, resolve_defaults
+from etconfig.configuration import check_type, configure, find_spec, resolve_defaults
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import BackendUnavailableError, MissingOperatorError, UnknownPluginError
 from etconfig.execution import Executor, ExecutorProgram, ProgramRequest
@@ -97,11 +97,14 @@ class LoadedProgram:
             DelegateError: a backend failed at initialisation.
             OptionError: an option that is required is not set.
             ProgramError: data that lie outside the program were not given, or do not fit it.
+            TypeError: `arguments` are something else than `Arguments`.
         """
         from etconfig.executor import method_request  # numpy comes with it, which resolving does not need
 
         if arguments is None:
             arguments = resolve_defaults(self, name)
+        gives = f"those of one method, as etconfig.resolve(program).arguments({name!r}) gives them"
+        check_type("arguments", arguments, Arguments, gives)
         request = method_request(
             self.program,
             name,

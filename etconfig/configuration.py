@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, PluginError, ProfileError, UnknownPluginError
@@ -27,13 +27,11 @@ from etconfig.resolver import (
 )
 from etconfig.schema import BackendSpec
 
-HOW_TO_GET_A_BACKEND = (
-    "install the package that declares it: etconfig-upstream for ExecuTorch's own backends, else its vendor's"
-)
 AUTO = "auto"
 """The profile that matches this device best."""
 
 
+@runtime_checkable
 class Delegating(Protocol):
     """What configuring asks of a program: which of its methods delegates to which backends."""
 
@@ -112,7 +110,14 @@ def configure(
         ConfigError: with every problem that was found.
         BackendUnavailableError: the program delegates to a backend that is not installed.
         PluginError: a plugin that is needed is broken.
+        TypeError: an argument is of a wrong type.
     """
+    if program is not None:
+        check_type("program", program, Delegating, "what etconfig.load_program returns")
+    if facts is not None:
+        check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.facts.load_fact_sheet reads it")
+    if instances is not None:
+        check_type("instances", instances, Mapping, 'names by method, as {"forward": ["left", "right"]}')
     if installation is None:
         installation = program.installation if program else Installation(Path.cwd())
     facts = installation.detect_facts() if facts is None else facts
@@ -137,6 +142,12 @@ def configure(
         facts=facts,
         installation=installation,
     )
+
+
+def check_type(argument: str, given: object, kind: type, expected: str) -> None:
+    """Refuse an argument that a caller without a type checker got wrong. Raises TypeError."""
+    if not isinstance(given, kind):
+        raise TypeError(f"{argument}: expected {expected}, given {type(given).__name__}")
 
 
 def choose_profile(
@@ -193,7 +204,7 @@ def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
         raise BackendUnavailableError(
             backend=backend_id,
             reason=f"no installed plugin declares it (installed: {installed})",
-            help=error.help or HOW_TO_GET_A_BACKEND,
+            help=error.help,
         ) from error
 
 

@@ -137,7 +137,9 @@ def block(language: str, text: str) -> str:
 
 def table(head: str, rows: Iterable[tuple[str, str]]) -> list[str]:
     """A table of names and meanings, if there are any."""
-    lines = [f"| `{name}` | {meaning} |" for name, meaning in rows]
+    # Unescaped, a pipe ends a cell on GitHub, in code too.
+    cells = ((name.replace("|", "\\|"), meaning.replace("|", "\\|")) for name, meaning in rows)
+    lines = [f"| `{name}` | {meaning} |" for name, meaning in cells]
     return ["\n".join([f"| {head} | meaning |", "|---|---|", *lines])] if lines else []
 
 

@@ -52,8 +52,9 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
     _check_complete(entry, spec.factory, contract)
     backend = guarded(entry, "its factory", spec.factory)
     if not isinstance(backend, Backend):
-        cause = f"{place_of(spec.factory)}its factory made a {type(backend).__name__}"
-        raise load_error(entry, cause, "make an etconfig.plugin.v1.Backend")
+        made = type(backend).__name__
+        cause = f"{place_of(spec.factory)}its factory made an object of {made}, which is no Backend"
+        raise load_error(entry, cause, "derive the class from etconfig.plugin.v1.Backend")
     _check_calls(entry, backend, contract)
     _check_availability(entry, spec, backend)
     for older in range(version, CURRENT):

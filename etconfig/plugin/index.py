@@ -13,6 +13,10 @@ from etconfig.records import record
 if TYPE_CHECKING:
     from etconfig.errors import DuplicatePluginError, UnknownPluginError
 
+_HOW_TO_GET_A_BACKEND = (
+    "install the package that declares it: etconfig-upstream for ExecuTorch's own backends, else its vendor's"
+)
+
 
 @record(frozen=True)
 class PluginIndex:
@@ -59,7 +63,9 @@ class PluginIndex:
 
         known = tuple(sorted({entry.name for entry in usable}))
         refused = [entry for entry in self.installed if entry.group == group and entry.name == name]
-        help_text = (did_you_mean_backend if group == BACKENDS else did_you_mean)(name, known)
+        help_text = did_you_mean(name, known)
+        if group == BACKENDS:
+            help_text = did_you_mean_backend(name, known) or _HOW_TO_GET_A_BACKEND
         if refused:
             entry = refused[0]
             help_text = f"{entry.source} declares it, but {self.policy.refusal(entry)}"

@@ -94,6 +94,9 @@ class Arguments:
             LookupError: two backends share the options class; use the id.
         """
         if isinstance(key, str):
+            if key not in self.backends:
+                known = ", ".join(self.backends) or "no backend"
+                raise KeyError(f"{self.label} has no arguments for {key!r}; it delegates to {known}")
             return self.backends[key].options
         found = [b.options for b in self.backends.values() if isinstance(b.options, key)]
         if not found:

@@ -311,7 +311,8 @@ CASES = [
         "return AcmeBackend()",
         "return None",
         "signature-bind",
-        f"{LOADING}plugin.py:4: its factory made a NoneType; make an etconfig.plugin.v1.Backend",
+        f"{LOADING}plugin.py:4: its factory made an object of NoneType, which is no Backend; "
+        "derive the class from etconfig.plugin.v1.Backend",
     ),
     (
         "plugin.py",

@@ -39,7 +39,11 @@ class TestFind:
     def test_nothing_installed_is_said(self):
         with pytest.raises(UnknownPluginError) as caught:
             PluginIndex(()).find(BACKENDS, "A")
-        assert str(caught.value) == "no installed plugin declares 'A' in etconfig.backends (installed: none)"
+        assert str(caught.value) == (
+            "no installed plugin declares 'A' in etconfig.backends (installed: none); "
+            "install the package that declares it: etconfig-upstream for ExecuTorch's own backends, "
+            "else its vendor's"
+        )
 
     def test_two_distributions_that_claim_one_id_are_both_named(self):
         with pytest.raises(DuplicatePluginError) as caught:

@@ -387,7 +387,11 @@ class TestCreateBackend:
                 UPGRADE.format("broken-backends"),
             ),
             ("FactoryExits", "its factory raised SystemExit: no message", UPGRADE.format("broken-backends")),
-            ("NotABackend", "its factory made a dict", "make an etconfig.plugin.v1.Backend"),
+            (
+                "NotABackend",
+                "its factory made an object of dict, which is no Backend",
+                "derive the class from etconfig.plugin.v1.Backend",
+            ),
             (
                 "Abstract",
                 r"broken_backends\.py:\d+: Abstract lacks execute, which a Backend needs",

@@ -408,6 +408,8 @@ class TestArguments:
         forward = resolve(targets=(Target(method="forward", backends=("CpuBackend",)),)).arguments("forward")
         with pytest.raises(KeyError, match="NpuOptions"):
             forward[NpuOptions]
+        with pytest.raises(KeyError, match="forward has no arguments for 'Npu'; it delegates to CpuBackend"):
+            forward["Npu"]
 
 
 class TestExplain:
