@@ -46,7 +46,7 @@ class ArgumentKind:
     def accepts(self, value: object) -> bool:
         """Whether `value` may be passed."""
         if type(value) is tuple:
-            return tuple in self.types and all(type(item) in self.item_types for item in value)
+            return tuple in self.types and self.item_types.issuperset(map(type, value))
         return type(value) in self.types
 
     def or_none(self) -> ArgumentKind:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property, partial
 from itertools import compress, count, pairwise, repeat
 from operator import is_, itemgetter
@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, TypeVar
 from etconfig.errors import KernelArgumentError, MissingOperatorError
 from etconfig.execution import DelegateRun
 from etconfig.executor.delegate import bind_delegate
+from etconfig.executor.dynamic import DynamicStep, Part, join
+from etconfig.executor.elementwise import ElementwiseBind
 from etconfig.executor.memory import Scratch
-from etconfig.executor.optimiser import EffectsReader, Optimiser, is_straight
+from etconfig.executor.optimiser import Effects, EffectsReader, Optimiser, is_straight
 from etconfig.executor.patterns import StepPatterns
-from etconfig.executor.plan import Bind, Block, DynamicStep, Plan
+from etconfig.executor.plan import Block, Plan
 from etconfig.executor.registry import ENTRY_POINT_GROUP, Kernel, Step
 from etconfig.executor.steps import Passes
 from etconfig.executor.tensor import Register, Tensor
@@ -109,7 +111,9 @@ class _Compiler:
         self._track = track
         self._optimiser = optimiser
         self._scratch = Scratch()
-        rebound = _rebound_values(plan, kernels)
+        moved = _moved_values(plan, kernels)
+        rebound = moved | _values_at(plan, kernels, lambda kernel: kernel.register_positions)
+        self._moved = moved | _lists_of(moved, plan.values)
         self.rebound = [registers[index] for index in rebound]
         self._varying = _varying_values(plan, registers, kernels, rebound)
         self._patterns = StepPatterns(plan.values, registers, self._varying)
@@ -143,8 +147,15 @@ class _Compiler:
         if self._optimiser is not None:
             needed = self._optimiser.needed(start, end)
             names, steps = tuple(compress(names, needed)), tuple(compress(steps, needed))
+            instructions = tuple(compress(instructions, needed))
+        if self._track is None and any(isinstance(step, DynamicStep) for step in steps):
+            names, steps = join(names, steps, [*map(self._is_fixed, instructions)])
         names, steps = _single_steps(names, steps)
         return Block(steps, names, end - start, block_at[end], condition, otherwise)
+
+    def _is_fixed(self, instruction: model.Instruction) -> bool:
+        """Whether the arguments are the same in each run."""
+        return isinstance(instruction, model.KernelCall) and self._varying.isdisjoint(instruction.args)
 
     def _name(self, instruction: model.Instruction) -> str:
         """What an instruction that calls no kernel is called in errors and traces."""
@@ -161,7 +172,7 @@ class _Compiler:
             bind, args = partial(bind_delegate, run), instruction.args
             if self._varying.isdisjoint(args):
                 return bind([*map(self._registers.initial, args)])
-            return self._dynamic_step(bind, args)
+            return self._dynamic_step(self._name(instruction), bind, args)
         if isinstance(instruction, model.MoveCall):
             source, target = self._registers[instruction.move_from], self._registers[instruction.move_to]
             return partial(_move_item if instruction.move_to in self._listed else _move, source, target)
@@ -216,13 +227,23 @@ class _Compiler:
             return bind([*map(self._registers.initial, taken)])
         read = {arg for place, arg in enumerate(taken) if place not in kernel.varying_positions}
         aliases = frozenset(taken[place] for place in kernel.varying_positions) - read
-        written = self._written(operator, args) - aliases
-        return self._dynamic_step(bind, taken, kernel.register_positions, written, aliases)
+        effects = self._effects.effects_of(model.KernelCall(operator.op_index, tuple(args)))
+        written = self._written(effects, args) - aliases
+        is_known = effects.is_plain or (bool(aliases) and operator.name.startswith("executorch_prim::"))
+        return self._dynamic_step(
+            operator.name,
+            bind,
+            taken,
+            kernel.register_positions,
+            written,
+            aliases,
+            is_known=is_known,
+            is_elementwise=kernel.is_elementwise,
+        )
 
-    def _written(self, operator: _Operator, args: Sequence[int]) -> frozenset[int]:
+    def _written(self, effects: Effects, args: Sequence[int]) -> frozenset[int]:
         """The tensors, and lists of tensors, that a kernel gives a shape and does not read."""
-        reads, writes = self._effects.effects_of(model.KernelCall(operator.op_index, tuple(args)))
-        written = frozenset(writes).difference(reads)
+        written = frozenset(effects.writes).difference(effects.reads)
         lists = (arg for arg in args if self._items(arg))
         return written.union(each for each in lists if written.issuperset(self._items(each)))
 
@@ -249,16 +270,21 @@ class _Compiler:
 
     def _dynamic_step(
         self,
-        bind: Bind,
+        name: str,
+        bind: Callable[[Sequence[object]], Step],
         args: Sequence[int],
         as_registers: frozenset[int] = frozenset(),
         written: frozenset[int] = frozenset(),
         aliases: frozenset[int] = frozenset(),
+        *,
+        is_known: bool = False,
+        is_elementwise: bool = False,
     ) -> Step:
         """Let a DynamicStep bind arguments of which some vary.
 
         What a kernel takes as a register (at the positions `as_registers`), it reads while it
-        runs: that need not be bound again.
+        runs: that need not be bound again. `is_known` says that no shape changes but of what is
+        `written`, or among the `aliases`.
         """
         operands = [
             Register(self._registers[arg]) if position in as_registers else self._registers[arg]
@@ -268,15 +294,31 @@ class _Compiler:
         varying = [arg for arg in watched if arg in self._varying]
         if not varying:
             return bind([current_value(operand) for operand in operands])
+        is_large = self._converted_bytes(args) > LARGE_BYTES
+        can_join = is_known and not as_registers and not is_large and self._moved.isdisjoint(varying)
+        if can_join:  # then lists are what they are
+            varying = [item for arg in varying for item in self._varying_items(arg)]
         read = [self._registers[arg] for arg in varying if arg not in written | aliases]
-        return DynamicStep(
-            bind,
-            operands,
+        has_tensors_only = all(isinstance(self._plan.values[arg], model.Tensor) for arg in varying)
+        part = Part(
+            name,
+            ElementwiseBind(bind, [*map(current_value, operands)])
+            if is_elementwise and can_join and has_tensors_only
+            else partial(_bind_current, bind, operands),
             read,
             [self._registers[arg] for arg in varying if arg in written],
             [self._registers[arg] for arg in varying if arg in aliases],
-            is_large=self._converted_bytes(args) > LARGE_BYTES,
+            is_large,
+            can_join,
         )
+        return DynamicStep(part)
+
+    def _varying_items(self, value: int) -> Sequence[int]:
+        """The value itself, or, if it is a list, those of its items that vary."""
+        found = self._plan.values[value]
+        if not isinstance(found, LISTS_OF_VALUES):
+            return (value,)
+        return [item for item in found.items if item in self._varying]
 
     def _converted_bytes(self, args: Sequence[int]) -> int:
         """The bytes of constants that kernels compute in float32, of which each step may hold a copy."""
@@ -306,10 +348,9 @@ def _instructions(plan: model.ExecutionPlan, kind: type[_Kind]) -> Iterable[_Kin
     return compress(instructions, map(is_, map(type, instructions), repeat(kind)))
 
 
-def _rebound_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> frozenset[int]:
-    """The values whose registers an instruction changes: computed numbers, and what is moved."""
-    rebound = {each.move_to for each in _instructions(plan, model.MoveCall)}
-    rebound |= _values_at(plan, kernels, lambda kernel: kernel.register_positions)
+def _moved_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> frozenset[int]:
+    """The values whose registers are given what another one holds."""
+    moved = {each.move_to for each in _instructions(plan, model.MoveCall)}
     names = [operator.full_name for operator in plan.operators]
     known = {index: kernels.get(name) for index, name in enumerate(names) if _is_in_place(name)}
     in_place = {index: len(kernel.parameters) for index, kernel in known.items() if kernel}
@@ -317,8 +358,8 @@ def _rebound_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
         if op_index in in_place:
             arity = in_place[op_index]
             result = _separate_result(args[:arity], args[arity:])
-            rebound.update(() if result is None else (result,))
-    return frozenset(rebound)
+            moved.update(() if result is None else (result,))
+    return frozenset(moved)
 
 
 def _varying_values(
@@ -328,13 +369,15 @@ def _varying_values(
     varying = {*rebound, *(index for index in plan.inputs if plan.values[index] is None)}
     varying.update(registers.dynamic)
     varying |= _values_at(plan, kernels, lambda kernel: kernel.varying_positions - kernel.register_positions)
-    if varying:
-        varying |= {
-            index
-            for index, value in enumerate(plan.values)
-            if isinstance(value, LISTS_OF_VALUES) and not varying.isdisjoint(value.items)
-        }
-    return frozenset(varying)
+    return frozenset(varying | _lists_of(varying, plan.values))
+
+
+def _lists_of(items: Set[int], values: Sequence[model.EValue]) -> set[int]:
+    """The lists among `values` that hold any of `items`."""
+    if not items:
+        return set()
+    lists = ((index, each) for index, each in enumerate(values) if isinstance(each, LISTS_OF_VALUES))
+    return {index for index, each in lists if not items.isdisjoint(each.items)}
 
 
 def _values_at(
@@ -362,6 +405,11 @@ def _separate_result(taken: Sequence[int], extra: Sequence[int]) -> int | None:
     ExecuTorch up to 1.0 gives results values of their own. Source: codegen/gen.py, return_assignment.
     """
     return extra[0] if len(extra) == 1 and extra[0] not in taken else None
+
+
+def _bind_current(bind: Callable[[Sequence[object]], Step], operands: Sequence[Register]) -> Step:
+    """Bind what is in the registers now."""
+    return bind([value if type(value := each.value) is Tensor else current_value(each) for each in operands])
 
 
 _EVENT_KINDS: Mapping[type, EventKind] = {model.KernelCall: "kernel", model.DelegateCall: "delegate"}

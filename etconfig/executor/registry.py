@@ -95,6 +95,10 @@ class Kernel:
             values of other arguments, and on nothing else: not on the data, nor on which
             tensors overlap. Instructions that agree in them need the binder but once, if its
             step is a `functools.partial` over the tensors' own arrays.
+        is_elementwise: The output, which is the last argument, has the shape that all tensors
+            broadcast to; and for tensors of any shapes the step makes the same calls on their
+            arrays. So it need not be bound by the kernel for each shape, if it is made of
+            `functools.partial`s over the tensors' own arrays and numbers.
         takes_any_strides: Inputs may be any views, also such as no dim order describes. Others
             are given only tensors that lie in memory as the program says.
         allows_overlap: An output may overlap the inputs in memory: nothing of an input is read
@@ -106,6 +110,7 @@ class Kernel:
     is_uniform: bool = False
     takes_any_strides: bool = False
     allows_overlap: bool = False
+    is_elementwise: bool = False
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -186,11 +191,12 @@ def kernel(
     is_uniform: bool = False,
     takes_any_strides: bool = False,
     allows_overlap: bool = False,
+    is_elementwise: bool = False,
 ) -> Callable[[Binder], Kernel]:
     """Make the decorated function the kernel of `operators`; see `Kernel` for the flags."""
 
     def decorate(binder: Binder) -> Kernel:
-        return Kernel(operators, binder, is_uniform, takes_any_strides, allows_overlap)
+        return Kernel(operators, binder, is_uniform, takes_any_strides, allows_overlap, is_elementwise)
 
     return decorate
 

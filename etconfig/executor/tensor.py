@@ -104,9 +104,10 @@ class Tensor:
         form: Everything else about the tensor but its memory.
         token: Another object whenever `array` becomes another one, and the same one again when a
             shape that the tensor had returns; what was bound to another array must be bound again.
+        is_alias: `array` is no view of the tensor's own memory, but what `rebind` was given.
     """
 
-    __slots__ = ("_memory", "_offset", "_views", "array", "dtype", "form", "token")
+    __slots__ = ("_memory", "_offset", "_views", "array", "dtype", "form", "is_alias", "token")
 
     def __init__(
         self,
@@ -143,6 +144,7 @@ class Tensor:
         self.form = form
         self.dtype = form.dtype
         self.token = object()
+        self.is_alias = False
         self._memory = memory
         self._offset = offset
         self._views: dict[Shape, tuple[Array, object]] = {}
@@ -197,7 +199,7 @@ class Tensor:
             if self._memory is None or self.form.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
                 self._reserve(shape)
             known = self._remember(shape)
-        self.array, self.token = known
+        self.become(*known, is_alias=False)
 
     def ensure_memory(self) -> None:
         """Allocate zeroed memory, at the planned sizes, if the tensor has none yet."""
@@ -227,15 +229,20 @@ class Tensor:
             array: The view.
             token: What the tensor had when it was this very view before; by default a new one.
         """
+        self.become(array, object() if token is None else token, is_alias=True)
+
+    def become(self, array: Array, token: object, *, is_alias: bool) -> None:
+        """Let the tensor be again what it was when it had this array and token."""
         self.array = array
-        self.token = object() if token is None else token
+        self.token = token
+        self.is_alias = is_alias
 
     def release(self) -> None:
         """Give up memory that was allocated for an unbounded tensor; others keep theirs."""
         if self.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
             self._memory = None
             self._views.clear()
-            self.rebind(_NO_MEMORY)
+            self.become(_NO_MEMORY, object(), is_alias=False)
 
     def _remember(self, shape: Shape) -> tuple[Array, object]:
         """A view of `shape` and its token; the oldest of many is forgotten."""

@@ -190,5 +190,5 @@ def current_value(register: Register) -> object:
     """What a kernel is given for a register: its value, with the items of a list looked up."""
     value = register.value
     if type(value) is tuple:
-        return tuple(item.value if type(item) is Register else item for item in value)
+        return tuple([item.value if type(item) is Register else item for item in value])
     return value

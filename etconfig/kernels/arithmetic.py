@@ -47,14 +47,14 @@ def _with_tensor(name: str, step: BinaryStep) -> Kernel:
     def bind(self: Tensor, other: Tensor, out: Tensor) -> Step:
         return _bind(step, self, other, out)
 
-    return Kernel((name,), bind, is_uniform=True)
+    return Kernel((name,), bind, is_uniform=True, is_elementwise=True)
 
 
 def _with_scalar(name: str, step: BinaryStep) -> Kernel:
     def bind(self: Tensor, other: Scalar, out: Tensor) -> Step:
         return _bind(step, self, other, out)
 
-    return Kernel((name,), bind, is_uniform=True)
+    return Kernel((name,), bind, is_uniform=True, is_elementwise=True)
 
 
 def _applying(ufunc: np.ufunc) -> BinaryStep:
@@ -147,8 +147,8 @@ def _add_multiple(ufunc: np.ufunc, names: tuple[str, str]) -> tuple[Kernel, Kern
         return _bind(plain, self, other * alpha if alpha != 1 else other, out)
 
     return (
-        Kernel(names[:1], with_tensor, is_uniform=True, allows_overlap=True),
-        Kernel(names[1:], with_scalar, is_uniform=True, allows_overlap=True),
+        Kernel(names[:1], with_tensor, is_uniform=True, allows_overlap=True, is_elementwise=True),
+        Kernel(names[1:], with_scalar, is_uniform=True, allows_overlap=True, is_elementwise=True),
     )
 
 

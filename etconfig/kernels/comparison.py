@@ -33,8 +33,8 @@ def _comparison(name: str, ufunc: np.ufunc) -> tuple[Kernel, Kernel]:
         return ufunc_step(ufunc, (self.array, constant(other, dtype)), out.array, dtype, BOOL)
 
     return (
-        Kernel((f"aten::{name}.Tensor_out",), with_tensor, is_uniform=True),
-        Kernel((f"aten::{name}.Scalar_out",), with_scalar, is_uniform=True),
+        Kernel((f"aten::{name}.Tensor_out",), with_tensor, is_uniform=True, is_elementwise=True),
+        Kernel((f"aten::{name}.Scalar_out",), with_scalar, is_uniform=True, is_elementwise=True),
     )
 
 
@@ -53,7 +53,7 @@ def _logical(name: str, ufunc: np.ufunc) -> Kernel:
         dtype = computation_dtype(result_dtype(self, other))
         return ufunc_step(ufunc, (self.array, other.array), out.array, dtype, BOOL)
 
-    return Kernel((f"aten::{name}.out",), bind, is_uniform=True)
+    return Kernel((f"aten::{name}.out",), bind, is_uniform=True, is_elementwise=True)
 
 
 def _bitwise(name: str, ufunc: np.ufunc, scalar_overload: str = "Scalar_out") -> tuple[Kernel, Kernel]:
@@ -70,8 +70,8 @@ def _bitwise(name: str, ufunc: np.ufunc, scalar_overload: str = "Scalar_out") ->
         return ufunc_step(ufunc, (self.array, constant(other, out.dtype)), out.array, out.dtype)
 
     return (
-        Kernel((f"aten::{name}.Tensor_out",), with_tensor, is_uniform=True),
-        Kernel((f"aten::{name}.{scalar_overload}",), with_scalar, is_uniform=True),
+        Kernel((f"aten::{name}.Tensor_out",), with_tensor, is_uniform=True, is_elementwise=True),
+        Kernel((f"aten::{name}.{scalar_overload}",), with_scalar, is_uniform=True, is_elementwise=True),
     )
 
 

@@ -24,6 +24,7 @@ def _copy(source: Tensor, out: Tensor) -> Step:
     "et_copy::_h2d_copy.out",
     "llama::fallback.out",
     takes_any_strides=True,
+    is_elementwise=True,
 )
 def plain_copy(self: Tensor, out: Tensor) -> Step:
     """A copy; between devices too, since here there is only one."""
@@ -40,20 +41,23 @@ def conj_physical(self: Tensor, out: Tensor) -> Step:
     return ufunc_step(np.conjugate, (self.array,), out.array, self.dtype)
 
 
-@kernel("aten::clone.out", takes_any_strides=True)
+@kernel("aten::clone.out", takes_any_strides=True, is_elementwise=True)
 def clone(self: Tensor, memory_format: int | None, out: Tensor) -> Step:
     """A copy in the memory format of `out`."""
     return _copy(self, out)
 
 
-@kernel("aten::_to_copy.out")
+@kernel("aten::_to_copy.out", is_elementwise=True)
 def to_copy(self: Tensor, non_blocking: bool, memory_format: int | None, out: Tensor) -> Step:
     """A copy in the dtype and memory format of `out`."""
     return _copy(self, out)
 
 
 @kernel(
-    "dim_order_ops::_to_dim_order_copy.out", "dim_order_ops::_clone_dim_order.out", takes_any_strides=True
+    "dim_order_ops::_to_dim_order_copy.out",
+    "dim_order_ops::_clone_dim_order.out",
+    takes_any_strides=True,
+    is_elementwise=True,
 )
 def to_dim_order_copy(self: Tensor, non_blocking: bool, dim_order: Ints | None, out: Tensor) -> Step:
     """A copy in the dtype and dim order of `out`."""

@@ -24,7 +24,7 @@ def full(size: Ints, fill_value: Scalar, out: Tensor) -> Step:
     return _fill(size, fill_value, out)
 
 
-@kernel("aten::full_like.out")
+@kernel("aten::full_like.out", is_elementwise=True)
 def full_like(self: Tensor, fill_value: Scalar, memory_format: int | None, out: Tensor) -> Step:
     """A tensor of one value, in the shape of `self`."""
     return _fill(self.shape, fill_value, out)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import setitem
+
 import numpy as np
 
 from etconfig.executor.checks import dimension, require, require_dtype, require_rank, require_same_dtype
@@ -48,13 +51,12 @@ def _take(source: Tensor, index: Tensor, axis: int, out: Tensor) -> Step:
     require_dtype("index", index, INDEX_TYPES)
     inner = index.shape or ((1,) if out.array.ndim == source.array.ndim else ())
     out.resize((*source.shape[:axis], *inner, *source.shape[axis + 1 :]))
-    places = index.array.reshape(inner)
+    return partial(_take_into, out.array, source.array, index.array.reshape(inner), axis)
 
-    def run() -> None:
-        require_in_range(places, source.shape[axis])
-        np.copyto(out.array, np.take(source.array, places, axis))
 
-    return run
+def _take_into(target: Array, source: Array, places: Array, axis: int) -> None:
+    require_in_range(places, source.shape[axis])
+    np.copyto(target, np.take(source, places, axis))
 
 
 @kernel("aten::index.Tensor_out")
@@ -81,10 +83,9 @@ def index_put_in_place(self: Tensor, indices: OptionalTensors, values: Tensor, a
 
 
 def _put(target: Tensor, indices: OptionalTensors, values: Tensor, accumulate: bool) -> Step:
-    key, array = _key(indices), target.array
     if accumulate:
-        return lambda: np.add.at(array, key, values.array)  # type: ignore[arg-type]  # numpy's stub lacks tuples
-    return lambda: array.__setitem__(key, values.array)
+        return partial(np.add.at, target.array, _key(indices), values.array)  # type: ignore[arg-type]  # no tuples
+    return partial(setitem, target.array, _key(indices), values.array)
 
 
 def _key(indices: OptionalTensors) -> tuple[Array | slice, ...]:

@@ -22,22 +22,20 @@ from etconfig.kernels.binding import (
 from etconfig.values import ScalarType
 
 
-@kernel("aten::where.self_out")
+@kernel("aten::where.self_out", is_elementwise=True)
 def where(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Step:
     """`self` where `condition` holds, else `other`. All broadcast; out has the promoted dtype."""
     require_dtype("condition", condition, {ScalarType.BOOL, ScalarType.BYTE})
     require_castable(result_dtype(self, other), out)
     out.resize(broadcast_shape(condition.shape, self.shape, other.shape))
-    holds, target = condition.array, out.array
-
-    def run() -> None:
-        np.copyto(target, other.array, casting="unsafe")
-        np.copyto(target, self.array, casting="unsafe", where=holds.view(BOOL))
-
-    return run
+    holds = condition.array if condition.dtype == BOOL else condition.array.view(BOOL)
+    return in_sequence(
+        partial(np.copyto, out.array, other.array, casting="unsafe"),
+        partial(np.copyto, out.array, self.array, casting="unsafe", where=holds),
+    )
 
 
-@kernel("aten::masked_fill.Scalar_out")
+@kernel("aten::masked_fill.Scalar_out", is_elementwise=True)
 def masked_fill(self: Tensor, mask: Tensor, value: Scalar, out: Tensor) -> Step:
     """`value` where `mask` holds, else `self`. Both broadcast."""
     require_dtype("mask", mask, {ScalarType.BOOL})

@@ -29,7 +29,7 @@ def _floating(name: str, ufunc: np.ufunc) -> Kernel:
         _prepare_floating(self, out)
         return ufunc_step(ufunc, (self.array,), out.array, computation_dtype(out.dtype))
 
-    return Kernel((name,), bind, is_uniform=True)
+    return Kernel((name,), bind, is_uniform=True, is_elementwise=True)
 
 
 def _floating_passes(name: str, steps: Callable[[Array, Array], Step]) -> Kernel:
@@ -39,7 +39,7 @@ def _floating_passes(name: str, steps: Callable[[Array, Array], Step]) -> Kernel
         _prepare_floating(self, out)
         return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, steps)
 
-    return Kernel((name,), bind, is_uniform=True)
+    return Kernel((name,), bind, is_uniform=True, is_elementwise=True)
 
 
 def _prepare_floating(self: Tensor, out: Tensor) -> None:
@@ -57,7 +57,7 @@ def _same_dtype(name: str, ufunc: np.ufunc, *, is_identity_on_integers: bool = F
             return copy_step(out.array, self.array)
         return ufunc_step(ufunc, (self.array,), out.array, computation_dtype(out.dtype))
 
-    return Kernel((name,), bind, is_uniform=True)
+    return Kernel((name,), bind, is_uniform=True, is_elementwise=True)
 
 
 def _predicate(name: str, ufunc: np.ufunc) -> Kernel:
@@ -67,7 +67,7 @@ def _predicate(name: str, ufunc: np.ufunc) -> Kernel:
         out.resize(self.shape)
         return ufunc_step(ufunc, (self.array,), out.array, computation_dtype(self.dtype), BOOL)
 
-    return Kernel((name,), bind, is_uniform=True)
+    return Kernel((name,), bind, is_uniform=True, is_elementwise=True)
 
 
 def _reciprocal_square_root(x: Array, out: Array) -> Step:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 
+from etconfig.executor.dynamic import DynamicStep
 from etconfig.executor.optimiser.batch_norm import BATCH_NORM, Fold, find_folds
 from etconfig.executor.optimiser.constants import ConstantFolding, is_random
 from etconfig.executor.optimiser.copies import CopyElision
 from etconfig.executor.optimiser.effects import Effects, EffectsReader
 from etconfig.executor.optimiser.liveness import Liveness
 from etconfig.executor.optimiser.packing import can_be_packed, is_for_products
-from etconfig.executor.plan import DynamicStep
 from etconfig.executor.registry import Kernel, Step
 from etconfig.executor.steps import Copy
 from etconfig.executor.values import Registers

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import tracemalloc
 import weakref
-from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from plans import PlanBuilder
 
-from etconfig.executor.plan import DynamicStep
+from etconfig.errors import KernelArgumentError
+from etconfig.executor.dynamic import DynamicStep, Part, join
+from etconfig.executor.reach import may_resize, view_given_by
 from etconfig.executor.registry import Step
+from etconfig.executor.steps import Copy, Passes
 from etconfig.executor.tensor import DTYPES, KEPT_SHAPES, Register, Tensor, memory_of
+from etconfig.kernels.binding import write_resized
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.values import ScalarType
 
@@ -31,14 +36,18 @@ class Doubling:
     def __init__(self) -> None:
         self.shapes: list[tuple[int, ...]] = []
 
-    def bind(self, arguments: Sequence[object]) -> Step:
-        source, out = arguments
+    def bind(self, source_register: Register, out_register: Register) -> Step:
+        source, out = source_register.value, out_register.value
         assert isinstance(source, Tensor)
         assert isinstance(out, Tensor)
         self.shapes.append(source.shape)
         out.resize(source.shape)
         source_array, out_array = source.array, out.array
         return lambda: np.multiply(source_array, 2, out=out_array)
+
+
+def double(kernel: Doubling, source: Register, out: Register) -> Part:
+    return Part("double", partial(kernel.bind, source, out), [source], [out])
 
 
 class Doubled:
@@ -49,7 +58,7 @@ class Doubled:
         self.source = tensor()
         self.out = Register(out or tensor())
         source = Register(self.source)
-        self.step = DynamicStep(self.kernel.bind, [source, self.out], [source], [self.out])
+        self.step = DynamicStep(double(self.kernel, source, self.out))
 
     def run(self, *values: float) -> list[float]:
         self.source.resize((len(values),))
@@ -119,9 +128,7 @@ class TestMemory:
 
     def test_what_was_bound_to_memory_that_was_freed_is_forgotten(self) -> None:
         source, out, kernel = tensor(UNBOUNDED), tensor(), Doubling()
-        step = DynamicStep(
-            kernel.bind, [Register(source), Register(out)], [Register(source)], [Register(out)]
-        )
+        step = DynamicStep(double(kernel, Register(source), Register(out)))
         memories: list[weakref.ref[object]] = []
         for size in (1, 2, 3, 3):
             source.resize((size,))
@@ -167,13 +174,13 @@ class TestAliases:
         source, alias, out = tensor(), tensor(), tensor()
         kernel = Doubling()
 
-        def view(arguments: Sequence[object]) -> Step:
+        def view() -> Step:
             array, token = source.array, object()
             return lambda: alias.rebind(array, token)
 
         registers = [Register(each) for each in (source, alias, out)]
-        viewing = DynamicStep(view, registers[:2], registers[:1], aliases=registers[1:2])
-        doubling = DynamicStep(kernel.bind, registers[1:], registers[1:2], registers[2:])
+        viewing = DynamicStep(Part("view", view, registers[:1], aliases=registers[1:2]))
+        doubling = DynamicStep(double(kernel, registers[1], registers[2]))
         for values in ([1.0], [2.0, 3.0], [4.0], [5.0, 6.0]):
             source.resize((len(values),))
             source.array[...] = values
@@ -190,12 +197,177 @@ class TestNumbers:
         bound: list[object] = []
         number = Register(None)
 
-        def bind(arguments: Sequence[object]) -> Step:
-            bound.append(arguments[0])
+        def bind() -> Step:
+            bound.append(number.value)
             return lambda: None
 
-        step = DynamicStep(bind, [number], [number])
+        step = DynamicStep(Part("note", bind, [number]))
         for value in (1, True, 1.0, 0.0, -0.0, None, "a", 1, True, 0.0):
             number.value = value
             step()
         assert list(map(repr, bound)) == ["1", "True", "1.0", "0.0", "-0.0", "None", "'a'"]
+
+
+class Joined:
+    """Two doublings, one after the other, as one step; `first` and `second` count what was bound."""
+
+    def __init__(self) -> None:
+        self.first, self.second = Doubling(), Doubling()
+        self.source, self.middle, self.out = (Register(tensor()) for _ in range(3))
+        parts = [
+            double(self.first, self.source, self.middle)._replace(name="first", can_join=True),
+            double(self.second, self.middle, self.out)._replace(name="second", can_join=True),
+        ]
+        names, self.steps = join(["a", "b"], [*map(DynamicStep, parts)], [False, False])
+        assert names == ("first",)
+
+    def run(self, *values: float) -> list[float]:
+        source, out = self.source.value, self.out.value
+        assert isinstance(source, Tensor)
+        assert isinstance(out, Tensor)
+        source.resize((len(values),))
+        source.array[...] = values
+        for step in self.steps:
+            step()
+        return [float(value) for value in out.array]
+
+
+class Failing:
+    """A pass that fails when it is told to; it holds no tensor."""
+
+    def __init__(self) -> None:
+        self.is_told = np.zeros(1, bool)
+
+    def step(self) -> Step:
+        return partial(_fail_if, self.is_told)
+
+
+def _fail_if(is_told: np.ndarray[Any, Any]) -> None:
+    if is_told[0]:
+        raise ValueError("it was told to")
+
+
+class TestNeighbours:
+    """Instructions that only depend on each other are bound together, and do as if bound one by one."""
+
+    def test_they_are_bound_once_for_each_shape(self) -> None:
+        joined = Joined()
+        assert len(joined.steps) == 1
+        for _ in range(3):
+            assert joined.run(1, 2) == [4, 8]
+            assert joined.run(1, 2, 3) == [4, 8, 12]
+            assert joined.run() == []
+        assert joined.first.shapes == joined.second.shapes == [(2,), (3,), (0,)]
+
+    def test_what_resizes_while_it_runs_ends_a_step(self) -> None:
+        source, found, doubled = (Register(tensor()) for _ in range(3))
+        kernel = Doubling()
+
+        def find() -> Step:
+            given, target = source.value, found.value
+            assert isinstance(given, Tensor)
+            assert isinstance(target, Tensor)
+            array = given.array
+            return lambda: write_resized(target, array[array > 0])
+
+        parts = [Part("find", find, [source], [found], can_join=True)]
+        parts.append(double(kernel, found, doubled)._replace(can_join=True))
+        _, (step,) = join(["a", "b"], [*map(DynamicStep, parts)], [False, False])
+        given, out = source.value, doubled.value
+        assert isinstance(given, Tensor)
+        assert isinstance(out, Tensor)
+        for values in ([1, -1, 2], [1, 2, 3], [-1, -2, 1], [4, -1, 5], [4, 5, 6]):
+            given.resize((3,))
+            given.array[...] = values
+            step()
+            assert list(out.array) == [2 * value for value in values if value > 0]
+        assert kernel.shapes == [(2,), (3,), (1,)]
+
+    def test_after_a_failure_what_did_not_run_is_what_it_was(self) -> None:
+        failing, kernel = Failing(), Doubling()
+        source, out = Register(tensor()), Register(tensor())
+        parts = [
+            Part("fail", failing.step, [source], can_join=True),
+            double(kernel, source, out)._replace(can_join=True),
+        ]
+        _, (step,) = join(["a", "b"], [*map(DynamicStep, parts)], [False, False])
+        given, doubled = source.value, out.value
+        assert isinstance(given, Tensor)
+        assert isinstance(doubled, Tensor)
+        for size in (1, 2):
+            given.resize((size,))
+            step()
+        token = doubled.token
+        failing.is_told[0] = True
+        given.resize((1,))
+        with pytest.raises(KernelArgumentError, match=r"^fail: it was told to$"):
+            step()
+        assert doubled.shape == (2,)
+        assert doubled.token is token
+        failing.is_told[0] = False
+        step()
+        assert doubled.shape == (1,)
+        assert kernel.shapes == [(1,), (2,)]
+
+    def test_a_tensor_that_was_used_before_begins_another_step(self) -> None:
+        kernel = Doubling()
+        a, b, c = (Register(tensor()) for _ in range(3))
+        pairs = [(a, b), (b, c), (c, b), (b, a)]
+        parts = [double(kernel, *pair)._replace(can_join=True) for pair in pairs]
+        _, steps = join("abcd", [*map(DynamicStep, parts)], [False] * 4)
+        assert len(steps) == 2
+
+    def test_what_may_not_join_stays_by_itself(self) -> None:
+        kernel = Doubling()
+        a, b, c = (Register(tensor()) for _ in range(3))
+        steps = [DynamicStep(double(kernel, a, b)), DynamicStep(double(kernel, b, c))]
+        assert join("ab", steps, [False, False]) == (("a", "b"), tuple(steps))
+
+    def test_a_fixed_step_between_them_runs_with_them(self) -> None:
+        joined = Joined()
+        seen: list[str] = []
+        names, (step, last) = join(
+            "abc",
+            [*joined.steps, partial(seen.append, "fixed"), partial(seen.append, "other")],
+            [False, True, False],
+        )
+        step()
+        last()
+        assert names == ("first", "c")
+        assert seen == ["fixed", "other"]
+
+
+class TestReach:
+    """A step that holds nothing but data cannot give a tensor another shape."""
+
+    def test_calls_of_numpy_on_arrays(self) -> None:
+        x = np.ones(3)
+        inner = partial(np.add, x, 1, x)
+        harmless = [
+            inner,
+            Copy(x, x),
+            Passes(inner, partial(x.fill, 0)),
+            lambda: x,
+            partial(_fail_if, x),
+            lambda: inner(),
+        ]
+        assert not any(map(may_resize, harmless))
+
+    def test_whatever_else(self) -> None:
+        held, x = tensor(), np.ones(3)
+        inner = partial(held.resize, (3,))
+        others = [
+            inner,
+            lambda: held,
+            lambda: inner(),
+            Passes(partial(x.fill, 0), inner),
+            partial(_fail_if, held),
+            Doubling,
+        ]
+        assert all(map(may_resize, others))
+
+    def test_a_view_that_is_all_that_a_step_gives(self) -> None:
+        held, x, token = tensor(), np.ones(3, np.float32), object()
+        assert view_given_by(partial(held.rebind, x, token)) == (held, x, token)
+        assert view_given_by(partial(held.rebind, x)) is None
+        assert view_given_by(partial(held.resize, (3,), 1)) is None  # type: ignore[call-arg]  # never called

@@ -1,0 +1,287 @@
+"""`DynamicStep`: instructions whose arguments change between runs, bound anew for each shape they meet."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import length_hint
+from typing import Any, NamedTuple, TypeAlias
+
+from etconfig.errors import EtconfigError
+from etconfig.executor.memory import Array
+from etconfig.executor.reach import may_resize, view_given_by
+from etconfig.executor.registry import Step, refusal
+from etconfig.executor.steps import Passes
+from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor, memory_of
+from etconfig.executor.values import current_value
+from etconfig.program.model import TensorShapeDynamism
+
+Bind: TypeAlias = Callable[[], Step]
+"""Binds one instruction to what its arguments are now."""
+
+
+class Part(NamedTuple):
+    """One instruction of a `DynamicStep`.
+
+    Attributes:
+        name: What it is called in an error: its operator.
+        bind: Binds the instruction.
+        read: The registers that decide what is bound.
+        written: Tensors, and lists of them, that get their shape from binding and are not read.
+        aliases: Tensors that the step itself makes a view of another, and that are not read.
+        is_large: What is bound may take much memory: only the latest is kept.
+        can_join: All of `read`, `written` and `aliases` are numbers and tensors, always the same
+            tensors, and no shape but of the latter two changes. So it may be bound together with others.
+    """
+
+    name: str
+    bind: Bind
+    read: Sequence[Register]
+    written: Sequence[Register] = ()
+    aliases: Sequence[Register] = ()
+    is_large: bool = False
+    can_join: bool = False
+
+
+_View: TypeAlias = tuple[Tensor, Array, object, bool, int]
+"""What a tensor was: its array, token and `is_alias`; and how many passes ran before it became so."""
+
+
+class _Bound(NamedTuple):
+    """Passes, and what tensors were when they were bound.
+
+    Attributes:
+        passes: The passes.
+        starts: How many of them come before each part.
+        views: What tensors were.
+        memories: Tensors that may get other memory, each with the memory that it had.
+    """
+
+    passes: Sequence[Step]
+    starts: Sequence[int]
+    views: Sequence[_View]
+    memories: Sequence[tuple[Tensor, object]]
+
+    def is_gone(self) -> bool:
+        """Whether a tensor has other memory now, so that it never again is what it was."""
+        return any(memory_of(tensor) is not memory for tensor, memory in self.memories)
+
+    def return_to(self) -> list[_View] | None:
+        """Let the tensors be what they were; gives what they were before, or None if one cannot."""
+        before: list[_View] = []
+        for tensor, array, token, is_alias, start in self.views:
+            if tensor.token is not token:
+                if tensor.is_alias and not is_alias:  # what is written to it goes elsewhere
+                    _undo(before, -1)
+                    return None
+                before.append((tensor, tensor.array, tensor.token, tensor.is_alias, start))
+                tensor.become(array, token, is_alias=is_alias)
+        return before
+
+
+def _undo(before: Sequence[_View], failed: int) -> None:
+    """Let tensors be what they were before, if the pass `failed` comes before they became something else."""
+    for tensor, array, token, is_alias, start in before:
+        if start > failed:
+            tensor.become(array, token, is_alias=is_alias)
+
+
+class DynamicStep:
+    """Instructions whose arguments change between runs: bound for each shape and number that they meet.
+
+    What was bound is kept and serves again when the arguments return, as long as there are not more
+    than `KEPT_SHAPES` of them. Neighbours are bound together: so it is told once for all of them, by
+    what the first ones read, whether the arguments returned. That needs instructions whose shapes follow
+    from those. One whose step might give a tensor a shape by itself is the last of its `DynamicStep`;
+    those after it become one of their own.
+    """
+
+    __slots__ = ("_bound", "_entries", "_next", "_objects", "parts")
+
+    def __init__(self, *parts: Part) -> None:
+        """Take the instructions, in order; if there are several, all `can_join`."""
+        self._take(parts, None)
+
+    def _take(self, parts: Sequence[Part], following: DynamicStep | None) -> None:
+        produced: set[Register] = set()
+        entries: dict[Register, None] = {}
+        for part in parts:
+            entries.update((each, None) for each in part.read if each not in produced)
+            produced.update(part.written, part.aliases)
+        self.parts = parts
+        self._entries = [*entries]
+        # an instruction may move another tensor into a register
+        self._objects = [] if parts[0].can_join else [*parts[0].written, *parts[0].aliases]
+        self._next = following
+        self._bound: dict[Hashable, _Bound] = {}
+
+    def __call__(self) -> None:
+        step: DynamicStep | None = self
+        while step is not None:
+            step.run()
+            step = step._next
+
+    def run(self) -> None:
+        """Run the instructions; others may have become those of another step, which follows."""
+        key = (
+            *[
+                value.token if type(value := each.value) is Tensor else _key_of(value)
+                for each in self._entries
+            ],
+            *[
+                value if type(value := each.value) is Tensor else current_value(each)
+                for each in self._objects
+            ],
+        )
+        bound = self._bound.get(key)
+        if bound is not None and not (bound.memories and bound.is_gone()):
+            before = bound.return_to()
+            if before is not None:
+                self._run_bound(bound, before)
+                return
+        self._make_room(key)
+        bound = self._bind_and_run()
+        if bound is not None:
+            self._bound[key] = bound
+
+    def _run_bound(self, bound: _Bound, before: Sequence[_View]) -> None:
+        """Run the passes; if one fails, tensors of later ones are again what they were `before`."""
+        rest = iter(bound.passes)
+        try:
+            for step in rest:
+                step()
+        except BaseException as error:
+            failed = len(bound.passes) - length_hint(rest) - 1
+            _undo(before, failed)
+            if not isinstance(error, Exception) or isinstance(error, (EtconfigError, MemoryError)):
+                raise
+            raise refusal(self.parts[bisect(bound.starts, failed) - 1].name, error) from error
+
+    def _make_room(self, key: Hashable) -> None:
+        self._bound.pop(key, None)
+        # they would hold memory that was freed, or that grew, and serve nobody
+        for each in [each for each, bound in self._bound.items() if bound.memories and bound.is_gone()]:
+            del self._bound[each]
+        if len(self._bound) == (1 if self.parts[0].is_large else KEPT_SHAPES):
+            del self._bound[next(iter(self._bound))]
+
+    def _bind_and_run(self) -> _Bound | None:
+        """Bind and run one part after the other; None if what was bound cannot serve again."""
+        passes: list[Step] = []
+        starts: list[int] = []
+        views: list[_View] = []
+        can_return = True
+        for part in self.parts:
+            start = len(passes)
+            starts.append(start)
+            try:
+                step = part.bind()
+                written = _tensors_in(part.written)
+                if any(each.is_alias for each in written):  # of what the run before left
+                    can_return = False
+                # an operator that the core does not know may resize any tensor
+                for tensor in written if part.can_join else (*written, *_tensors_in(part.read)):
+                    if tensor.has_memory:  # else the step sizes it while it runs
+                        views.append((tensor, tensor.array, tensor.token, tensor.is_alias, start))
+                step()
+            except (EtconfigError, MemoryError):
+                raise
+            except Exception as error:
+                raise refusal(part.name, error) from error
+            if (view := view_given_by(step)) is not None:
+                views.append((*view, True, start))
+            elif type(step) is Passes:
+                passes += step.steps
+            else:
+                passes.append(step)
+            if view is None and len(starts) < len(self.parts) and may_resize(step):
+                self._part_after(len(starts))
+                return None
+        if not can_return:
+            return None
+        tensors = {*_tensors_in(self._entries), *[tensor for tensor, *_ in views]}
+        memories = [(each, memory_of(each)) for each in tensors if each.form.dynamism is _UNBOUND]
+        return _Bound(passes, starts, views, memories)
+
+    def _part_after(self, count: int) -> None:
+        others = type(self)(*self.parts[count:])
+        others._next = self._next
+        self._take(self.parts[:count], others)
+
+
+_UNBOUND = TensorShapeDynamism.DYNAMIC_UNBOUND
+
+
+def join(
+    names: Sequence[str], steps: Sequence[Step], are_fixed: Sequence[bool]
+) -> tuple[tuple[str, ...], tuple[Step, ...]]:
+    """Let neighbours that can be bound together be one step.
+
+    Args:
+        names: What each step is called in an error.
+        steps: The steps, in order.
+        are_fixed: For each, whether none of its arguments changes, whatever runs.
+    """
+    found: list[tuple[str, Step]] = []
+    parts: list[Part] = []
+    touched: set[Register] = set()
+
+    def end() -> None:
+        if parts:
+            found.append((parts[0].name, DynamicStep(*parts)))
+        parts.clear()
+        touched.clear()
+
+    for name, step, is_fixed in zip(names, steps, are_fixed, strict=True):
+        part = _part_of(name, step, is_fixed)
+        if part is None or (is_fixed and not parts):
+            end()
+            found.append((name, step))
+            continue
+        changed = {*part.written, *part.aliases}
+        if not touched.isdisjoint(changed):  # until here it is what it was before
+            end()
+        parts.append(part)
+        touched.update(changed, part.read)
+    end()
+    return tuple([name for name, _ in found]), tuple([step for _, step in found])
+
+
+def _part_of(name: str, step: Step, is_fixed: bool) -> Part | None:
+    """The step as a part of a greater one, if it can be that."""
+    if is_fixed:
+        return Part(name, lambda: step, (), can_join=True)
+    if isinstance(step, DynamicStep) and step.parts[0].can_join:
+        return step.parts[0]
+    return None
+
+
+def _tensors_in(registers: Iterable[Register]) -> list[Tensor]:
+    """The tensors in registers, and those in lists there."""
+    tensors: list[Tensor] = []
+    for register in registers:
+        value = register.value
+        if type(value) is Tensor:
+            tensors.append(value)
+        elif type(value) is tuple:
+            items = (item.value for item in value if type(item) is Register)
+            tensors += [each for each in items if type(each) is Tensor]
+    return tensors
+
+
+def _key_of(value: Any) -> Hashable:
+    """What tells whether a step must be bound again: another tensor, or another number of any type.
+
+    A tensor has another token whenever its memory or shape is another one.
+    """
+    if type(value) is int:
+        return value
+    if type(value) is Tensor:
+        return value.token
+    if type(value) is Register:
+        return _key_of(value.value)
+    if type(value) is tuple:
+        return tuple([_key_of(item) for item in value])
+    if type(value) is float:
+        return value.hex()  # 0.0 equals -0.0, and NaN not even itself
+    return type(value), value  # True equals 1
