@@ -1,26 +1,28 @@
 """What options and resources cost a Method that is executed without any.
 
 For each program, the Method as it is, and the same one executed as if arguments did not exist: the same
-guards, copies and plan, in the same memory, and nothing else. A round takes each of them once, in an order
-that changes. Printed is the median of their differences, in ns and in per cent of one execute, with its
-95 % confidence interval (by ranks, which assumes no distribution), and the same for the Method beside
-itself, which tells what such a number is worth; then how many of Python's instructions one execute runs,
-how many functions it calls, and what of both is for arguments.
+guards, copies and plan, in the same memory, and nothing else. In each of seven processes they take turns,
+in an order that changes, and the median of their differences counts. Printed is the median of the
+processes, in ns and in per cent of one execute, with the least and the greatest (between which the median
+of many processes lies, in 98 of 100 cases), and the same for the Method beside itself, which tells what
+such a number is worth; then how many of Python's instructions one execute runs, how many functions it
+calls, and what of both is for arguments.
 
     PYTHONPATH=tests/support python benchmarks/bench_arguments.py
 """
 
 from __future__ import annotations
 
-import math
+import json
 import random
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from bench_delegates import IdleBackend, load
@@ -32,7 +34,8 @@ from etconfig.execution.method import Method, out_of_memory
 from etconfig.executor.method import NumpyMethod, _output
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
-ROUNDS = 6_000
+PROCESSES, ONE_PROCESS = 7, "--one-process"
+ROUNDS = 1_000
 ROUND_NS = 50_000
 """Executes are repeated until a measurement takes about so long, for which the clock is exact enough."""
 
@@ -93,13 +96,6 @@ def measure(executes: Sequence[Execute], inputs: Sequence[object]) -> np.ndarray
     return times
 
 
-def median_and_bounds(values: np.ndarray) -> tuple[float, float, float]:
-    """The median, and its 95 % confidence interval."""
-    ranked = np.sort(values)
-    middle, spread = len(ranked) / 2, 1.96 * math.sqrt(len(ranked)) / 2
-    return float(np.median(ranked)), ranked[int(middle - spread)], ranked[math.ceil(middle + spread)]
-
-
 def count(execute: Execute, inputs: Sequence[object]) -> tuple[int, int]:
     """How many of Python's instructions one execute runs, and how many functions it calls; at least."""
     counts = [count_once(execute, inputs) for _ in range(5)]
@@ -129,41 +125,71 @@ def count_once(execute: Execute, inputs: Sequence[object]) -> tuple[int, int]:
     return instructions, calls - 1  # the last call ends the profile
 
 
-def compare(label: str, method: Method, inputs: Sequence[object]) -> None:
-    """Print what there is to say of one program."""
+class Comparison(NamedTuple):
+    """What one process found out about one program: nanoseconds, then instructions and calls."""
+
+    label: str
+    whole: float
+    for_arguments: float
+    beside_itself: float
+    counts: tuple[int, int]
+    counts_for_arguments: tuple[int, int]
+
+
+def compare(label: str, method: Method, inputs: Sequence[object]) -> Comparison:
+    """The Method beside one that knows no arguments, and beside itself."""
     plain = PlainMethod(method)
     times = measure((method.execute, plain.execute, method.execute), inputs)
-    for name, column in (("without arguments", 1), ("itself", 2)):
-        bounds = median_and_bounds(times[:, 0] - times[:, column])
-        whole = float(np.median(times[:, column]))
-        in_ns = "{:>9.1f} [{:>7.1f}, {:>7.1f}]".format(*bounds)
-        in_parts = "{:>8.2f} [{:>5.2f}, {:>5.2f}]".format(*(100 * each / whole for each in bounds))
-        print(f"{label:<30}{name:<19}{whole / 1000:>8.2f}{in_ns}{in_parts}", flush=True)
-    instructions, calls = count(method.execute, inputs)
-    fewer_instructions, fewer_calls = count(plain.execute, inputs)
-    print(
-        f"{'':<30}of {instructions} instructions and {calls} calls,"
-        f" {instructions - fewer_instructions} and {calls - fewer_calls} are for arguments"
-    )
+    differences = np.median(times[:, :1] - times[:, 1:], axis=0)
+    counts, fewer = count(method.execute, inputs), count(plain.execute, inputs)
+    for_arguments = counts[0] - fewer[0], counts[1] - fewer[1]
+    return Comparison(label, float(np.median(times)), *map(float, differences), counts, for_arguments)
 
 
-def compare_file(label: str, path: Path) -> None:
+def compare_file(label: str, path: Path) -> Comparison:
     """The same of a program that takes one tensor of floats."""
     program = etconfig.load_program(path)
     sizes = program.metadata("forward").input_tensor_meta(0).sizes()
-    compare(label, program.load_method("forward"), [np.zeros(sizes, np.float32)])
+    return compare(label, program.load_method("forward"), [np.zeros(sizes, np.float32)])
+
+
+def compare_all() -> list[Comparison]:
+    """Small programs, without and with delegates, and real models."""
+    x = np.ones(4, np.float32)
+    return [
+        compare("one addition of 4 floats", adding_plan(4).load(), [x, x]),
+        compare("a delegate that does nothing", load(IdleBackend(), 1), [x]),
+        compare("10 delegates that do nothing", load(IdleBackend(), 10), [x]),
+        compare_file("digits, delegated", DATA / "digits" / "digits.pte"),
+        compare_file("digits", DATA / "digits" / "digits_portable.pte"),
+        compare_file("MobileNetV2, tiny", DATA / "architectures" / "mobilenet_v2.pte"),
+    ]
+
+
+def print_differences(label: str, name: str, whole: float, differences: Sequence[float]) -> None:
+    least, *_, greatest = ranked = sorted(differences)
+    found = (ranked[len(ranked) // 2], least, greatest)
+    in_ns = "{:>9.1f} [{:>7.1f}, {:>7.1f}]".format(*found)
+    in_parts = "{:>8.2f} [{:>5.2f}, {:>5.2f}]".format(*(100 * each / whole for each in found))
+    print(f"{label:<30}{name:<19}{whole / 1000:>8.2f}{in_ns}{in_parts}", flush=True)
 
 
 def main() -> None:
-    x = np.ones(4, np.float32)
+    command = [sys.executable, __file__, ONE_PROCESS]
+    texts = [subprocess.run(command, check=True, capture_output=True).stdout for _ in range(PROCESSES)]
     print(f"{'Method':<30}{'beside':<19}{'us':>8}{'difference, ns':>28}{'difference, %':>24}")
-    compare("one addition of 4 floats", adding_plan(4).load(), [x, x])
-    compare("a delegate that does nothing", load(IdleBackend(), 1), [x])
-    compare("10 delegates that do nothing", load(IdleBackend(), 10), [x])
-    compare_file("digits, delegated", DATA / "digits" / "digits.pte")
-    compare_file("digits", DATA / "digits" / "digits_portable.pte")
-    compare_file("MobileNetV2, tiny", DATA / "architectures" / "mobilenet_v2.pte")
+    for rows in zip(*map(json.loads, texts), strict=True):
+        found = [Comparison(*row) for row in rows]
+        whole = sorted(each.whole for each in found)[len(found) // 2]
+        label, counts, for_arguments = found[0].label, found[0].counts, found[0].counts_for_arguments
+        print_differences(label, "without arguments", whole, [each.for_arguments for each in found])
+        print_differences(label, "itself", whole, [each.beside_itself for each in found])
+        text = "of {} instructions and {} calls, {} and {} are for arguments"
+        print(f"{'':<30}{text.format(*counts, *for_arguments)}")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == [ONE_PROCESS]:
+        print(json.dumps(compare_all()))
+    else:
+        main()

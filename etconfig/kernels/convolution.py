@@ -30,6 +30,7 @@ from etconfig.kernels.binding import (
     viewed_as,
 )
 from etconfig.kernels.depthwise import depthwise_steps
+from etconfig.kernels.row_products import are_rows_better, row_steps
 from etconfig.kernels.windows import Windows, spread
 
 TILE_BYTES = 4 << 20
@@ -91,7 +92,8 @@ def multiplication(
         return _depthwise(x, weight, out, windows)(x, weight, out, windows, scratch)
     if {*windows.kernel, *windows.stride} == {1} and not any(windows.padding):
         return _pointwise(x, weight, out, groups)
-    return _by_matrix(x, weight, out, windows, groups, scratch)
+    steps = row_steps if are_rows_better(x, weight, out, windows) else _by_matrix
+    return steps(x, weight, out, windows, groups, scratch)
 
 
 def _depthwise(x: Array, weight: Array, out: Array, windows: Windows) -> Callable[..., Iterator[Step]]:

@@ -13,7 +13,7 @@ from etconfig.errors import KernelArgumentError
 from etconfig.executor.memory import Scratch, allocate_zeroed
 from etconfig.executor.plan import Block, Plan
 from etconfig.executor.tensor import Register, Tensor
-from etconfig.kernels import FAMILIES, binding, builtin_kernels, convolution, depthwise
+from etconfig.kernels import FAMILIES, binding, builtin_kernels, convolution, depthwise, row_products
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.values import ScalarType
 
@@ -74,6 +74,7 @@ CONVOLUTIONS = [case for case in CASES if case.operator == "aten::convolution.ou
 def test_convolution_in_small_tiles_is_the_same(case: KernelCase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large convolutions are done in parts, which the recorded ones are too small for."""
     monkeypatch.setattr(convolution, "TILE_BYTES", 1)
+    monkeypatch.setattr(row_products, "TILE_BYTES", 1)
     monkeypatch.setattr(depthwise, "BLOCK_BYTES", 1)
     (output,) = case.run(KERNELS[case.operator])
     assert_close(output.array, case.expected[0])

@@ -1,0 +1,98 @@
+"""Convolution by a product for each row of the weights, with a part of one matrix.
+
+The windows' columns are copied into a matrix once for all rows of the weights: what the next row multiplies
+lies one row of the image further. That copies a part of what whole windows take, and adds up the products.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from etconfig.executor.memory import Array, Scratch
+from etconfig.executor.registry import Step
+from etconfig.kernels.binding import constant, copy_step, packed, viewed_as
+from etconfig.kernels.windows import Windows
+
+TILE_BYTES = 4 << 20
+"""About the most that a matrix takes; a larger one is made and used in parts."""
+
+PACKED_BYTES = 4 << 20
+"""The most that the weights may take: those of one row do not lie in one piece, so they are copied."""
+
+
+def are_rows_better(x: Array, weight: Array, out: Array, windows: Windows) -> bool:
+    """Whether `row_steps` suits these sizes: a row must add up no more products than it spares copies."""
+    if len(windows.kernel) == 1 or windows.kernel[0] == 1 or weight.nbytes > PACKED_BYTES:
+        return False
+    if 2 * _further(windows) * _line_bytes(x, out, windows) > TILE_BYTES:
+        return False
+    most: int = x.shape[1] * math.prod(windows.kernel[1:])
+    return len(weight) <= most
+
+
+def _further(windows: Windows) -> int:
+    """How many lines of the matrix the last row of the weights is beyond the first."""
+    return (windows.kernel[0] - 1) * windows.dilation[0] // windows.stride[0]
+
+
+def _line_bytes(x: Array, out: Array, windows: Windows) -> int:
+    """What the matrix takes for one line of windows, at most."""
+    columns = x.shape[1] * math.prod(windows.kernel[1:]) * min(windows.kernel[0], windows.stride[0])
+    size: int = columns * math.prod(out.shape[3:]) * x.itemsize
+    return size
+
+
+def row_steps(
+    x: Array, weight: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
+) -> Iterator[Step]:
+    """The steps that write the convolution to `out`.
+
+    Shapes: x (N, C, *S), weight (O, C / groups, *K), out (N, O, *T), of two or three spatial dimensions.
+    """
+    channels, counts, kernel = x.shape[1], out.shape[2:], windows.kernel
+    stride, area = windows.stride[0], math.prod(counts[1:])
+    places = [divmod(tap * windows.dilation[0], stride) for tap in range(kernel[0])]
+    phases = sorted({phase for _, phase in places})
+    further = _further(windows)
+    rows = min(counts[0], max(1, TILE_BYTES // _line_bytes(x, out, windows) - further))
+    padding, matrix, terms = scratch.arrays(
+        ((channels, *windows.padded_sizes(counts)), x.dtype),
+        ((channels, *kernel[1:], len(phases), rows + further, *counts[1:]), x.dtype),
+        ((len(weight) * rows * area,), x.dtype),
+    )
+    columns = matrix.reshape(groups, -1, len(phases), (rows + further) * area)
+    weights = [packed(weight[:, :, tap], (groups, len(weight) // groups, -1)) for tap in range(kernel[0])]
+    for _, packing in weights:
+        yield from packing
+    for image, result in zip(x, out, strict=True):
+        source, preparation = windows.padded(image, padding, constant(0, x.dtype))
+        yield from preparation
+        for first in range(0, counts[0], rows):
+            count = min(rows, counts[0] - first)
+            for index, phase in enumerate(phases):
+                start = first * stride + phase
+                lines = source[:, start : start + (count + further) * stride : stride]
+                yield from _copies(matrix, index, lines[:, : count + further], windows)
+            total = viewed_as(result[:, first : first + count], (groups, -1, count * area))
+            term = terms[: total.size].reshape(total.shape)
+            for (factors, _), (row, phase) in zip(weights, places, strict=True):
+                part = columns[:, :, phases.index(phase), row * area : (row + count) * area]
+                is_first = factors is weights[0][0]
+                yield partial(np.matmul, factors, part, total if is_first else term)
+                if not is_first:
+                    yield partial(np.add, total, term, total)
+
+
+def _copies(matrix: Array, phase: int, lines: Array, windows: Windows) -> Iterator[Step]:
+    """The steps that copy `lines` (C, rows, *sizes) to `matrix` (C, *K[1:], phases, rows, *T[1:])."""
+    across = Windows(windows.kernel[1:], windows.stride[1:], windows.padding[1:], windows.dilation[1:])
+    for offset in product(*map(range, across.kernel)):
+        place: tuple[Any, ...] = (slice(None), *offset, phase, slice(lines.shape[1]))
+        target = matrix[place]
+        yield copy_step(target, across.at(lines, offset, target.shape[2:]))
