@@ -15,6 +15,7 @@ from etconfig.cli.completion import complete_backend
 from etconfig.cli.options import executor_option, json_option
 from etconfig.cli.output import print_json, print_table
 from etconfig.cli.writing import check_can_write, write_file
+from etconfig.conformance.kit import KIT, LEVELS
 
 if TYPE_CHECKING:
     from etconfig.conformance.check import Check
@@ -35,10 +36,17 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
 @click.command("conformance")
 @click.argument("backend", required=False, shell_complete=complete_backend)
 @click.option(
-    "--level", type=click.IntRange(0, 3), default=3, show_default=True, help="The level to reach, 0 to 3."
+    "--level",
+    type=click.IntRange(min(LEVELS), max(LEVELS)),
+    default=max(LEVELS),
+    show_default=True,
+    help=f"The level to reach, {min(LEVELS)} to {max(LEVELS)}.",
 )
 @click.option(
-    "--kit", metavar="1.N", help="The version of the kit to hold to; checks that came later only advise."
+    "--kit",
+    default=KIT,
+    metavar="1.N",
+    help="The version of the kit to hold to; checks that came later only advise.",
 )
 @click.option("--xfails", type=click.Path(path_type=Path), help="Expected failures: lines of CHECK # REASON.")
 @click.option(
@@ -68,7 +76,7 @@ def command(
     context: click.Context,
     backend: str | None,
     level: int,
-    kit: str | None,
+    kit: str,
     xfails: Path | None,
     programs: Path | None,
     executor: str,
@@ -120,15 +128,14 @@ def _refuse_others(context: click.Context, mode: str, used: Collection[str]) -> 
             raise click.UsageError(f"{mode} checks nothing, so {hint} has no effect; leave it out", context)
 
 
-def _settings(backend: str, level: int, kit: str | None, executor: str, programs: Path | None) -> Settings:
-    from etconfig.conformance.kit import KIT
+def _settings(backend: str, level: int, kit: str, executor: str, programs: Path | None) -> Settings:
     from etconfig.conformance.settings import Settings
 
     try:
         return Settings(
             backend=backend,
             level=level,
-            kit=KIT if kit is None else kit,
+            kit=kit,
             executor=executor,
             programs=None if programs is None else str(programs.resolve()),
         )
@@ -160,18 +167,12 @@ def _run(settings: Settings, xfails: Mapping[str, str], *, is_silent: bool) -> R
         nonlocal level
         if check.level > level:
             level = check.level
-            _print_level(level)
+            click.echo(f"L{level} {LEVELS[level]}")
         _print_result(result, told)
 
     report = run_conformance(settings, xfails, progress=show)
     _print_end(report)
     return report
-
-
-def _print_level(level: int) -> None:
-    from etconfig.conformance.kit import LEVELS
-
-    click.echo(f"L{level} {LEVELS[level]}")
 
 
 def _print_result(result: Result, told: dict[str, str]) -> None:
