@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
@@ -79,13 +79,17 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     click.echo(aligned_text(headers, rows), nl=False)
 
 
-def _print_rich(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*headers, box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for index, header in enumerate(headers):
+        # What cannot be parted between words, such as the name of a backend, stays whole while there is room.
+        is_whole = index < len(headers) - 1 and not any(" " in row[index] for row in rows)
+        table.add_column(header, no_wrap=is_whole, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console().print(table)

@@ -13,6 +13,11 @@ from etconfig.diagnostics.span import Span
 FORMATS = ("text", "concise", "json", "sarif", "github")
 """Names that `render` knows."""
 
+_MAX_EXCERPT = 160
+"""How many characters of a line are shown: a file of one long line must not flood the terminal."""
+_BEFORE = 60
+"""How many of them stand before the place, where a longer line is cut."""
+
 Style = Callable[[str, str], str]
 """Given a role (`error`, `warning`, `note`, `path`, `gutter`) and a text, the text styled for it."""
 
@@ -111,16 +116,27 @@ def harmless(text: str) -> str:
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
+def _around(text: str, column: int) -> tuple[str, int]:
+    """A long line, cut around a column, and where the column is then."""
+    if len(text) <= _MAX_EXCERPT:
+        return text, column
+    start = max(0, min(column - 1 - _BEFORE, len(text) - _MAX_EXCERPT))
+    end = start + _MAX_EXCERPT
+    head, tail = ("..." if start else ""), ("..." if end < len(text) else "")
+    return f"{head}{text[start:end]}{tail}", column - start + len(head)
+
+
 def _excerpt(span: Span, width: int, severity: Severity, style: Style) -> list[str]:
     lines = [f"{' ' * width}{style('gutter', '-->')} {style('path', _place(span))}"]
     if span.text is None:
         return lines
     bar = style("gutter", "|")
+    text, column = _around(span.text, span.column)
     # Tabs stay tabs under the line, so that the underline meets the text at any tab width.
-    before = "".join("\t" if c == "\t" else " " for c in span.text[: span.column - 1])
-    marks = style(severity.value, "^" * max(1, min(span.length, len(span.text) - span.column + 1)))
+    before = "".join("\t" if c == "\t" else " " for c in text[: column - 1])
+    marks = style(severity.value, "^" * max(1, min(span.length, len(text) - column + 1)))
     number = style("gutter", str(span.line).rjust(width))
     lines.append(f"{' ' * width} {bar}")
-    lines.append(f"{number} {bar} {harmless(span.text)}")
+    lines.append(f"{number} {bar} {harmless(text)}")
     lines.append(f"{' ' * width} {bar} {before}{marks}")
     return lines

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
+from etconfig.diagnostics.source_text import is_program
 from etconfig.errors import FactError
 from etconfig.facts.fact import Fact
 from etconfig.facts.json_text import JsonText, Member, Place
@@ -76,6 +77,9 @@ def load_text(path: Path) -> str:
         raise FactError(diagnostics=(problem,)) from error
     if len(data) > MAX_SHEET_BYTES:
         raise FactError(diagnostics=(_too_large(str(path)),))
+    if is_program(data):
+        problem = _not_a_sheet(f"{path} is an ExecuTorch program, and no fact sheet", Span(file=str(path)))
+        raise FactError(diagnostics=(problem,))
     # what is not UTF-8 becomes surrogates, which `parse_sheet` refuses where they stand
     return data.decode("utf-8-sig", errors="surrogateescape")
 

@@ -13,7 +13,7 @@ from typing import Any
 import tomli
 
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.diagnostics.source_text import SourceText
+from etconfig.diagnostics.source_text import SourceText, is_program
 from etconfig.errors import DocumentError
 from etconfig.profile.positions import KeyPath, Position, scan_positions
 from etconfig.profile.source_text import find_invisible, string_end
@@ -110,6 +110,10 @@ def _parse_bytes(content: bytes, name: str, path: Path) -> Document:
     start = Span(file=name)
     if len(content) > MAX_DOCUMENT_BYTES:
         raise _too_large(start)
+    if is_program(content):
+        problem = f"{name} is an ExecuTorch program, and no TOML"
+        advice = "give it where a program is expected: to `etconfig validate`, as --program"
+        raise _document_error("invalid-toml", problem, start, advice)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -161,6 +161,8 @@ class ProfileLibrary:
         from etconfig.diagnostics import did_you_mean
 
         hint = did_you_mean(name, self.names) or "`etconfig profiles list` shows the known ones"
+        if os.path.exists(name):  # noqa: PTH110  (pathlib refuses some names)
+            hint = f"a name that does not end in {_SUFFIX} is never a path; give a file by a name that does"
         raise _error("unknown-profile", f"there is no profile {name!r}", spans, hint)
 
 

@@ -31,6 +31,12 @@ class TestProfiles:
             "  = help: `etconfig profiles list` shows the known ones\n"
         )
 
+    def test_a_file_whose_name_makes_it_no_path_is_told_so(self, refused: Callable[..., str]) -> None:
+        assert refused("--profile", "model.pte") == (
+            "error[unknown-profile]: there is no profile 'model.pte'\n"
+            "  = help: a name that does not end in .toml is never a path; give a file by a name that does\n"
+        )
+
     def test_the_project_file_may_have_mistyped_it(self, refused: Callable[..., str], place: Path) -> None:
         (place / "etconfig.toml").write_text('profile = "generic/lnux"\n')
         assert refused() == error_at(
@@ -353,6 +359,15 @@ class TestFacts:
             ["profiles", "match"],
         ):
             assert cli(*command, "--facts", "sheet.json") == Outcome(2, "", shown)
+
+    def test_a_program_for_a_sheet(self, cli: Callable[..., Outcome]) -> None:
+        assert cli("facts", "--facts", "model.pte") == Outcome(
+            2,
+            "",
+            "error[invalid-fact-sheet]: model.pte is an ExecuTorch program, and no fact sheet\n"
+            " --> model.pte:1:1\n"
+            "  = help: write the sheet as `etconfig facts --save` does\n",
+        )
 
     def test_a_missing_sheet(self, cli: Callable[..., Outcome]) -> None:
         assert cli("facts", "--facts", "missing.json") == Outcome(

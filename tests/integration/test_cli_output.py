@@ -321,6 +321,13 @@ class TestTerminal:
         first = terminal("doctor").splitlines()[0]
         assert first.startswith("\x1b[1;32m     ok\x1b[0m  etconfig: ")
 
+    def test_a_narrow_terminal_shows_names_whole(self, terminal: Callable[..., str]) -> None:
+        """A name that is cut cannot be copied."""
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", terminal("resolve", "model.pte", COLUMNS="80"))
+        assert "\N{HORIZONTAL ELLIPSIS}" not in shown
+        assert " embed     ReferenceNpuBackend   core " in shown
+        assert max(map(len, shown.splitlines())) == 80
+
     @pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
     @pytest.mark.parametrize("arguments", [["backends"], ["validate", str(TWO_CAMERAS / "typo.toml")]])
     def test_without_colour_nothing_is_coloured(

@@ -61,6 +61,27 @@ def test_the_underline_stays_under_the_text_after_tabs() -> None:
     assert text.endswith("1 | \tabc\n  | \t^^^\n")
 
 
+@pytest.mark.parametrize(
+    ("at", "shown", "underline"),
+    [
+        (0, "b" * 5 + "a" * 155 + "...", 0),
+        (1000, "..." + "a" * 60 + "b" * 5 + "a" * 95 + "...", 63),
+        (1995, "..." + "a" * 155 + "b" * 5, 158),
+    ],
+    ids=["start", "middle", "end"],
+)
+def test_a_long_line_is_cut_around_the_place(at: int, shown: str, underline: int) -> None:
+    text = "a" * at + "b" * 5 + "a" * (1995 - at)
+    span = Span(file="one-line.json", line=1, column=at + 1, length=5, text=text)
+    told = render([Diagnostic(code="unknown-fact", message="m", spans=(span,))], "text").splitlines()
+    assert told[1:] == [
+        f" --> one-line.json:1:{at + 1}",
+        "  |",
+        f"1 | {shown}",
+        f"  | {' ' * underline}^^^^^",
+    ]
+
+
 def test_what_could_steer_a_terminal_is_made_visible() -> None:
     span = Span(file="a.toml", text="a\x1b[31m\u202e")
     text = render([Diagnostic(code="unknown-option", message="m", spans=(span,))], "text")

@@ -49,6 +49,14 @@ class TestReading:
         (problem,) = problems_of(lambda: load_document(pipe))
         assert problem.message == f"cannot read {pipe}: not a regular file"
 
+    def test_a_program_is_told_from_a_text(self, tmp_path: Path) -> None:
+        path = tmp_path / "model.pte"
+        path.write_bytes(b"\x3c\0\0\0ET12eh00")
+        (problem,) = problems_of(lambda: load_document(path))
+        assert problem.message == f"{path} is an ExecuTorch program, and no TOML"
+        advice = "give it where a program is expected: to `etconfig validate`, as --program"
+        assert problem.help == advice
+
     def test_bytes_that_are_not_utf8_are_named_with_their_place(self, tmp_path: Path) -> None:
         path = tmp_path / "latin.toml"
         path.write_bytes(b'a = 1\nb = "\xe9"\n')
