@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import compress, count
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -12,6 +13,7 @@ from etconfig.executor.memory import Array, Place, address_of, allocate_zeroed
 from etconfig.executor.tensor import Register, Tensor, TensorForm
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
+from etconfig.program.shared_values import share
 
 if TYPE_CHECKING:
     from etconfig.program import Program
@@ -21,6 +23,8 @@ LISTS_OF_VALUES = (model.IntList, model.TensorList, model.OptionalTensorList)
 """The types of the values whose items are other values."""
 
 _NOT_LOADED = object()
+_NOT_PLACED = None, None
+"""The array and the form of what has none when the method is loaded."""
 
 
 class Registers(Sequence[Register]):
@@ -56,17 +60,13 @@ class Registers(Sequence[Register]):
         self._registers: list[Register | None] = [None] * len(plan.values)
         self._initial: list[object] = [_NOT_LOADED] * len(plan.values)
         self._forms: dict[object, TensorForm] = {}
-        self.arrays: list[Array | None] = [None] * len(plan.values)
-        self.forms: list[TensorForm | None] = [None] * len(plan.values)
-        self.dynamic: list[int] = []
-        placed: dict[model.Tensor, tuple[Array, TensorForm]] = {}
-        for index, value in enumerate(plan.values):
-            if type(value) is model.Tensor:
-                found = placed.get(value)
-                if found is None:
-                    self._place(index, value, placed)
-                else:
-                    self.arrays[index], self.forms[index] = found
+        values = share(plan.values)
+        tensors = [value if isinstance(value, model.Tensor) else None for value in values.distinct]
+        placed = [_NOT_PLACED if tensor is None else self._place(tensor) for tensor in tensors]
+        self.arrays = [*values.spread([array for array, _ in placed])]
+        self.forms = [*values.spread([form for _, form in placed])]
+        is_dynamic = [each and each.shape_dynamism is not TensorShapeDynamism.STATIC for each in tensors]
+        self.dynamic = [*compress(count(), values.spread(is_dynamic))]
 
     def __len__(self) -> int:
         return len(self._registers)
@@ -114,27 +114,19 @@ class Registers(Sequence[Register]):
     def _addresses(self) -> list[int]:
         return [*map(address_of, self._arenas)]
 
-    def _place(
-        self, index: int, value: model.Tensor, placed: dict[model.Tensor, tuple[Array, TensorForm]]
-    ) -> None:
-        """Give a tensor its initial state and its array; later ones like it share what is `placed`."""
-        is_static = value.shape_dynamism is TensorShapeDynamism.STATIC
-        if not is_static:
-            self.dynamic.append(index)
+    def _place(self, value: model.Tensor) -> tuple[Array | None, TensorForm | None]:
+        """Give a tensor its initial state; its array and its form if it is planned and static."""
         if value.allocation_info is None:
-            return
+            return _NOT_PLACED
         memory_id, offset = value.allocation_info
         arena = self._arenas[memory_id]
-        has_state = value.data_buffer_idx > 0 or value.external
-        if has_state:
+        if value.data_buffer_idx > 0 or value.external:
             state = np.frombuffer(self._stored_data(value), np.uint8)
             arena[offset : offset + value.size_bytes] = state
-        if is_static:
-            form = self._form(value)
-            array: Array = np.ndarray(form.bounds, form.dtype, arena, offset, form.strides)
-            self.arrays[index], self.forms[index] = array, form
-            if not has_state:
-                placed[value] = array, form
+        if value.shape_dynamism is not TensorShapeDynamism.STATIC:
+            return _NOT_PLACED
+        form = self._form(value)
+        return np.ndarray(form.bounds, form.dtype, arena, offset, form.strides), form
 
     def _content(self, index: int) -> object:
         """What a register holds when the method is loaded."""

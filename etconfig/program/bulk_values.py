@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from etconfig.program import layout
-from etconfig.program.columns import Columns, Vectors, make_sure, pick
+from etconfig.program.columns import Columns, Vectors, make_sure
 from etconfig.program.cursor import Extent
 from etconfig.program.layout import I32, I64, U8, KernelTypes, Layout
 from etconfig.program.model import (
@@ -22,6 +22,7 @@ from etconfig.program.model import (
     Tensor,
     TensorShapeDynamism,
 )
+from etconfig.program.shared_values import SharedValues
 from etconfig.values import MAX_RANK, ScalarType
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class BulkValues:
         self._constants = constants
         self._read_one = read_one
 
-    def read(self, types: Column, contents: Column) -> tuple[EValue, ...]:
+    def read(self, types: Column, contents: Column) -> SharedValues:
         """The values whose types and contents these are.
 
         Raises:
@@ -96,7 +97,7 @@ class BulkValues:
             found, kinds = self._of_type(value_type, contents[rows], types)
             places[rows] = kinds + len(values)
             values += found
-        return pick(places, values)
+        return SharedValues.of(values, places.tolist())
 
     def _of_type(self, value_type: int, places: Column, types: Column) -> _Found:
         """The values of one type, which lie at `places`; `types` are those of all values."""

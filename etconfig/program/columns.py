@@ -12,12 +12,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from etconfig.errors import ProgramError
 from etconfig.program.cursor import Cursor
 from etconfig.program.layout import I64, U8, Kind, Layout
+from etconfig.program.shared_values import pick
 
 T = TypeVar("T")
 
@@ -235,15 +235,7 @@ def in_order(parts: Sequence[tuple[Any, list[T]]]) -> Sequence[T]:
     rows = numpy.concatenate([rows for rows, _ in parts])
     places = numpy.empty_like(rows)
     places[rows] = numpy.arange(len(rows))
-    return pick(places, [*chain.from_iterable(part for _, part in parts)])
-
-
-def pick(places: Column, items: Sequence[T]) -> tuple[T, ...]:
-    """The item at each of `places`."""
-    if len(places) == 1:
-        return (items[int(places[0])],)
-    picked: tuple[T, ...] = itemgetter(*places.tolist())(items)
-    return picked
+    return pick(places.tolist(), [*chain.from_iterable(part for _, part in parts)])
 
 
 def _tuples(elements: Column) -> list[tuple[Any, ...]]:

@@ -10,6 +10,7 @@ from etconfig.program.faults import malformed, naming
 from etconfig.program.flat_tensor import DataFile, open_data_file
 from etconfig.program.limits import Limits
 from etconfig.program.model import ExecutionPlan, Tensor
+from etconfig.program.shared_values import different
 from etconfig.program.source import LoadMode, ProgramSource
 from etconfig.program.tensor_layout import TensorLayout
 
@@ -49,7 +50,7 @@ class ExternalData:
             MissingDataError: no file has some of them; all are named.
             MalformedProgramError: a file has another type or shape for one of them.
         """
-        wanted = [value for value in plan.values if type(value) is Tensor and value.external]
+        wanted = [value for value in different(plan.values) if type(value) is Tensor and value.external]
         missing = tuple(dict.fromkeys(_key(each) for each in wanted if _key(each) not in self._blobs))
         if missing:
             raise MissingDataError(

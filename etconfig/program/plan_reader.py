@@ -30,6 +30,7 @@ from etconfig.program.model import (
     TensorList,
 )
 from etconfig.program.payloads import Payloads
+from etconfig.program.shared_values import different
 from etconfig.program.tensor_reader import TensorReader
 from etconfig.program.value_reader import ValueReader
 from etconfig.values import MAX_RANK
@@ -83,23 +84,20 @@ class PlanReader:
         )
 
     def _charge_lists(
-        self, values: Sequence[EValue], chains: Sequence[Chain], outputs: Sequence[int]
+        self, values: tuple[EValue, ...], chains: Sequence[Chain], outputs: Sequence[int]
     ) -> None:
         """Count the items of long lists as work, again for each use: who is given one looks at all of them.
 
         Without that, a file of 40 KB could ask for 10 million tensors to be joined, and so for gigabytes.
         """
-        if frozenset(_LISTS).isdisjoint(map(type, values)):
+        if not any(map(_cost, different(values))):
             return
-        lists = [(index, value) for index, value in enumerate(values) if isinstance(value, _LISTS)]
-        costs = {index: 4 * len(value.items) for index, value in lists if len(value.items) > MAX_RANK}
-        if not costs:
-            return
+        costs = [*map(_cost, values)]
         for chain in chains:
             for each in chain.instructions:
                 if isinstance(each, (KernelCall, DelegateCall)):
-                    self._cursor.charge(sum(costs.get(arg, 0) for arg in each.args), "instructions")
-        self._cursor.charge(sum(costs.get(output, 0) for output in outputs), "outputs")
+                    self._cursor.charge(sum(costs[arg] for arg in each.args), "instructions")
+        self._cursor.charge(sum(costs[output] for output in outputs), "outputs")
 
     def _read_inputs(self, position: int, values: Sequence[EValue]) -> tuple[int, ...]:
         indices = self._cursor.indices(position, I32, range(len(values)), "inputs", "values")
@@ -156,3 +154,8 @@ class PlanReader:
     def _read_compile_spec(self, table: int) -> CompileSpec:
         key, value = self._cursor.table(table, layout.COMPILE_SPEC)
         return CompileSpec(self._cursor.string(key, "key"), self._cursor.bytes_copy(value, "value"))
+
+
+def _cost(value: EValue) -> int:
+    """The bytes of a long list's items."""
+    return 4 * len(value.items) if isinstance(value, _LISTS) and len(value.items) > MAX_RANK else 0

@@ -1,0 +1,47 @@
+"""Equal values are one object, and what is prepared for one serves all."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from etconfig.program.model import Bool, EValue, Int, Tensor, TensorShapeDynamism
+from etconfig.program.shared_values import SharedValues, different, pick, share
+from etconfig.values import ScalarType
+
+
+def tensor(*sizes: int) -> Tensor:
+    dim_order = tuple(range(len(sizes)))
+    return Tensor(ScalarType.FLOAT, sizes, dim_order, 0, None, TensorShapeDynamism.STATIC)
+
+
+class TestSharedValues:
+    """They are a tuple that knows which of its items differ."""
+
+    def test_an_item_for_each_that_differs_is_spread_over_all(self) -> None:
+        values = SharedValues.of([Int(7), None], [0, 1, 0])
+        assert values == (Int(7), None, Int(7))
+        assert values[0] is values[2]
+        assert values.spread(["seven", "nothing"]) == ("seven", "nothing", "seven")
+        assert different(values) == [Int(7), None]
+
+    def test_equal_tensors_of_any_tuple_are_found(self) -> None:
+        values: tuple[EValue, ...] = (tensor(2), Int(1), tensor(3), tensor(2), Bool(True))
+        shared = share(values)
+        assert shared == values
+        assert shared.places == [0, 1, 2, 0, 3]
+        assert [type(each) for each in shared] == [type(each) for each in values]  # Int(1) equals Bool(True)
+        assert share(shared) is shared
+        assert different(values) is values
+
+    @pytest.mark.parametrize("copied", [copy.copy, lambda values: pickle.loads(pickle.dumps(values))])
+    def test_a_copy_knows_the_same(self, copied: object) -> None:
+        values = copied(share((tensor(2), tensor(2))))  # type: ignore[operator]  # a function
+        assert values == (tensor(2), tensor(2))
+        assert values.spread("a") == ("a", "a")
+
+    @pytest.mark.parametrize("places", [[], [1], [1, 0, 1]])
+    def test_any_number_of_items_is_picked(self, places: list[int]) -> None:
+        assert pick(places, "ab") == tuple("ab"[place] for place in places)
