@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from etconfig.executor.memory import Array, Shape
 from etconfig.executor.tensor import Register, Tensor
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
-
-if TYPE_CHECKING:
-    pass
 
 _INT64 = range(-(2**63), 2**63)
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import dimension, require, require_floating, require_same_dtype
+from etconfig.executor.checks import dimension, is_floating, require, require_floating, require_same_dtype
 from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
@@ -116,7 +116,8 @@ def logit(self: Tensor, eps: float | None, out: Tensor) -> Step:
         if eps is not None:
             limited = np.empty_like(x)
             # As in PyTorch, the limits are rounded to self's dtype, also where it has 16 bits.
-            low, high = (constant(each, self.dtype) for each in (eps, 1 - eps))
+            limits_dtype = self.dtype if is_floating(self.dtype) else dtype
+            low, high = (constant(each, limits_dtype) for each in (eps, 1 - eps))
             steps.append(clamp_step(x, low, high, limited, dtype))
         return in_sequence(
             *steps,

@@ -1,7 +1,7 @@
 """Elementwise arithmetic of two tensors, or of a tensor and a number.
 
-Inputs broadcast. The dtype of `out` is the one that export has promoted the inputs to; it is
-computed in (16-bit floats in float32, as PyTorch does).
+Inputs broadcast. Results are computed in the dtype that the inputs promote to (16-bit floats in float32, as
+PyTorch does) and converted to that of `out`, which after an export is the same.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import Kernel, KernelTable, Scalar, Step, kernel
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import (
+    BOOL,
     FLOAT32,
     DType,
     computation_dtype,
@@ -27,20 +28,25 @@ from etconfig.kernels.binding import (
     require_castable,
     result_dtype,
     ufunc_step,
+    wrapped,
 )
 
 BinaryStep: TypeAlias = Callable[[Array, Array, Array, DType], Step]
 """Makes the step for (self, other, out) that computes in a dtype."""
 
 
-def _bind(step: BinaryStep, self: Tensor, other: Tensor | Scalar, out: Tensor) -> Step:
-    dtype = computation_dtype(out.dtype)
-    require_castable(result_dtype(self, other), out)
+def _bind(
+    step: BinaryStep, self: Tensor, other: Tensor | Scalar, out: Tensor, rounds_number: bool = False
+) -> Step:
+    common = result_dtype(self, other)
+    require_castable(common, out)
+    dtype = computation_dtype(common)
     if isinstance(other, Tensor):
         out.resize(broadcast_shape(self.shape, other.shape))
         return step(self.array, other.array, out.array, dtype)
     out.resize(self.shape)
-    return step(self.array, constant(other, dtype), out.array, dtype)
+    number = wrapped(other, common if rounds_number else dtype).astype(dtype)
+    return step(self.array, number, out.array, dtype)
 
 
 def _with_tensor(name: str, step: BinaryStep) -> Kernel:
@@ -50,9 +56,11 @@ def _with_tensor(name: str, step: BinaryStep) -> Kernel:
     return Kernel((name,), bind, is_uniform=True, is_elementwise=True)
 
 
-def _with_scalar(name: str, step: BinaryStep) -> Kernel:
+def _with_scalar(name: str, step: BinaryStep, rounds_number: bool = False) -> Kernel:
+    """The kernel of a tensor and a number, which some round to the dtype of the result before it is used."""
+
     def bind(self: Tensor, other: Scalar, out: Tensor) -> Step:
-        return _bind(step, self, other, out)
+        return _bind(step, self, other, out, rounds_number)
 
     return Kernel((name,), bind, is_uniform=True, is_elementwise=True)
 
@@ -69,18 +77,18 @@ def _dividing(ufunc: np.ufunc) -> BinaryStep:
 
     def step(a: Array, b: Array, out: Array, dtype: DType) -> Step:
         divide = ufunc_step(ufunc, (a, b), out, dtype)
-        return divide if is_floating(dtype) else in_sequence(partial(_refuse_zero, b), divide)
+        return divide if is_floating(dtype) else in_sequence(partial(_refuse_zero, b, out), divide)
 
     return step
 
 
-def _refuse_zero(divisor: Array) -> None:
-    require(bool(divisor.all()), "an integer is divided by zero")
+def _refuse_zero(divisor: Array, out: Array) -> None:
+    require(out.size == 0 or bool(divisor.all()), "an integer is divided by zero")
 
 
 def _true_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
-    require(is_floating(dtype), "true division gives floats, but out is {}", dtype.name)
-    return ufunc_step(np.divide, (a, b), out, dtype)
+    require(is_floating(out.dtype), "true division gives floats, but out is {}", out.dtype.name)
+    return ufunc_step(np.divide, (a, b), out, dtype if is_floating(dtype) else FLOAT32)
 
 
 def _truncated_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
@@ -89,7 +97,7 @@ def _truncated_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
             return in_sequence(partial(np.divide, a, b, out), partial(np.trunc, out, out))
         remainder = np.empty(out.shape, dtype)
         return in_sequence(
-            partial(_refuse_zero, b),
+            partial(_refuse_zero, b, out),
             partial(np.fmod, a, b, remainder),
             partial(np.subtract, a, remainder, remainder),
             partial(np.floor_divide, remainder, b, out),
@@ -107,6 +115,8 @@ def _division(rounding_mode: str | None) -> BinaryStep:
 def _power_by_number(a: Array, b: Array, out: Array, dtype: DType) -> Step:
     """Squares and square roots in their own way, as PyTorch does."""
     exponent = b.item()
+    if dtype == BOOL:
+        return _power(a, b, out, dtype)
     if exponent == 2:
         return ufunc_step(np.multiply, (a, a), out, dtype)
     if exponent == 0.5:
@@ -117,7 +127,9 @@ def _power_by_number(a: Array, b: Array, out: Array, dtype: DType) -> Step:
 
 def _power(a: Array, b: Array, out: Array, dtype: DType) -> Step:
     """To a negative exponent in a tensor, an integer other than 1 and -1 gives 0, as in PyTorch."""
-    if is_floating(dtype) or dtype.kind in "bu":
+    if dtype == BOOL:  # only False to the power of True is False
+        return ufunc_step(np.greater_equal, (a, b), out, dtype)
+    if is_floating(dtype) or dtype.kind == "u":
         return ufunc_step(np.power, (a, b), out, dtype)
     return in_dtype(dtype, (a, b), out, lambda a, b, out: partial(_integer_power, a, b, out))
 
@@ -136,7 +148,7 @@ def _add_multiple(ufunc: np.ufunc, names: tuple[str, str]) -> tuple[Kernel, Kern
     def with_tensor(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor, *, scratch: Scratch) -> Step:
         if alpha == 1:
             return _bind(plain, self, other, out)
-        dtype = computation_dtype(out.dtype)
+        dtype = computation_dtype(result_dtype(self, other))
         multiple = scratch.array(other.shape, dtype)
         return in_sequence(
             ufunc_step(np.multiply, (other.array, constant(alpha, dtype)), multiple, dtype),
@@ -155,7 +167,7 @@ def _add_multiple(ufunc: np.ufunc, names: tuple[str, str]) -> tuple[Kernel, Kern
 @kernel("aten::rsub.Scalar_out")
 def rsub_scalar(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor, *, scratch: Scratch) -> Step:
     """`other - alpha * self`. Shapes: self (*S), out (*S). Dtypes: integer or floating."""
-    dtype = computation_dtype(out.dtype)
+    dtype = computation_dtype(result_dtype(self, other))
     multiple = scratch.array(self.shape, dtype)
     return in_sequence(
         ufunc_step(np.multiply, (self.array, constant(alpha, dtype)), multiple, dtype),
@@ -245,17 +257,21 @@ OF_TENSORS = (
 WITH_NUMBERS = (
     _with_scalar("aten::mul.Scalar_out", _applying(np.multiply)),
     _with_scalar("aten::div.Scalar_out", _true_division),
-    _with_scalar("aten::fmod.Scalar_out", _dividing(np.fmod)),
-    _with_scalar("aten::remainder.Scalar_out", _dividing(np.remainder)),
+    _with_scalar("aten::fmod.Scalar_out", _dividing(np.fmod), rounds_number=True),
+    _with_scalar("aten::remainder.Scalar_out", _dividing(np.remainder), rounds_number=True),
     _with_scalar("aten::pow.Tensor_Scalar_out", _power_by_number),
 )
+
+
+def _angle(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+    return ufunc_step(np.arctan2, (a, b), out, dtype if is_floating(dtype) else FLOAT32)
 
 
 @kernel("aten::atan2.out")
 def atan2(self: Tensor, other: Tensor, out: Tensor) -> Step:
     """The angle of (other, self); integers give floats. Inputs broadcast."""
     require_floating("out", out)
-    return _bind(_applying(np.arctan2), self, other, out)
+    return _bind(_angle, self, other, out)
 
 
 KERNELS = KernelTable.of_module(globals())

@@ -83,6 +83,11 @@ def constant(number: Scalar, dtype: DType) -> Array:
     return np.array(number).astype(dtype)
 
 
+def wrapped(number: Scalar, dtype: DType) -> Array:
+    """The same where PyTorch lets every number wrap, as it does in arithmetic and comparisons."""
+    return np.array(number).astype(dtype)
+
+
 def ufunc_step(
     ufunc: np.ufunc, inputs: Sequence[Array], out: Array, dtype: DType, out_dtype: DType | None = None
 ) -> Step:

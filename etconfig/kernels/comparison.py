@@ -9,18 +9,17 @@ from etconfig.executor.registry import Kernel, KernelTable, Scalar, Step
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import (
     BOOL,
-    INT64,
     DType,
     computation_dtype,
-    constant,
     require_castable,
     result_dtype,
     ufunc_step,
+    wrapped,
 )
 
 
 def _comparison(name: str, ufunc: np.ufunc) -> tuple[Kernel, Kernel]:
-    """Compare in the promoted dtype; inputs broadcast."""
+    """Compare in the promoted dtype, to which a number is rounded or wrapped; inputs broadcast."""
 
     def with_tensor(self: Tensor, other: Tensor, out: Tensor) -> Step:
         out.resize(broadcast_shape(self.shape, other.shape))
@@ -29,20 +28,14 @@ def _comparison(name: str, ufunc: np.ufunc) -> tuple[Kernel, Kernel]:
 
     def with_scalar(self: Tensor, other: Scalar, out: Tensor) -> Step:
         out.resize(self.shape)
-        dtype = _dtype_that_holds(other, computation_dtype(result_dtype(self, other)))
-        return ufunc_step(ufunc, (self.array, constant(other, dtype)), out.array, dtype, BOOL)
+        compared = result_dtype(self, other)
+        dtype, number = computation_dtype(compared), wrapped(other, compared)
+        return ufunc_step(ufunc, (self.array, number.astype(dtype)), out.array, dtype, BOOL)
 
     return (
         Kernel((f"aten::{name}.Tensor_out",), with_tensor, is_uniform=True, is_elementwise=True),
         Kernel((f"aten::{name}.Scalar_out",), with_scalar, is_uniform=True, is_elementwise=True),
     )
-
-
-def _dtype_that_holds(number: Scalar, dtype: DType) -> DType:
-    """A number beyond a narrow integer type is still compared by its value."""
-    if dtype.kind in "iu" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
-        return INT64
-    return dtype
 
 
 def _logical(name: str, ufunc: np.ufunc) -> Kernel:
@@ -60,14 +53,14 @@ def _bitwise(name: str, ufunc: np.ufunc, scalar_overload: str = "Scalar_out") ->
     """Bits of integers, or logic of booleans; inputs broadcast."""
 
     def with_tensor(self: Tensor, other: Tensor, out: Tensor) -> Step:
-        _check_bits(self, other, out)
+        dtype = _bits_dtype(self, other, out)
         out.resize(broadcast_shape(self.shape, other.shape))
-        return ufunc_step(ufunc, (self.array, other.array), out.array, out.dtype)
+        return ufunc_step(ufunc, (self.array, other.array), out.array, dtype)
 
     def with_scalar(self: Tensor, other: Scalar, out: Tensor) -> Step:
-        _check_bits(self, other, out)
+        dtype = _bits_dtype(self, other, out)
         out.resize(self.shape)
-        return ufunc_step(ufunc, (self.array, constant(other, out.dtype)), out.array, out.dtype)
+        return ufunc_step(ufunc, (self.array, wrapped(other, dtype)), out.array, dtype)
 
     return (
         Kernel((f"aten::{name}.Tensor_out",), with_tensor, is_uniform=True, is_elementwise=True),
@@ -75,10 +68,11 @@ def _bitwise(name: str, ufunc: np.ufunc, scalar_overload: str = "Scalar_out") ->
     )
 
 
-def _check_bits(self: Tensor, other: Tensor | Scalar, out: Tensor) -> None:
+def _bits_dtype(self: Tensor, other: Tensor | Scalar, out: Tensor) -> DType:
     dtype = result_dtype(self, other)
     require(not is_floating(dtype), "bits are of integers or booleans, not of {}", dtype.name)
     require_castable(dtype, out)
+    return dtype
 
 
 COMPARISONS = (

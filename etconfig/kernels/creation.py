@@ -87,14 +87,16 @@ def arange_start(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
 
 
 def _count(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
-    if out.dtype == INT64:  # as in PyTorch, for no other integer type
+    if out.dtype == INT64:  # as in PyTorch, which counts in floats for other integer types
         start, end, step = int(start), int(end), int(step)
     require(step != 0, "step must not be 0")
     count = math.ceil((end - start) / step)
     require(count >= 0, "{} cannot be reached from {} in steps of {}", end, start, step)
     out.resize((count,))
-    dtype = np.float64 if is_floating(out.dtype) else np.int64
-    values: Array = start + np.arange(count, dtype=dtype) * dtype(step)
+    if is_floating(out.dtype):
+        values: Array = start + np.arange(count, dtype=np.float64) * float(step)
+    else:
+        values = int(start) + np.arange(count) * int(step)
     return copy_step(out.array, values)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from etconfig.kernels.binding import (
     run_through,
 )
 from etconfig.kernels.convolution import multiplication
-from etconfig.kernels.windows import Windows
+from etconfig.kernels.windows import Windows, spread
 from etconfig.values import ScalarType
 
 
@@ -66,7 +67,8 @@ def convolution_backward(
     require_same_dtype(grad_output=grad_output, input=x, weight=weight)
     windows = Windows.of(weight.shape[2:], stride, padding, dilation, x.array.ndim - 2)
     large, small = (grad_output, x) if transposed else (x, grad_output)
-    _check_sizes(large, small, weight, windows, groups)
+    added = spread("output_padding", output_padding, x.array.ndim - 2, at_least=0) if transposed else ()
+    _check_sizes(large, small, weight, windows, groups, added)
     dtype = computation_dtype(x.dtype)
     steps: list[Step] = []
     if output_mask[0]:
@@ -108,8 +110,10 @@ def convolution_backward(
     return in_sequence(*steps)
 
 
-def _check_sizes(large: Tensor, small: Tensor, weight: Tensor, windows: Windows, groups: int) -> None:
-    """Windows slide over `large`; there is an element of `small` for each of them."""
+def _check_sizes(
+    large: Tensor, small: Tensor, weight: Tensor, windows: Windows, groups: int, added: Ints
+) -> None:
+    """There is an element of `small` for each window over `large` without what was added to its end."""
     require(
         large.shape[:2] == (small.shape[0], weight.shape[1] * groups)
         and small.shape[1] == weight.shape[0]
@@ -120,7 +124,8 @@ def _check_sizes(large: Tensor, small: Tensor, weight: Tensor, windows: Windows,
         weight.shape,
         groups,
     )
-    counts = windows.count(large.shape[2:])
+    sizes = tuple(size - extra for size, extra in zip_longest(large.shape[2:], added, fillvalue=0))
+    counts = windows.count(sizes)
     require(
         counts == small.shape[2:],
         "there are {} windows over {}, not {}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from operator import setitem
+from typing import Any
 
 import numpy as np
 
@@ -193,7 +194,8 @@ def _along(array: Array, index: Tensor, axis: int) -> Array:
 def _corner(src: Tensor, index: Tensor) -> Array:
     fits = src.array.ndim == index.array.ndim and all(map(int.__le__, index.shape, src.shape))
     require(fits, "index {} exceeds src {}", index.shape, src.shape)
-    view: Array = src.array[tuple(map(slice, index.shape))]
+    place: tuple[Any, ...] = (..., *map(slice, index.shape))  # the dots keep a scalar a view
+    view: Array = src.array[place]
     return view
 
 
@@ -224,8 +226,8 @@ def repeat_interleave(repeats: Tensor, output_size: int | None, out: Tensor) -> 
 
 @kernel("aten::select_scatter.out")
 def select_scatter(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Step:
-    """`self`, with `src` written at one index of a dimension."""
-    require_same_dtype(self=self, src=src, out=out)
+    """`self`, with `src`, in any dtype, written at one index of a dimension."""
+    require_same_dtype(self=self, out=out)
     out.resize(self.shape)
     target = select(self, dim, index, out.array)
     require(target.shape == src.shape, "src must have shape {}, not {}", target.shape, src.shape)
@@ -236,8 +238,8 @@ def select_scatter(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor)
 def slice_scatter(
     self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
 ) -> Step:
-    """`self`, with `src` written to a range of a dimension."""
-    require_same_dtype(self=self, src=src, out=out)
+    """`self`, with `src`, in any dtype, written to a range of a dimension."""
+    require_same_dtype(self=self, out=out)
     out.resize(self.shape)
     target = slice_of(self, dim, start, end, step, out.array)
     require(target.shape == src.shape, "src must have shape {}, not {}", target.shape, src.shape)

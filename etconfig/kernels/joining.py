@@ -43,7 +43,7 @@ def stack(tensors: Tensors, dim: int, out: Tensor) -> Step:
         require(each.shape == first, "shapes {} and {} differ", first, each.shape)
     out.resize((*first[:axis], len(tensors), *first[axis:]))
     views = np.moveaxis(out.array, axis, 0)
-    return in_sequence(*(copy_step(view, each.array) for view, each in zip(views, tensors, strict=True)))
+    return in_sequence(*(copy_step(views[place, ...], each.array) for place, each in enumerate(tensors)))
 
 
 @kernel("aten::split_copy.Tensor_out")

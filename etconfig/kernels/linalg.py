@@ -18,7 +18,7 @@ from etconfig.kernels.binding import (
     in_dtype,
     in_sequence,
     packed,
-    viewed_as,
+    reshaped_copy_step,
 )
 
 MAX_FEW_ROWS = 32
@@ -108,9 +108,12 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor, *, scrat
     def passes(x: Array, weight: Array, *rest: Array) -> Step:
         *biases, out = rest
         rows, packing = packed(x, (math.prod(x.shape[:-1]), x.shape[-1]))
-        product = _product_step(scratch, rows, weight.T, viewed_as(out, (len(rows), len(weight))))
-        additions = (partial(np.add, out, each, out) for each in biases)
-        return in_sequence(*packing, product, *additions)
+        target = out.reshape(len(rows), len(weight))  # a copy if `out` is channels-last
+        steps = [*packing, _product_step(scratch, rows, weight.T, target)]
+        steps += [partial(np.add, target, each, target) for each in biases]
+        if not np.may_share_memory(target, out):
+            steps.append(reshaped_copy_step(out, target))
+        return in_sequence(*steps)
 
     inputs = [each.array for each in (x, weight, bias) if each is not None]
     return in_dtype(computation_dtype(out.dtype), inputs, out.array, passes)

@@ -132,7 +132,8 @@ def _normalise(
         *factors, out = rest
         source, packing = packed(x, layout.rows)
         result, squares = scratch.arrays((layout.rows, dtype), (layout.rows, dtype))
-        average = np.full(layout.rows[1], 1 / layout.rows[1], dtype)
+        size = layout.rows[1]
+        average = np.full(size, 1 / max(size, 1), dtype)
         scaled = result.reshape(layout.scaled)
         scaling = [
             partial(ufunc, scaled, viewed_as(factor, layout.factors), scaled)
@@ -144,7 +145,8 @@ def _normalise(
             partial(np.subtract, source, means[:, np.newaxis], result),
             partial(np.multiply, result, result, squares),
             partial(np.matmul, squares, average, inverses),
-            partial(np.add, inverses, constant(eps, dtype), inverses),
+            # As in PyTorch, no elements have no variance.
+            partial(np.add, inverses, constant(eps if size else math.nan, dtype), inverses),
             partial(np.sqrt, inverses, inverses),
             partial(np.reciprocal, inverses, inverses),
             partial(np.multiply, result, inverses[:, np.newaxis], result),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +23,9 @@ def constant_pad_nd(self: Tensor, pad: Ints, value: Scalar, out: Tensor) -> Step
     sizes = tuple(before + size + after for size, (before, after) in zip(self.shape, pairs, strict=True))
     require(min(sizes, default=0) >= 0, "pad {} cuts off more than there is of {}", pad, self.shape)
     out.resize(sizes)
-    inner = tuple(_cut(before, after) for before, after in pairs)
-    kept = tuple(_cut(-before, -after) for before, after in pairs)
+    # The dots keep a scalar a view.
+    inner: tuple[Any, ...] = (..., *(_cut(before, after) for before, after in pairs))
+    kept: tuple[Any, ...] = (..., *(_cut(-before, -after) for before, after in pairs))
     return in_sequence(
         copy_step(out.array, constant(value, out.dtype)), copy_step(out.array[inner], self.array[kept])
     )
@@ -41,14 +43,16 @@ def _cut(before: int, after: int) -> slice:
 
 
 def _padding(name: str, spatial: int, place: Callable[[int, int, int], Array]) -> Kernel:
-    """A border of elements of the tensor; `place` says which, for a size and its padding."""
+    """A border of elements of the tensor; `place` says which, for a size and its padding.
+
+    A negative number cuts off instead.
+    """
 
     def bind(self: Tensor, padding: Ints, out: Tensor) -> Step:
         require_same_dtype(self=self, out=out)
         require_rank("self", self, spatial + 1, spatial + 2)
         require(len(padding) == 2 * spatial, "padding must have {} numbers, not {}", 2 * spatial, padding)
         pairs = _pairs(padding, self.array.ndim)
-        require(min(padding) >= 0, "padding must not be negative, but is {}", padding)
         out.resize(tuple(size + sum(pair) for size, pair in zip(self.shape, pairs, strict=True)))
         if is_empty(out):
             return in_sequence()

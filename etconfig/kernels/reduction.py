@@ -273,23 +273,23 @@ EXTREMES = (
 @kernel("aten::any.all_out")
 def any_all(self: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
     """Whether any element differs from zero."""
-    return _any(self, None, False, out, scratch)
+    return _any(self, dimensions(None, self.array.ndim), False, out, scratch)
 
 
 @kernel("aten::any.out")
 def any_dim(self: Tensor, dim: int, keepdim: bool, out: Tensor, *, scratch: Scratch) -> Step:
     """The same along one dimension."""
-    return _any(self, (dim,), keepdim, out, scratch)
+    return _any(self, dimensions((dim,), self.array.ndim), keepdim, out, scratch)
 
 
 @kernel("aten::any.dims_out")
 def any_dims(self: Tensor, dim: Ints | None, keepdim: bool, out: Tensor, *, scratch: Scratch) -> Step:
-    """The same over several dimensions."""
-    return _any(self, dim, keepdim, out, scratch)
+    """The same over several dimensions: all of them if `dim` is None, none if it is empty."""
+    axes = () if dim == () else dimensions(dim, self.array.ndim)
+    return _any(self, axes, keepdim, out, scratch)
 
 
-def _any(self: Tensor, dim: Ints | None, keepdim: bool, out: Tensor, scratch: Scratch) -> Step:
-    axes = dimensions(dim, self.array.ndim)
+def _any(self: Tensor, axes: Ints, keepdim: bool, out: Tensor, scratch: Scratch) -> Step:
     target = _resize(self, axes, keepdim, out)
     is_true = scratch.array(self.shape, BOOL)
     return in_sequence(

@@ -23,12 +23,17 @@ def upsample_nearest2d(
     steps = _prepare(x, output_size, scale_factors, out)
     if is_empty(out):
         return in_sequence()
-    places = [
-        np.minimum(np.floor(np.arange(count) * np.float32(step)).astype(np.int64), size - 1)
-        for count, step, size in zip(out.shape[2:], steps, x.shape[2:], strict=True)
-    ]
+    places = [_nearest(*each) for each in zip(x.shape[2:], out.shape[2:], steps, strict=True)]
     source, target, rows, columns = x.array, out.array, places[0][:, np.newaxis], places[1]
     return lambda: np.copyto(target, source[:, :, rows, columns])
+
+
+def _nearest(size: int, count: int, step: float) -> Array:
+    """The place for each of `count` elements; as in PyTorch, twice as many are pairs, whatever the step."""
+    if count in (size, 2 * size):
+        return np.arange(count) // (count // size)
+    places: Array = np.minimum(np.floor(np.arange(count) * np.float32(step)).astype(np.int64), size - 1)
+    return places
 
 
 @kernel("aten::upsample_bilinear2d.vec_out")

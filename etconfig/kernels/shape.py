@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
@@ -204,7 +205,12 @@ def as_strided_copy(self: Tensor, size: Ints, stride: Ints, storage_offset: int 
 def flip(self: Tensor, dims: Ints, out: Tensor) -> Step:
     """The given dimensions reversed."""
     axes = dimensions(dims, self.array.ndim) if dims else ()
-    return _copy_view(self, np.flip(self.array, axes), out)
+    steps = [-1 if axis in axes else None for axis in range(self.array.ndim)]
+    place: tuple[Any, ...] = (
+        ...,
+        *(slice(None, None, step) for step in steps),
+    )  # the dots keep a scalar a view
+    return _copy_view(self, self.array[place], out)
 
 
 @kernel("aten::roll.out")

@@ -71,9 +71,9 @@ class Windows:
         """
         counts = []
         for size, extent, stride, padding in zip(sizes, self.extent, self.stride, self.padding, strict=True):
-            room = size + 2 * padding - extent
+            room = size + 2 * padding - extent + (stride - 1 if ceil_mode else 0)
             require(room >= 0, "a window of {} does not fit size {} with padding {}", extent, size, padding)
-            count = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
+            count = room // stride + 1
             if ceil_mode and (count - 1) * stride >= size + padding:
                 count -= 1
             counts.append(count)

@@ -80,7 +80,7 @@ class Variant(NamedTuple):
 @cache
 def corpus() -> dict[str, list[Variant]]:
     """All calls by operator."""
-    import kernel_case_quantized  # noqa: F401  adds to CASES
+    import kernel_case_edges  # noqa: F401  adds to CASES
     from kernel_case_recording import Recorder, call_in_float64
     from kernel_case_table import CASES
     from kernel_case_variants import variant_calls
@@ -157,7 +157,7 @@ def test_programs_of_single_calls_give_what_executorch_does(tmp_path: Path) -> N
 
     Where ExecuTorch's runtime does something else, it does what RUNTIME_DIFFERS says.
     """
-    import kernel_case_quantized  # noqa: F401  adds to CASES
+    import kernel_case_edges  # noqa: F401  adds to CASES
     import torch
     from kernel_case_program import program_of
     from kernel_case_recording import call, overload
