@@ -12,6 +12,8 @@ PIP := -m pip --disable-pip-version-check --quiet
 EXECUTORCH_PLUGIN := $(wildcard $(addprefix plugins/etconfig-executorch/,*.* native/* etconfig_executorch/*.py* \
 	etconfig_executorch/golden/*/*))
 MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
+# Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test lint types check docs test-peers models clean
 
