@@ -19,6 +19,9 @@ from etconfig.kernels.windows import Windows
 from etconfig.records import record
 from etconfig.values import strides_of
 
+LINE_BYTES = 64
+"""How much a cache moves at once."""
+
 BLOCK_BYTES = 512 << 10
 """Channels are taken in blocks of about this size, to stay in the cache through all passes."""
 
@@ -48,10 +51,11 @@ def _with_channels_innermost(
     channels, multiplier = weights.shape[:2]
     counts = results.shape[3:]
     rank = len(counts)
+    room = _apart_in_cache(channels, x.itemsize)
     padding, total = (
-        np.moveaxis(each, -1, 0)
+        np.moveaxis(each[..., :channels], -1, 0)
         for each in scratch.arrays(
-            ((*windows.padded_sizes(counts), channels), x.dtype), ((multiplier, *counts, channels), x.dtype)
+            ((*windows.padded_sizes(counts), room), x.dtype), ((multiplier, *counts, room), x.dtype)
         )
     )
     factors = np.moveaxis(np.moveaxis(weights, 0, -1).copy(), -1, 0)
@@ -69,6 +73,16 @@ def _with_channels_innermost(
             np.einsum, views, [0, *places, *taps], factors, [0, 1, *taps], [0, 1, *places], out=total
         )
         yield copy_step(result, total)
+
+
+def _apart_in_cache(count: int, itemsize: int) -> int:
+    """At least `count`: as many elements as fill an odd number of cache lines.
+
+    What lies an even number of lines apart shares its places in the cache with much else, and is driven out
+    by it while one channel after the other is copied.
+    """
+    lines = -(-count * itemsize // LINE_BYTES) | 1
+    return lines * LINE_BYTES // itemsize
 
 
 def _in_blocks(x: Array, weights: Array, results: Array, phases: _Phases, scratch: Scratch) -> Iterator[Step]:
