@@ -38,7 +38,11 @@ _OS = (
 )
 
 _CPU = (
-    _string("cpu.arch", Volatility.STATIC, "The architecture: `x86_64`, `arm64`, `x86`, `arm`, `riscv64`."),
+    _string(
+        "cpu.arch",
+        Volatility.STATIC,
+        "The architecture, in lower case: `x86_64`, `arm64`, `x86`, `arm`, `riscv64`.",
+    ),
     _string("cpu.model", Volatility.STATIC, "The model; where cores differ, that of a performance core."),
     _string("cpu.vendor", Volatility.STATIC, "The designer of the core: `Intel`, `AMD`, `Arm`, `Qualcomm`."),
     FactInfo(

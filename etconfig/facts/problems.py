@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest
+from etconfig.facts.misnomers import meant_value
 from etconfig.facts.registry import FactInfo, FactRegistry
 
 
@@ -25,6 +26,7 @@ def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
 def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *spans: Span) -> Diagnostic:
     """`info.check(value)` raised `error`."""
     guess = nearest(value, info.choices) if isinstance(value, str) else None
+    guess = meant_value(name, value) or guess
     unit = f", {info.unit}" if info.unit else ""
     return Diagnostic(
         code="invalid-fact-value",

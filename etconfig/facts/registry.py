@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import TypeAlias, TypeGuard
 
+from etconfig.facts.misnomers import meant_value
 from etconfig.records import record
 
 FactValue: TypeAlias = "bool | int | float | str | tuple[str, ...]"
@@ -154,6 +155,9 @@ class FactInfo:
         if self.choices and checked not in self.choices:
             expected = " or ".join(map(repr, self.choices))
             raise ValueError(f"expected {expected}, found {shown(value)}")
+        meant = meant_value(self.name, checked)
+        if meant is not None:
+            raise ValueError(f"it is called {meant!r} here, found {shown(value)}")
         if isinstance(checked, (int, float)):
             self._check_bounds(checked)
         return checked

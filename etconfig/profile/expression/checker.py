@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.facts.misnomers import meant_value
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry
 from etconfig.profile.expression import advice
@@ -161,15 +162,16 @@ class Checker:
         return _applied(signature, left, right)
 
     def _check_choices(self, fact: Node, other: Node) -> None:
-        """A fact with few possible values is compared only with these; anything else is a typo."""
+        """What a fact never is, for it has few values or another name for this one, is a mistake."""
         info = self.registry.get(fact.name) if isinstance(fact, Name) else None
-        if info is None or not info.choices:
+        if info is None:
             return
         for literal in other.items if isinstance(other, ListDisplay) else (other,):
-            if isinstance(literal, Literal) and literal.value not in info.choices:
-                message = f"{info.name} is never {literal.value!r}"
-                known = f"it is one of {', '.join(map(repr, info.choices))}"
-                self._refused(message, literal, did_you_mean(str(literal.value), info.choices) or known)
+            if not isinstance(literal, Literal):
+                continue
+            hint = _impossible(info, literal.value)
+            if hint is not None:
+                self._refused(f"{info.name} is never {literal.value!r}", literal, hint)
 
     def _logical(self, node: Logical) -> Typed | None:
         owner = repr(node.operator)
@@ -221,6 +223,16 @@ class Checker:
         message = f"there is no function {node.function!r}"
         self.problems.append(self.source.diagnostic(message, node.name_start, name_end, hint=hint))
         return None
+
+
+def _impossible(info: FactInfo, value: object) -> str | None:
+    """What to write instead of a value that a fact never has; None if it may have it."""
+    meant = meant_value(info.name, value)
+    if meant is not None:
+        return f"did you mean {meant!r}?"
+    if not info.choices or value in info.choices:
+        return None
+    return did_you_mean(str(value), info.choices) or f"it is one of {', '.join(map(repr, info.choices))}"
 
 
 def _unless_any_is_none(checked: list[Typed | None]) -> list[Typed] | None:

@@ -115,6 +115,21 @@ class TestProblems:
             "knows of no battery.",
         )
 
+    @pytest.mark.parametrize(
+        ("assignment", "meant", "given"),
+        [
+            ("cpu.arch=aarch64", "arm64", "aarch64"),
+            ("cpu.arch=AMD64", "x86_64", "AMD64"),
+            ("os.name=Linux", "linux", "Linux"),
+            ("os.name=darwin", "macos", "darwin"),
+        ],
+    )
+    def test_a_value_by_another_name_would_meet_no_condition(self, assignment, meant, given):
+        problem = problem_of(assignment)
+        name = assignment.partition("=")[0]
+        assert problem.message == f"fact {name!r}: it is called {meant!r} here, found {given!r}"
+        assert problem.help == f"did you mean {meant!r}?"
+
     def test_the_note_tells_the_unit(self):
         (note,) = problem_of("memory.total=8G").notes
         assert note == "memory.total (int, bytes): Memory of the device that the kernel manages."

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import FactError
 from etconfig.facts import BUILTIN_FACTS, FactSheet, FactType, load_fact_sheet
+from etconfig.facts.misnomers import meant_value
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 SOURCE = "sheet.json"
@@ -109,11 +110,12 @@ class TestReading:
             if info.is_family or not data.draw(st.booleans()):
                 continue
             printable = st.text(st.characters(categories=("L", "N", "P", "S")), max_size=8)
+            right = printable.filter(lambda text, name=info.name: meant_value(name, text) is None)
             low, high = int(info.minimum or 0), int(min(info.maximum or 2**62, 2**62))
             values = {
                 FactType.INT: st.integers(low, high),
                 FactType.FLOAT: st.floats(low, high),
-                FactType.STRING: st.sampled_from(info.choices) if info.choices else printable,
+                FactType.STRING: st.sampled_from(info.choices) if info.choices else right,
                 FactType.STRING_LIST: st.lists(printable, max_size=3),
             }[info.type]
             overrides[info.name] = Sourced(data.draw(values), Origin(OriginKind.DETECTED, "a test"))

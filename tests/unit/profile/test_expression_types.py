@@ -181,6 +181,15 @@ class TestTypes:
             "1:54-59 expression-type: power.source is never 'wind'; it is one of 'battery', 'mains'",
         ]
 
+    def test_another_name_for_a_value_is_refused_for_the_condition_would_never_hold(self) -> None:
+        assert refusals("os.name == 'Linux' || os.name in ['android', 'darwin']") == [
+            "1:12-18 expression-type: os.name is never 'Linux'; did you mean 'linux'?",
+            "1:46-53 expression-type: os.name is never 'darwin'; did you mean 'macos'?",
+        ]
+
+    def test_a_system_that_nobody_has_heard_of_is_none_of_them(self) -> None:
+        assert expression("os.name == 'haiku'").type is ExpressionType.BOOL
+
     def test_a_misspelt_function_is_guessed(self) -> None:
         assert refusals("os.name.startswith('a')") == [
             "1:9-18 invalid-expression: there is no function 'startswith'; did you mean 'startsWith'?"
