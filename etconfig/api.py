@@ -14,7 +14,7 @@ from etconfig.configuration import check_type, configure, find_spec, resolve_def
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import BackendUnavailableError, MissingOperatorError, UnknownPluginError
 from etconfig.execution import Executor, ExecutorProgram, ProgramRequest
-from etconfig.execution.method import Method
+from etconfig.execution.method import Method, guarded_method
 from etconfig.facts import FactSheet
 from etconfig.installation import Installation
 from etconfig.profile import Layer
@@ -114,13 +114,12 @@ class LoadedProgram:
             optimize=optimize,
         )
         try:
-            loaded = self._executor_program().load_method(request)
+            return guarded_method(self.metadata(name), request, self._executor_program())
         except MissingOperatorError as error:
             for each in self.installation.kernel_failures:
                 source = f"{each.name!r} of {each.distribution} {each.version}"
                 error.help = f"{error.help}; one that is installed is broken: {source}: {each.cause}"
             raise
-        return Method(self.metadata(name), request, loaded)
 
     def bind(self, method: str, arguments: Arguments) -> dict[str, BoundBackend]:
         """What serves the delegates of a method, by backend id; nothing is created yet.

@@ -127,7 +127,7 @@ class RunnableMethod(abc.ABC):
 
     @abc.abstractmethod
     def release(self) -> None:
-        """Let go of everything. Called once; also by the collector, in any thread."""
+        """Let go of everything. Called once, also by the collector, in any thread; again after Ctrl-C."""
 
 
 class ExecutorProgram(abc.ABC):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from etconfig.errors import BackendUnavailableError, MethodClosedError, MethodInUseError, OutOfMemoryError
-from etconfig.execution.contract import MethodRequest, RunnableMethod
+from etconfig.execution.contract import ExecutorProgram, MethodRequest, RunnableMethod
 from etconfig.execution.options_update import validated_changes
 from etconfig.program import MethodMeta
 
@@ -32,8 +31,9 @@ class Method:
         self._backends = request.backends
         self._options: Mapping[str, Any] = {each: bound.options for each, bound in request.backends.items()}
         self._runnable: RunnableMethod | None = runnable
-        self._lock = threading.Lock()
-        # Called at most once, by `close`, by the collector, or when the interpreter ends.
+        # Holds who is inside. No lock: Ctrl-C right after it was taken would leave it taken forever.
+        self._inside: dict[None, object] = {}
+        # Called by `close`, by the collector, or when the interpreter ends.
         self._release = weakref.finalize(self, runnable.release)
 
     @property
@@ -74,16 +74,18 @@ class Method:
             MethodClosedError: the Method was closed.
         """
         # Not by `_entered`, whose context manager costs as much as ten small instructions.
-        if not self._lock.acquire(blocking=False):
-            raise MethodInUseError(method=self.name)
+        me = object()
         try:
+            if self._inside.setdefault(None, me) is not me:
+                raise MethodInUseError(method=self.name)
             if self._runnable is None:
                 raise MethodClosedError(method=self.name)
             return self._runnable.execute(inputs, resource)
         except MemoryError as error:
             raise out_of_memory(self.name, error) from error
         finally:
-            self._lock.release()
+            if self._inside == {None: me}:
+                self._inside.clear()
 
     def options(self, backend_id: str) -> Any:
         """The options in force for the method's delegates of one backend.
@@ -108,8 +110,8 @@ class Method:
             MethodInUseError: another call is under way.
             MethodClosedError: the Method was closed.
         """
-        with self._entered() as runnable:
-            return runnable.effective_options()
+        with self._entered():
+            return self._open_runnable().effective_options()
 
     def update(self, changes: Mapping[str, object]) -> None:
         """Change options that apply at execute: all of `changes`, or none.
@@ -123,22 +125,32 @@ class Method:
             MethodInUseError: another call is under way.
             MethodClosedError: the Method was closed.
         """
-        with self._entered() as runnable:
+        with self._entered():
+            runnable = self._open_runnable()
             validated = validated_changes(self.name, self._backends, self._options, changes)
+            new = {**self._options, **{each: options for each, (options, _) in validated.items()}}
             runnable.update(validated)
-            self._options = {**self._options, **{each: options for each, (options, _) in validated.items()}}
+            self._options = new
 
     def close(self) -> None:
         """Destroy the delegates, end the worker threads and let go of all memory; once is enough.
+
+        If Ctrl-C interrupts it, the Method is closed, and a second call does what is left.
 
         Raises:
             DelegateError: a backend failed to destroy a handle; all others were destroyed.
             MethodInUseError: another call is under way.
         """
-        if self._runnable is not None:
+        pending = self._release.peek()
+        if pending is not None:
             with self._entered():
                 self._runnable = None
-                self._release()
+                try:
+                    pending[1]()
+                except Exception:
+                    self._release.detach()
+                    raise
+                self._release.detach()
 
     def __enter__(self) -> Method:
         return self
@@ -153,16 +165,31 @@ class Method:
         return f"<Method {name}{' (closed)' if self._runnable is None else ''}>"
 
     @contextmanager
-    def _entered(self) -> Iterator[RunnableMethod]:
+    def _entered(self) -> Iterator[None]:
         """Keep other threads out; do not wait for one that is inside."""
-        if not self._lock.acquire(blocking=False):
-            raise MethodInUseError(method=self.name)
+        me = object()
         try:
-            if self._runnable is None:
-                raise MethodClosedError(method=self.name)
-            yield self._runnable
+            if self._inside.setdefault(None, me) is not me:
+                raise MethodInUseError(method=self.name)
+            yield
         finally:
-            self._lock.release()
+            if self._inside == {None: me}:  # compared without a call, at whose end Ctrl-C could come
+                self._inside.clear()
+
+    def _open_runnable(self) -> RunnableMethod:
+        if self._runnable is None:
+            raise MethodClosedError(method=self.name)
+        return self._runnable
+
+
+def guarded_method(meta: MethodMeta, request: MethodRequest, program: ExecutorProgram) -> Method:
+    """Let an executor load a method, and guard it. Raises as `ExecutorProgram.load_method`."""
+    runnable = program.load_method(request)
+    try:
+        return Method(meta, request, runnable)
+    except BaseException:  # Ctrl-C: nobody else knows of it
+        runnable.release()
+        raise
 
 
 def out_of_memory(method: str, error: MemoryError) -> OutOfMemoryError:

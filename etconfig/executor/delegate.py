@@ -89,20 +89,15 @@ def _failure(backend_id: str, method: str, phase: str, error: Exception) -> Dele
 
 
 class Delegate:
-    """One initialised delegate. Every method raises DelegateError when the backend fails."""
+    """One delegate. Every method raises DelegateError when the backend fails."""
 
     def __init__(
-        self,
-        bound: BoundBackend,
-        backend: Backend[Any, Any],
-        surroundings: Surroundings,
-        index: int,
-        serialized: model.BackendDelegate,
-        program: Program,
+        self, bound: BoundBackend, backend: Backend[Any, Any], surroundings: Surroundings, index: int
     ) -> None:
-        """Call the `init` of `backend` on the payload of `serialized`, the method's delegate `index`."""
+        """Prepare to serve the method's delegate `index`; `init` is the first to be called."""
         self.backend_id = bound.backend_id
         self._backend = backend
+        self._is_live = False
         self._surroundings = surroundings
         self._temporary = TemporaryAllocator()
         self._context: ExecuteContext[Any] = ExecuteContext(
@@ -115,7 +110,7 @@ class Delegate:
         )
         # the backend cannot write to it; a new one for each call would cost as much as a small delegate
         self._given = vars(self._context)
-        context = InitContext(
+        self._init_context: InitContext[Any] = InitContext(
             options=bound.options,
             method_name=surroundings.method,
             instance_name=surroundings.instance,
@@ -124,10 +119,14 @@ class Delegate:
             allocator=surroundings.allocator,
             tracer=surroundings.tracer,
         )
+
+    def init(self, serialized: model.BackendDelegate, program: Program) -> None:
+        """Call the backend's `init` on the payload of `serialized`."""
         payload = Payload(program.delegate_data(serialized))
         compile_specs = {spec.key: spec.value for spec in serialized.compile_specs}
-        with self._blame("init"), surroundings.tracer.record(f"init {bound.backend_id}", "phase"):
-            self._handle = self._backend.init(context, payload, compile_specs)
+        with self._blame("init"), self._surroundings.tracer.record(f"init {self.backend_id}", "phase"):
+            self._handle = self._backend.init(self._init_context, payload, compile_specs)
+            self._is_live = True
 
     def run(self, args: list[Value], resize_output: ResizeOutput = resize_nothing) -> None:
         """Call the backend's `execute` on inputs, then outputs."""
@@ -165,9 +164,14 @@ class Delegate:
             return dict(self._backend.effective_options(self._handle))
 
     def destroy(self) -> None:
-        """Call the backend's `destroy`; the caller sees to it that this happens once."""
-        with self._blame("destroy"):
+        """Call the backend's `destroy` if there is a handle that was not destroyed yet."""
+        if not self._is_live:
+            return
+        try:  # not by `_blame`: nothing can interrupt between the two lines, so that it happens once
+            self._is_live = False
             self._backend.destroy(self._handle)
+        except Exception as error:
+            raise _failure(self.backend_id, self._surroundings.method, "destroy", error) from error
 
     def _blame(self, phase: str) -> AbstractContextManager[None]:
         return blame(self.backend_id, self._surroundings.method, phase)

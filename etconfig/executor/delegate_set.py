@@ -58,8 +58,9 @@ class DelegateSet:
         serialized = self._plan.delegates[index]
         backend = self._backend(serialized.id)
         bound = self._bound[serialized.id]
-        delegate = Delegate(bound, backend, self._surroundings, index, serialized, self._program)
-        self._delegates.append(delegate)
+        delegate = Delegate(bound, backend, self._surroundings, index)
+        self._delegates.append(delegate)  # before there is a handle, so that none is lost to Ctrl-C
+        delegate.init(serialized, self._program)
         return delegate.run
 
     def set_resource(self, resource: object) -> None:
@@ -74,16 +75,23 @@ class DelegateSet:
             DelegateError: an `update` failed; the delegates before it were updated back.
         """
         affected = [delegate for delegate in self._delegates if delegate.backend_id in changes]
-        for position, delegate in enumerate(affected):
-            options, names = changes[delegate.backend_id]
-            try:
-                delegate.update(options, self._options[delegate.backend_id], names)
-            except DelegateError as error:
-                self._roll_back(affected[:position], changes, error)
-                raise
-        for delegate in affected:
-            delegate.set_options(changes[delegate.backend_id][0])
-        self._options.update({backend_id: options for backend_id, (options, _) in changes.items()})
+        options = {**self._options, **{backend_id: options for backend_id, (options, _) in changes.items()}}
+        updated: list[Delegate] = []
+        try:
+            for delegate in affected:
+                new, names = changes[delegate.backend_id]
+                delegate.update(new, self._options[delegate.backend_id], names)
+                updated.append(delegate)
+            for delegate in affected:
+                delegate.set_options(options[delegate.backend_id])
+            self._options = options
+        except BaseException as error:
+            # who failed kept the old options; who was interrupted may have either
+            is_in_doubt = not isinstance(error, DelegateError)
+            self._roll_back(affected[: len(updated) + is_in_doubt], changes, error)
+            for delegate in affected:
+                delegate.set_options(self._options[delegate.backend_id])
+            raise
 
     def effective_options(self) -> dict[str, dict[str, object]]:
         """What the backends say they use, by backend id and option name.
@@ -99,7 +107,7 @@ class DelegateSet:
         return effective
 
     def close(self) -> None:
-        """Destroy the handles that are left, and end the threads.
+        """Destroy the handles that are left, and end the threads. Another call does what Ctrl-C left undone.
 
         Raises:
             DelegateError: some backends failed; all had their turn.
@@ -107,9 +115,10 @@ class DelegateSet:
         problems: list[DelegateError] = []
         while self._delegates:
             try:
-                self._delegates.pop().destroy()
+                self._delegates[-1].destroy()
             except DelegateError as error:
                 problems.append(error)
+            self._delegates.pop()
         self._surroundings.workers.close()
         if problems:
             problems[0].cause = "; ".join([problems[0].cause, *map(str, problems[1:])])
@@ -132,11 +141,12 @@ class DelegateSet:
             self._backends[backend_id] = self._bound[backend_id].create()
         return self._backends[backend_id]
 
-    def _roll_back(self, updated: Sequence[Delegate], changes: OptionChanges, failure: DelegateError) -> None:
-        """Undo updates, the last one first; what goes wrong is added to `failure`."""
+    def _roll_back(self, updated: Sequence[Delegate], changes: OptionChanges, failure: BaseException) -> None:
+        """Undo updates, the last one first; what goes wrong is added to `failure` if that can tell it."""
         for delegate in reversed(updated):
             options, names = changes[delegate.backend_id]
             try:
                 delegate.update(self._options[delegate.backend_id], options, names)
             except DelegateError as error:
-                failure.cause += f"; going back to the old options failed too: {error.cause}"
+                if isinstance(failure, DelegateError):
+                    failure.cause += f"; going back to the old options failed too: {error.cause}"

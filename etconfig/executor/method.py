@@ -15,7 +15,7 @@ from etconfig.execution import (
     OptionChanges,
     RunnableMethod,
 )
-from etconfig.execution.method import Method, out_of_memory
+from etconfig.execution.method import Method, guarded_method, out_of_memory
 from etconfig.executor.compile import check_operators, compile_plan
 from etconfig.executor.delegate import Surroundings
 from etconfig.executor.delegate_set import DelegateSet
@@ -113,34 +113,36 @@ class NumpyProgram(ExecutorProgram):
             OutOfMemoryError: the memory that the program asks for cannot be had.
             DelegateError, BackendUnavailableError: as the host's `init`.
         """
+        try:
+            return self._load_method(request)
+        except BaseException as error:
+            request.host.abandon(error)
+            if isinstance(error, MemoryError):
+                raise out_of_memory(request.name, error) from error
+            raise
+
+    def _load_method(self, request: MethodRequest) -> NumpyMethod:
         track: Track | None = request.tracer
         timer = NullTracer() if track is None else track
         with timer.record(request.name, "load"):
-            try:
-                with timer.record("place tensors", "phase"), collection_paused():
-                    plan = self._program.plan(request.name)
-                    check_operators(plan, self._kernels)
-                    registers = Registers(self._program, plan)
-                delegates = request.host.init_all()
-                with timer.record("bind instructions", "phase"), collection_paused():
-                    inputs = Inputs(request.name, [registers[index] for index in plan.inputs])
-                    compiled = compile_plan(
-                        plan,
-                        registers,
-                        self._kernels,
-                        delegates,
-                        track,
-                        self._instruction_limit,
-                        request.optimize,
-                    )
-            except BaseException as error:
-                request.host.abandon(error)
-                if isinstance(error, MemoryError):
-                    raise out_of_memory(request.name, error) from error
-                raise
-        return NumpyMethod(
-            inputs, [registers[index] for index in plan.outputs], compiled, request.host, track
-        )
+            with timer.record("place tensors", "phase"), collection_paused():
+                plan = self._program.plan(request.name)
+                check_operators(plan, self._kernels)
+                registers = Registers(self._program, plan)
+            delegates = request.host.init_all()
+            with timer.record("bind instructions", "phase"), collection_paused():
+                inputs = Inputs(request.name, [registers[index] for index in plan.inputs])
+                outputs = [registers[index] for index in plan.outputs]
+                compiled = compile_plan(
+                    plan,
+                    registers,
+                    self._kernels,
+                    delegates,
+                    track,
+                    self._instruction_limit,
+                    request.optimize,
+                )
+        return NumpyMethod(inputs, outputs, compiled, request.host, track)
 
     def close(self) -> None:
         """Nothing to do: loaded Methods keep what they need of the program."""
@@ -180,8 +182,9 @@ def load_method(
         OutOfMemoryError: the memory that the program asks for cannot be had.
     """
     request = method_request(program, name, backends, instance=instance, tracer=tracer, optimize=optimize)
-    runnable = NumpyProgram(program, kernels, instruction_limit).load_method(request)
-    return Method(MethodMeta(program.plan(name)), request, runnable)
+    return guarded_method(
+        MethodMeta(program.plan(name)), request, NumpyProgram(program, kernels, instruction_limit)
+    )
 
 
 def method_request(

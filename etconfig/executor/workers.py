@@ -60,6 +60,8 @@ class Workers:
             loop.work()
         except BaseException:  # Ctrl-C, or no further thread can be started
             loop.stop()
+            self._pool = None  # it may have been interrupted while it held one of its locks
+            pool.shutdown(wait=False)
             raise
         finally:
             _wait_for_all(helpers)

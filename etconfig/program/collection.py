@@ -19,8 +19,8 @@ def collection_paused() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
-    gc.disable()
     try:
+        gc.disable()  # within: Ctrl-C may come right after it
         yield
     finally:
         gc.enable()
