@@ -1,20 +1,63 @@
-"""Batch normalisation that takes its statistics from the batch, or from what was gathered of former ones.
-
-Without training, `aten::_native_batch_norm_legit_no_training` of the normalisation family does the work.
-"""
+"""Batch normalisation: of each channel by given statistics, or by the batch's. Dtypes: floating, equal."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
 from etconfig.executor.checks import require, require_floating, require_same_dtype
-from etconfig.executor.memory import Array
+from etconfig.executor.memory import Array, Shape
 from etconfig.executor.registry import KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
-from etconfig.kernels import normalisation
-from etconfig.kernels.binding import computation_dtype
+from etconfig.kernels.binding import computation_dtype, constant, in_dtype, in_sequence
+
+
+@kernel("aten::_native_batch_norm_legit_no_training.out")
+def native_batch_norm_no_training(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+    out: Tensor,
+    save_mean: Tensor,
+    save_invstd: Tensor,
+) -> Step:
+    """Normalise each channel by given statistics.
+
+    Shapes: x and out (N, C, *S), weight, bias, running_mean and running_var (C,), save_mean
+    and save_invstd (0,).
+    """
+    require_same_dtype(input=x, running_mean=running_mean, running_var=running_var)
+    per_channel = _prepare(x, weight, bias, (running_mean, running_var), out)
+    save_mean.resize((0,))
+    save_invstd.resize((0,))
+    dtype = computation_dtype(x.dtype)
+    scale, shift = np.empty(per_channel[0], dtype), np.empty(per_channel[0], dtype)
+
+    def passes(x: Array, mean: Array, variance: Array, *rest: Array) -> Step:
+        *factors, out = rest
+        weights = factors[:1] if weight is not None else []
+        biases = factors[-1:] if bias is not None else []
+        return in_sequence(
+            partial(np.add, variance, constant(eps, dtype), scale),
+            partial(np.sqrt, scale, scale),
+            partial(np.reciprocal, scale, scale),
+            *(partial(np.multiply, scale, each, scale) for each in weights),
+            partial(np.multiply, mean, scale, shift),
+            partial(np.negative, shift, shift),
+            *(partial(np.add, shift, each, shift) for each in biases),
+            partial(np.multiply, x, scale.reshape(per_channel), out),
+            partial(np.add, out, shift.reshape(per_channel), out),
+        )
+
+    present = [each.array for each in (x, running_mean, running_var, weight, bias) if each is not None]
+    return in_dtype(dtype, present, out.array, passes)
 
 
 @kernel("aten::_native_batch_norm_legit.out")
@@ -34,10 +77,10 @@ def native_batch_norm(
     """Normalise each channel; in training by the batch, whose statistics then update the running ones.
 
     Shapes: x and out (N, C, *S), weight, bias and running statistics (C,), save_mean and save_invstd (C,),
-    or (0,) without training. Dtypes: floating, equal.
+    or (0,) without training.
     """
     if not training:
-        return normalisation.native_batch_norm_no_training.binder(
+        return native_batch_norm_no_training.binder(
             x, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd
         )
     return _by_batch(
@@ -71,22 +114,11 @@ def _by_batch(
     outs: tuple[Tensor, Tensor, Tensor],
 ) -> Step:
     out, save_mean, save_invstd = outs
-    require_floating("input", x)
-    require(x.array.ndim >= 2, "input must have a channel dimension, but has shape {}", x.shape)
-    require_same_dtype(input=x, weight=weight, bias=bias, out=out)
-    channels = x.shape[1]
-    for each in (weight, bias, *running):
-        require(
-            each is None or each.shape == (channels,),
-            "weight, bias and running statistics must have shape ({},)",
-            channels,
-        )
-    out.resize(x.shape)
-    save_mean.resize((channels,))
-    save_invstd.resize((channels,))
+    per_channel = _prepare(x, weight, bias, running, out)
+    save_mean.resize(per_channel[:1])
+    save_invstd.resize(per_channel[:1])
     count = x.shape[0] * math.prod(x.shape[2:])
     axes = (0, *range(2, x.array.ndim))
-    per_channel = (channels, *(1 for _ in x.shape[2:]))
     dtype = computation_dtype(x.dtype)
 
     def factor(tensor: Tensor) -> Array:
@@ -111,6 +143,24 @@ def _by_batch(
             np.copyto(kept.array, mixed, casting="unsafe")
 
     return run
+
+
+def _prepare(
+    x: Tensor, weight: Tensor | None, bias: Tensor | None, running: Iterable[Tensor], out: Tensor
+) -> Shape:
+    """Check what all have in common; return the shape in which what is (C,) broadcasts to x."""
+    require_floating("input", x)
+    require(x.array.ndim >= 2, "input must have a channel dimension, but has shape {}", x.shape)
+    require_same_dtype(input=x, weight=weight, bias=bias, out=out)
+    channels = x.shape[1]
+    for each in (weight, bias, *running):
+        require(
+            each is None or each.shape == (channels,),
+            "weight, bias and running statistics must have shape ({},)",
+            channels,
+        )
+    out.resize(x.shape)
+    return (channels, *(1 for _ in x.shape[2:]))
 
 
 KERNELS = KernelTable.of_module(globals())

@@ -1,4 +1,4 @@
-"""Normalisation over layers, groups and batches. Dtypes: floating, equal."""
+"""Normalisation over layers and groups. Dtypes: floating, equal."""
 
 from __future__ import annotations
 
@@ -161,58 +161,6 @@ def _normalise(
         copy_step(mean.array, means.reshape(layout.statistics)),
         copy_step(rstd.array, inverses.reshape(layout.statistics)),
     )
-
-
-@kernel("aten::_native_batch_norm_legit_no_training.out")
-def native_batch_norm_no_training(
-    x: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    momentum: float,
-    eps: float,
-    out: Tensor,
-    save_mean: Tensor,
-    save_invstd: Tensor,
-) -> Step:
-    """Normalise each channel by given statistics.
-
-    Shapes: x and out (N, C, *S), weight, bias, running_mean and running_var (C,), save_mean
-    and save_invstd (0,).
-    """
-    require_floating("input", x)
-    require(x.array.ndim >= 2, "input must have a channel dimension, but has shape {}", x.shape)
-    require_same_dtype(
-        input=x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var, out=out
-    )
-    channels = x.shape[1]
-    _check_factors((channels,), weight, bias, running_mean, running_var)
-    out.resize(x.shape)
-    save_mean.resize((0,))
-    save_invstd.resize((0,))
-    dtype = computation_dtype(x.dtype)
-    scale, shift = np.empty(channels, dtype), np.empty(channels, dtype)
-    per_channel = (channels, *(1 for _ in x.shape[2:]))
-
-    def passes(x: Array, mean: Array, variance: Array, *rest: Array) -> Step:
-        *factors, out = rest
-        weights = factors[:1] if weight is not None else []
-        biases = factors[-1:] if bias is not None else []
-        return in_sequence(
-            partial(np.add, variance, constant(eps, dtype), scale),
-            partial(np.sqrt, scale, scale),
-            partial(np.reciprocal, scale, scale),
-            *(partial(np.multiply, scale, each, scale) for each in weights),
-            partial(np.multiply, mean, scale, shift),
-            partial(np.negative, shift, shift),
-            *(partial(np.add, shift, each, shift) for each in biases),
-            partial(np.multiply, x, scale.reshape(per_channel), out),
-            partial(np.add, out, shift.reshape(per_channel), out),
-        )
-
-    present = [each.array for each in (x, running_mean, running_var, weight, bias) if each is not None]
-    return in_dtype(dtype, present, out.array, passes)
 
 
 KERNELS = KernelTable.of_module(globals())
