@@ -116,7 +116,7 @@ class _Compiler:
         self._moved = moved | _lists_of(moved, plan.values)
         self.rebound = [registers[index] for index in rebound]
         self._varying = _varying_values(plan, registers, kernels, rebound)
-        self._patterns = StepPatterns(plan.values, registers, self._varying)
+        self._patterns = StepPatterns(registers, self._varying)
 
     def blocks(self, chain: int) -> list[Block]:
         """The blocks of one chain: a new one begins at the target of a jump, and after a jump."""
@@ -127,9 +127,12 @@ class _Compiler:
                 if isinstance(instruction, model.JumpFalseCall):
                     edges |= {index + 1, instruction.destination_instruction}
         block_at = {edge: block for block, edge in enumerate(sorted(edges))}
-        return [self._block(chain, start, end, block_at) for start, end in pairwise(sorted(edges))]
+        kinds = self._patterns.kinds(instructions)
+        return [self._block(chain, start, end, block_at, kinds) for start, end in pairwise(sorted(edges))]
 
-    def _block(self, chain: int, start: int, end: int, block_at: Mapping[int, int]) -> Block:
+    def _block(
+        self, chain: int, start: int, end: int, block_at: Mapping[int, int], kinds: Sequence[int]
+    ) -> Block:
         instructions = self._plan.chains[chain].instructions[start:end]
         condition, otherwise = None, 0
         if instructions and isinstance(jump := instructions[-1], model.JumpFalseCall):
@@ -141,7 +144,9 @@ class _Compiler:
                 for each in instructions
             ]
         )
-        steps = tuple(self._patterns.steps(instructions, start, self._step))
+        steps = tuple(
+            self._patterns.steps(instructions, kinds[start : start + len(instructions)], start, self._step)
+        )
         if self._track is not None:
             steps = tuple(map(self._traced, steps, names, instructions, repeat(chain), count(start)))
         if self._optimiser is not None:

@@ -15,14 +15,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from etconfig.executor.memory import Array
 from etconfig.executor.registry import Step
 from etconfig.executor.tensor import Tensor
 from etconfig.executor.values import Registers
 from etconfig.program import model
+from etconfig.program.call_columns import ColumnarInstructions
 from etconfig.program.model import TensorShapeDynamism
 
 Signature: TypeAlias = "object | None"
 """What a step depends on in one argument, apart from its address; None if nobody has asked yet."""
+
+_MOST_KINDS = 2**62
+"""As many kinds of calls have numbers that numpy counts with."""
 
 _ANYTHING = object()
 """The signature of an argument on which a step may depend in any way."""
@@ -49,47 +54,45 @@ class _Pattern(NamedTuple):
 class StepPatterns:
     """The patterns of one plan: of instructions with one output, whose kernels are uniform (see `Kernel`)."""
 
-    def __init__(self, values: Sequence[model.EValue], registers: Registers, varying: frozenset[int]) -> None:
-        """Patterns over `registers`, which hold what `values` describe; `varying` ones may be anything."""
-        self._values = values
+    def __init__(self, registers: Registers, varying: frozenset[int]) -> None:
+        """Patterns over `registers`, of which `varying` ones may be anything."""
         self._registers = registers
         # by operator, then by the arguments' signatures
         self._patterns: dict[int, dict[object, _Pattern]] = {}
         self._arrays = [*registers.arrays]
-        self._signatures: list[Signature] = [
-            value if form is None and type(value) is model.Int else form
-            for form, value in zip(registers.forms, values, strict=True)
-        ]
+        self._signatures: list[Signature] = [*registers.values.spread(_signatures_of_different(registers))]
+        self._varying = varying
         for index in varying:
             self._signatures[index] = _ANYTHING
 
     def steps(
         self,
         instructions: Sequence[model.Instruction],
+        kinds: Sequence[int],
         start: int,
         make: Callable[[model.Instruction, int], Step],
     ) -> list[Step]:
         """The steps of instructions from index `start` on: `make` gives those without a pattern.
 
-        `make` is called in order, with an instruction and its index; it may `learn` and `update`. The
-        other steps are made in the end: of what is updated, no instruction before has made use.
+        `kinds` are those of the same instructions. `make` is called in order, with an instruction and its
+        index; it may `learn` and `update`. The other steps are made in the end: of what is updated, no
+        instruction before has made use.
         """
-        signatures, patterns = self._signatures, self._patterns
         steps: list[Any] = [None] * len(instructions)
-        for position, instruction in enumerate(instructions):
-            pattern = None
-            if type(instruction) is model.KernelCall:
-                op_index, args = instruction
-                known = patterns.get(op_index)
-                if known is not None and len(args) > 2 and args[-1] == args[-2]:
-                    pattern = known.get(itemgetter(*args)(signatures))
-                    if pattern is None and self._look_at(args):
-                        pattern = known.get(itemgetter(*args)(signatures))
-            if pattern is None:
-                steps[position] = make(instruction, start + position)
-            else:
-                pattern.waiting.append(position)
-        for pattern in chain.from_iterable(known.values() for known in patterns.values()):
+        wait_by_kind: dict[int, Callable[[int], None]] = {}
+        for position, kind in enumerate(kinds):
+            wait = wait_by_kind.get(kind)
+            if wait is None:
+                instruction = instructions[position]
+                pattern = self._pattern(instruction)
+                if pattern is None:
+                    steps[position] = make(instruction, start + position)
+                    continue
+                wait = pattern.waiting.append
+                if kind:
+                    wait_by_kind[kind] = wait
+            wait(position)
+        for pattern in chain.from_iterable(known.values() for known in self._patterns.values()):
             if pattern.waiting:
                 made = self._made(pattern, map(instructions.__getitem__, pattern.waiting))
                 for position, step in zip(pattern.waiting, made, strict=False):
@@ -97,13 +100,57 @@ class StepPatterns:
                 pattern.waiting.clear()
         return steps
 
+    def kinds(self, instructions: tuple[model.Instruction, ...]) -> Sequence[int]:
+        """A number for each instruction: those that share one have one pattern, if any; 0 tells nothing."""
+        if not isinstance(instructions, ColumnarInstructions):
+            return [0] * len(instructions)
+        kinds = np.zeros(len(instructions), np.intp)
+        codes = self._codes()
+        radix = int(codes.max(initial=0)) + 1
+        for places, op_index, args in instructions.calls:
+            operators = int(op_index.max()) + 1
+            if args.shape[1] < 3 or operators * radix ** args.shape[1] >= _MOST_KINDS:
+                continue
+            signatures = codes[args]
+            mixed = op_index.astype(np.intp)
+            for column in signatures.T:
+                mixed = mixed * radix + column
+            is_known = (args[:, -1] == args[:, -2]) & signatures.all(axis=1)
+            kinds[places] = np.where(is_known, mixed + 1, 0)
+        numbers: list[int] = kinds.tolist()
+        return numbers
+
+    def _codes(self) -> Array:
+        """A number for each value: those that share one have equal signatures; 0 if none is known yet."""
+        numbers: dict[Signature, int] = {None: 0}
+        different = _signatures_of_different(self._registers)
+        codes = np.array([numbers.setdefault(each, len(numbers)) for each in different], np.intp)
+        places = self._registers.values.places
+        spread: Array = codes[np.fromiter(places, np.intp, len(places))]
+        spread[[*self._varying]] = 0
+        return spread
+
+    def _pattern(self, instruction: model.Instruction) -> _Pattern | None:
+        """The pattern of an instruction, if there is one."""
+        if type(instruction) is not model.KernelCall:
+            return None
+        op_index, args = instruction
+        known = self._patterns.get(op_index)
+        if known is None or len(args) < 3 or args[-1] != args[-2]:
+            return None
+        pattern = known.get(itemgetter(*args)(self._signatures))
+        if pattern is None and self._look_at(args):
+            pattern = known.get(itemgetter(*args)(self._signatures))
+        return pattern
+
     def _made(self, pattern: _Pattern, calls: Iterable[Any]) -> Iterator[Step]:
         """The steps of kernel calls; without end if all of the operands are shared."""
-        columns = [*zip(*map(itemgetter(1), calls), strict=True)]
+        arguments = [*map(itemgetter(1), calls)]
+        arity = len(arguments[0])
         operands = [
-            map(self._arrays.__getitem__, columns[place])
-            if place < len(columns)
-            else repeat(self._arrays[pattern.extra[place - len(columns)]])
+            map(self._arrays.__getitem__, map(itemgetter(place), arguments))
+            if place < arity
+            else repeat(self._arrays[pattern.extra[place - arity]])
             for place in pattern.operands
         ]
         if not pattern.names:
@@ -162,7 +209,7 @@ class StepPatterns:
         """Find the signatures of arguments that nobody asked for yet; False if there are none."""
         new = [arg for arg in args if self._signatures[arg] is None]
         for arg in new:
-            self._signatures[arg] = self._signature(arg, self._values[arg])
+            self._signatures[arg] = self._signature(arg, self._registers.values[arg])
         return bool(new)
 
     def _signature(self, index: int, value: model.EValue) -> object:
@@ -180,6 +227,14 @@ class StepPatterns:
         assert isinstance(tensor, Tensor)
         self._arrays[index] = tensor.array
         return "constant", tensor.form
+
+
+def _signatures_of_different(registers: Registers) -> list[Signature]:
+    """The signatures of planned tensors and of integers, for each value that differs."""
+    return [
+        value if form is None and type(value) is model.Int else form
+        for form, value in zip(registers.different_forms, registers.values.distinct, strict=True)
+    ]
 
 
 _PLAIN = (model.Bool, model.String, type(None))

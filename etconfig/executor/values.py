@@ -42,6 +42,8 @@ class Registers(Sequence[Register]):
         arrays: The array of each static planned tensor, by value index; None for other values.
             Tensors of one form at one place share an array.
         forms: The forms of the same tensors.
+        values: The plan's values.
+        different_forms: The forms by what differs among the values.
         dynamic: The tensors, by value index, whose shape may change.
     """
 
@@ -54,17 +56,18 @@ class Registers(Sequence[Register]):
         """
         self._program = program
         self._external = program.external_tensors(plan)
-        self._values = plan.values
+        self.values = share(plan.values)
         # Memory 0 is reserved: nothing lies there, and its size means nothing.
         self._arenas = [allocate_zeroed(0), *map(allocate_zeroed, plan.non_const_buffer_sizes[1:])]
         self._registers: list[Register | None] = [None] * len(plan.values)
         self._initial: list[object] = [_NOT_LOADED] * len(plan.values)
         self._forms: dict[object, TensorForm] = {}
-        values = share(plan.values)
+        values = self.values
         tensors = [value if isinstance(value, model.Tensor) else None for value in values.distinct]
         placed = [_NOT_PLACED if tensor is None else self._place(tensor) for tensor in tensors]
         self.arrays = [*values.spread([array for array, _ in placed])]
-        self.forms = [*values.spread([form for _, form in placed])]
+        self.different_forms = [form for _, form in placed]
+        self.forms = [*values.spread(self.different_forms)]
         is_dynamic = [each and each.shape_dynamism is not TensorShapeDynamism.STATIC for each in tensors]
         self.dynamic = [*compress(count(), values.spread(is_dynamic))]
 
@@ -89,17 +92,17 @@ class Registers(Sequence[Register]):
         """What a kernel is given for value `index` unless it varies: see `current_value`."""
         found = self._initial[index]
         if found is _NOT_LOADED:
-            found = self._initial[index] = self._load(index, self._values[index])
+            found = self._initial[index] = self._load(index, self.values[index])
         return found
 
     def is_constant(self, index: int) -> bool:
         """Whether value `index` is a constant tensor."""
-        value = self._values[index]
+        value = self.values[index]
         return isinstance(value, model.Tensor) and value.is_constant
 
     def planned_place(self, index: int) -> Place | None:
         """Where a tensor of planned memory lies at its planned sizes; None if it has no bytes there."""
-        value = self._values[index]
+        value = self.values[index]
         if not isinstance(value, model.Tensor) or value.allocation_info is None:
             return None
         if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
@@ -130,7 +133,7 @@ class Registers(Sequence[Register]):
 
     def _content(self, index: int) -> object:
         """What a register holds when the method is loaded."""
-        value = self._values[index]
+        value = self.values[index]
         if isinstance(value, LISTS_OF_VALUES):
             return tuple([None if item == -1 else self[item] for item in value.items])
         return self.initial(index)

@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from etconfig.program import layout
-from etconfig.program.columns import Columns, in_order, make_sure
+from etconfig.program.call_columns import CallColumns, ColumnarInstructions
+from etconfig.program.columns import Columns, Vectors, in_order, make_sure
 from etconfig.program.layout import I32, InstructionArguments
 from etconfig.program.model import Instruction, KernelCall
 
@@ -22,7 +23,7 @@ def read_instructions(
     operator_count: int,
     value_count: int,
     read_one: Callable[[int, int], Instruction],
-) -> tuple[Instruction, ...]:
+) -> ColumnarInstructions:
     """The `count` instructions of the vector at `position`.
 
     `read_one` reads the arguments of one instruction: their kind, and their position.
@@ -36,21 +37,23 @@ def read_instructions(
     is_kernel_call = kinds == InstructionArguments.KERNEL_CALL.value
     kernel_calls, others = is_kernel_call.nonzero()[0], (~is_kernel_call).nonzero()[0]
     make_sure(len(kernel_calls))
-    calls = _read_kernel_calls(columns, arguments[kernel_calls], operator_count, value_count)
-    if not len(others):
-        return tuple(calls)
+    op_index, args = _read_kernel_calls(columns, arguments[kernel_calls], operator_count, value_count)
+    calls = map(partial(tuple.__new__, KernelCall), zip(op_index.tolist(), args.tuples(), strict=True))
     rest = map(read_one, kinds[others].tolist(), arguments[others].tolist())
-    return tuple(in_order([(kernel_calls, calls), (others, [*rest])]))
+    parts: list[tuple[Column, list[Instruction]]] = [(kernel_calls, [*calls]), (others, [*rest])]
+    return ColumnarInstructions.of(
+        in_order([part for part in parts if part[1]]),
+        [CallColumns(kernel_calls[rows], op_index[rows], elements) for rows, elements in args.by_length],
+    )
 
 
 def _read_kernel_calls(
     columns: Columns, places: Column, operator_count: int, value_count: int
-) -> list[Instruction]:
+) -> tuple[Column, Vectors]:
+    """The operators and the arguments."""
     op_index, args = columns.table(places, layout.KERNEL_CALL)
     columns.check((op_index >= 0) & (op_index < operator_count))
     vectors = columns.vectors(args, I32)
     for _, elements in vectors.by_length:
         columns.check((elements >= 0) & (elements < value_count))
-    return list(
-        map(partial(tuple.__new__, KernelCall), zip(op_index.tolist(), vectors.tuples(), strict=True))
-    )
+    return op_index, vectors

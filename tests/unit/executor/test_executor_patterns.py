@@ -11,9 +11,30 @@ from etconfig.errors import KernelArgumentError
 from etconfig.executor import Kernel
 from etconfig.executor.registry import Scalar, Step
 from etconfig.executor.tensor import Tensor
-from etconfig.program.model import TensorShapeDynamism
+from etconfig.program.call_columns import CallColumns, ColumnarInstructions
+from etconfig.program.model import Chain, ExecutionPlan, KernelCall, TensorShapeDynamism
 from etconfig.values import ScalarType
 from tests.support.plans import FLOAT, PlanBuilder, floats
+
+
+@pytest.fixture(params=["one by one", "by columns"], autouse=True)
+def reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans as either reader gives them: patterns are found with and without columns."""
+    if request.param == "by columns":
+        plan = PlanBuilder.plan
+        monkeypatch.setattr(PlanBuilder, "plan", lambda builder: columnar(plan(builder)))
+
+
+def columnar(plan: ExecutionPlan) -> ExecutionPlan:
+    """The plan with the columns of its kernel calls."""
+    (instructions,) = plan.chains[0]
+    calls = [(place, *each) for place, each in enumerate(instructions) if isinstance(each, KernelCall)]
+    columns = [
+        CallColumns(*(np.array(column) for column in zip(*like, strict=True)))
+        for count in sorted({len(args) for *_, args in calls})
+        for like in [[call for call in calls if len(call[-1]) == count]]
+    ]
+    return plan._replace(chains=(Chain(ColumnarInstructions.of(instructions, columns)),))
 
 
 def counting(is_uniform: bool = True) -> tuple[dict[str, Kernel], list[object]]:
@@ -48,6 +69,14 @@ class TestSharing:
         method = chain(1, 1, 1).load(kernels=kernels)
         assert calls == [1]
         assert method.execute([floats(1, 2)])[0].tolist() == [4, 5]
+
+    def test_more_kinds_than_numpy_can_count_share_all_the_same(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("etconfig.executor.patterns._MOST_KINDS", 0)
+        kernels, calls = counting()
+        chain(1, 1, 1).load(kernels=kernels)
+        assert calls == [1]
 
     def test_another_kernel_is_asked_for_each(self) -> None:
         kernels, calls = counting(is_uniform=False)
