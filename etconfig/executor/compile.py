@@ -23,14 +23,8 @@ from etconfig.executor.tensor import Register, Tensor
 from etconfig.executor.tracing import EventKind, Track
 from etconfig.executor.values import LISTS_OF_VALUES, Registers, current_value
 from etconfig.program import model
-from etconfig.values import ScalarType
-
-LARGE_BYTES = 2**16
-"""How many bytes of constants may be converted for each shape that a step is kept for."""
 
 _Kind = TypeVar("_Kind", bound=model.Instruction)
-
-_CONVERTED = (ScalarType.HALF, ScalarType.BFLOAT16)
 
 
 def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> None:
@@ -299,8 +293,7 @@ class _Compiler:
         varying = [arg for arg in watched if arg in self._varying]
         if not varying:
             return bind([current_value(operand) for operand in operands])
-        is_large = self._converted_bytes(args) > LARGE_BYTES
-        can_join = is_known and not as_registers and not is_large and self._moved.isdisjoint(varying)
+        can_join = is_known and not as_registers and self._moved.isdisjoint(varying)
         if can_join:  # then lists are what they are
             varying = [item for arg in varying for item in self._varying_items(arg)]
         read = [self._registers[arg] for arg in varying if arg not in written | aliases]
@@ -313,7 +306,6 @@ class _Compiler:
             read,
             [self._registers[arg] for arg in varying if arg in written],
             [self._registers[arg] for arg in varying if arg in aliases],
-            is_large,
             can_join,
         )
         return DynamicStep(part)
@@ -324,12 +316,6 @@ class _Compiler:
         if not isinstance(found, LISTS_OF_VALUES):
             return (value,)
         return [item for item in found.items if item in self._varying]
-
-    def _converted_bytes(self, args: Sequence[int]) -> int:
-        """The bytes of constants that kernels compute in float32, of which each step may hold a copy."""
-        constants = [self._plan.values[arg] for arg in args if self._registers.is_constant(arg)]
-        tensors = [each for each in constants if isinstance(each, model.Tensor)]
-        return sum(each.size_bytes for each in tensors if each.scalar_type in _CONVERTED)
 
     def _traced(self, step: Step, name: str, instruction: model.Instruction, chain: int, index: int) -> Step:
         kind = _EVENT_KINDS.get(type(instruction))

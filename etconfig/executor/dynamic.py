@@ -29,7 +29,6 @@ class Part(NamedTuple):
         read: The registers that decide what is bound.
         written: Tensors, and lists of them, that get their shape from binding and are not read.
         aliases: Tensors that the step itself makes a view of another, and that are not read.
-        is_large: What is bound may take much memory: only the latest is kept.
         can_join: All of `read`, `written` and `aliases` are numbers and tensors, always the same
             tensors, and no shape but of the latter two changes. So it may be bound together with others.
     """
@@ -39,7 +38,6 @@ class Part(NamedTuple):
     read: Sequence[Register]
     written: Sequence[Register] = ()
     aliases: Sequence[Register] = ()
-    is_large: bool = False
     can_join: bool = False
 
 
@@ -162,7 +160,7 @@ class DynamicStep:
         # they would hold memory that was freed, or that grew, and serve nobody
         for each in [each for each, bound in self._bound.items() if bound.memories and bound.is_gone()]:
             del self._bound[each]
-        if len(self._bound) == (1 if self.parts[0].is_large else KEPT_SHAPES):
+        if len(self._bound) == KEPT_SHAPES:
             del self._bound[next(iter(self._bound))]
 
     def _bind_and_run(self) -> _Bound | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -46,14 +48,21 @@ SEED = 0
 
 
 class Scratch:
-    """What all kernels of one Method share: working memory, lost between steps, and random numbers.
+    """What all kernels of one Method share: working memory, copies of constants, and random numbers.
+
+    Working memory is lost between the steps of instructions.
 
     The memory grows by doubling. Kernels that were bound before it grew keep the smaller block,
     so all blocks together take less than twice the largest.
+
+    Attributes:
+        start: The bytes before it are reserved.
     """
 
     def __init__(self) -> None:
         self._block = allocate_zeroed(0)
+        self.start = 0
+        self._kept: dict[Hashable, tuple[Array, Array]] = {}
 
     @cached_property
     def generator(self) -> np.random.Generator:
@@ -61,12 +70,12 @@ class Scratch:
         return np.random.default_rng(SEED)
 
     def array(self, shape: Shape, dtype: np.dtype[Any]) -> Array:
-        """One uninitialised array; it overlaps every array of other calls."""
+        """One uninitialised array; it overlaps every array of other calls, but those that are reserved."""
         return self.arrays((shape, dtype))[0]
 
     def arrays(self, *wanted: tuple[Shape, np.dtype[Any]]) -> tuple[Array, ...]:
         """Uninitialised arrays that do not overlap each other."""
-        offsets = [0]
+        offsets = [self.start]
         for shape, dtype in wanted:
             offsets.append(offsets[-1] + _aligned(math.prod(shape) * dtype.itemsize))
         if offsets[-1] > len(self._block):
@@ -75,6 +84,35 @@ class Scratch:
             np.ndarray(shape, dtype, self._block, offset)
             for (shape, dtype), offset in zip(wanted, offsets, strict=False)
         )
+
+    @contextmanager
+    def reserved(self, *wanted: tuple[Shape, np.dtype[Any]]) -> Iterator[tuple[Array, ...]]:
+        """The same; what is asked for in the `with` block does not overlap these arrays either."""
+        arrays = self.arrays(*wanted)
+        sizes = (_aligned(math.prod(shape) * dtype.itemsize) for shape, dtype in wanted)
+        with self.starting_at(self.start + sum(sizes)):
+            yield arrays
+
+    @contextmanager
+    def starting_at(self, start: int) -> Iterator[None]:
+        """Give no bytes before `start` in the `with` block."""
+        before, self.start = self.start, start
+        try:
+            yield
+        finally:
+            self.start = before
+
+    def kept(self, constant: Array, purpose: Hashable, make: Callable[[], Array]) -> Array:
+        """What `make` gives for a constant, read-only as that is: made once for each purpose.
+
+        So an instruction that is bound for several shapes holds one copy of its constants, not one for each.
+        """
+        key = (address_of(constant), constant.shape, constant.strides, constant.dtype, purpose)
+        if key not in self._kept:
+            made = make().view()
+            made.flags.writeable = False
+            self._kept[key] = (constant, made)  # as long as the constant is there, so is its address
+        return self._kept[key][1]
 
 
 class MethodAllocator:

@@ -113,9 +113,9 @@ def _maxima(self: Tensor, counts: Ints, out: Tensor, indices: Tensor, scratch: S
         return in_sequence()
 
     def passes(x: Array, out: Array) -> Step:
-        return run_through(partial(_largest, x, out, indices.array, len(counts), scratch))
+        return run_through(scratch, partial(_largest, x, out, indices.array, len(counts), scratch))
 
-    return in_dtype(computation_dtype(self.dtype), (self.array,), out.array, passes)
+    return in_dtype(computation_dtype(self.dtype), (self.array,), out.array, passes, scratch)
 
 
 def _largest(x: Array, out: Array, places: Array, rank: int, scratch: Scratch) -> Iterator[Step]:

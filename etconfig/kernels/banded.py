@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import Step
-from etconfig.kernels.binding import FLOAT32, FLOAT64, constant, copy_step, viewed_as
+from etconfig.kernels.binding import FLOAT32, FLOAT64, constant, copy_step, in_same_memory, viewed_as
 from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.windows import Windows
 
@@ -76,7 +76,7 @@ def banded_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch:
     shaped = products.reshape(channels, images, *counts[:-1], factors.shape[1], counts[-1])
     results = viewed_as(out, (images, *factors.shape[:2], *counts))
     yield copy_step(results, np.moveaxis(shaped, -2, 2).swapaxes(0, 1))
-    again = partial(depthwise_steps, x, weight, out, windows, scratch)
+    again = in_same_memory(scratch, partial(depthwise_steps, x, weight, out, windows, scratch))
     yield partial(repeat_unless_finite, products.reshape(-1), again)
 
 

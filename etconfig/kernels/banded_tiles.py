@@ -20,7 +20,7 @@ from numpy.lib.stride_tricks import as_strided
 from etconfig.executor.memory import Array, Scratch, Shape
 from etconfig.executor.registry import Step
 from etconfig.kernels.banded import bands_of, repeat_unless_finite
-from etconfig.kernels.binding import constant, copy_step, viewed_as
+from etconfig.kernels.binding import constant, copy_step, in_same_memory, viewed_as
 from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.windows import Windows
 
@@ -58,7 +58,9 @@ def tiled_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: 
     """
     channels, counts = x.shape[1], out.shape[2:]
     multiplier = len(weight) // channels
-    bands = _tile_bands(viewed_as(weight, (channels, multiplier, *windows.kernel)), windows, counts[-1])
+    bands = _tile_bands(
+        viewed_as(weight, (channels, multiplier, *windows.kernel)), windows, counts[-1], scratch
+    )
     tiles = -(-counts[-1] // bands.shape[-1])
     widened = (*counts[:-1], tiles * bands.shape[-1])
     reach = windows.padded_sizes(widened)
@@ -83,16 +85,17 @@ def tiled_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: 
             yield copy_step(result, total[..., : counts[-1]])
         one = slice(image, image + 1)
         again = partial(depthwise_steps, x[one, inputs], weight[outputs], out[one, outputs], windows, scratch)
-        yield partial(repeat_unless_finite, total.reshape(-1), again)
+        yield partial(repeat_unless_finite, total.reshape(-1), in_same_memory(scratch, again))
 
 
-def _tile_bands(factors: Array, windows: Windows, count: int) -> Array:
+def _tile_bands(factors: Array, windows: Windows, count: int, scratch: Scratch) -> Array:
     """Factors (C, m, *K) as matrices (C, m, *K[:-1], reach, width), for tiles of one width."""
     along = windows.along(-1)
     unpadded = Windows(along.kernel, along.stride, (0,), along.dilation)
     width = -(-count // -(-count // TILE))
     (reach,) = unpadded.padded_sizes((width,))
-    return bands_of(factors, unpadded, reach, width)
+    # of other images the tiles may have another width, but there are not more than eight of these
+    return scratch.kept(factors, (unpadded, width), lambda: bands_of(factors, unpadded, reach, width))
 
 
 def _padded_rows(images: Array, windows: Windows, buffer: Array) -> tuple[Array, list[Step]]:

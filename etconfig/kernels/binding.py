@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from etconfig.executor.checks import is_floating, promote, require
-from etconfig.executor.memory import Array, Shape
+from etconfig.executor.memory import Array, Scratch, Shape
 from etconfig.executor.registry import Scalar, Step
 from etconfig.executor.steps import Copy, Passes
 from etconfig.executor.tensor import Tensor
@@ -135,38 +136,84 @@ KEPT_STEPS = 20_000
 """How many steps of one instruction are made when it is bound; more would take too much memory."""
 
 
-def run_through(make: Callable[[], Iterator[Step]]) -> Step:
+def run_through(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Step:
     """One step that runs all steps that `make` gives: made once, or for each run if they are many."""
     steps = list(islice(make(), KEPT_STEPS + 1))
     if len(steps) <= KEPT_STEPS:
         return in_sequence(*steps)
 
+    make_again = in_same_memory(scratch, make)
+
     def run() -> None:
-        for step in make():
+        for step in make_again():
             step()
 
     return run
 
 
-def in_dtype(dtype: DType, inputs: Sequence[Array], out: Array, bind: Callable[..., Step]) -> Step:
+def in_same_memory(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Callable[[], Iterator[Step]]:
+    """`make`, to be called while a method runs: what is reserved now is not taken for its steps."""
+    start = scratch.start
+
+    def make_again() -> Iterator[Step]:
+        with scratch.starting_at(start):
+            yield from make()
+
+    return make_again
+
+
+def in_dtype(
+    dtype: DType,
+    inputs: Sequence[Array],
+    out: Array,
+    bind: Callable[..., Step],
+    scratch: Scratch | None = None,
+) -> Step:
     """`bind(*inputs, out)`, over stand-ins of `dtype` for the arrays that have another one.
 
     For work of several passes, in which each pass would have to be converted by itself.
     Constants, which are read-only, are converted once.
+
+    Args:
+        dtype: The dtype to compute in.
+        inputs: What is read.
+        out: What is written.
+        bind: Makes the step for arrays of `dtype`.
+        scratch: Where the stand-ins lie; without it, each step has memory of its own. What `bind` asks
+            it for does not overlap them, but what was asked for before does.
     """
     if out.dtype == dtype and all(each.dtype == dtype for each in inputs):
         return bind(*inputs, out)
-    before: list[Step] = []
-    stand_ins: list[Array] = []
-    for each in inputs:
-        stand_in = each if each.dtype == dtype else each.astype(dtype)
-        if stand_in is not each and each.flags.writeable:
-            before.append(copy_step(stand_in, each))
-        stand_ins.append(stand_in)
-    if out.dtype == dtype:
-        return in_sequence(*before, bind(*stand_ins, out))
-    result = np.empty(out.shape, dtype)
-    return in_sequence(*before, bind(*stand_ins, result), copy_step(out, result))
+    inputs = [_converted(each, dtype, scratch) for each in inputs]
+    models = [np.empty_like(each, dtype) for each in inputs if each.dtype != dtype]
+    models += [np.empty(out.shape, dtype)] if out.dtype != dtype else []
+    with _memory_for(models, scratch) as memory:
+        stand_ins = iter(memory)
+        arrays = [each if each.dtype == dtype else next(stand_ins) for each in (*inputs, out)]
+        step = bind(*arrays)
+    before = [copy_step(new, old) for new, old in zip(arrays, inputs, strict=False) if new is not old]
+    after = [] if arrays[-1] is out else [copy_step(out, arrays[-1])]
+    return in_sequence(*before, step, *after)
+
+
+def _converted(array: Array, dtype: DType, scratch: Scratch | None) -> Array:
+    """A constant in `dtype`, converted once if there is a scratch; what is no constant as it is."""
+    if array.dtype == dtype or array.flags.writeable:
+        return array
+    return array.astype(dtype) if scratch is None else scratch.kept(array, dtype, lambda: array.astype(dtype))
+
+
+@contextmanager
+def _memory_for(models: Sequence[Array], scratch: Scratch | None) -> Iterator[Sequence[Array]]:
+    """Arrays with the shapes and strides of `models`: those themselves if there is no scratch."""
+    if scratch is None:
+        yield models
+        return
+    with scratch.reserved(*[((each.size,), each.dtype) for each in models]) as blocks:
+        yield [
+            np.ndarray(each.shape, each.dtype, block, 0, each.strides)
+            for each, block in zip(models, blocks, strict=True)
+        ]
 
 
 def is_empty(tensor: Tensor) -> bool:
@@ -193,16 +240,16 @@ def viewed_as(array: Array, shape: Shape) -> Array:
     return view
 
 
-def packed(array: Array, shape: Shape) -> tuple[Array, list[Step]]:
+def packed(array: Array, shape: Shape, scratch: Scratch) -> tuple[Array, list[Step]]:
     """The elements in row-major order as `shape`, and the steps that keep them up to date.
 
     A view where the memory allows it. Otherwise a copy, made once from a constant, and at
     each run from what may change.
     """
+    if not array.flags.writeable:
+        return scratch.kept(array, shape, lambda: array.reshape(shape)), []
     dense = array.reshape(shape)
-    if not array.flags.writeable or np.may_share_memory(dense, array):
-        return dense, []
-    return dense, [reshaped_copy_step(dense, array)]
+    return dense, [] if np.may_share_memory(dense, array) else [reshaped_copy_step(dense, array)]
 
 
 def write_resized(out: Tensor, values: Array) -> None:

@@ -74,10 +74,13 @@ def convolution(
         *biases, out = rest
         work = partial(multiplication, x, weight, out, windows, groups, transposed, scratch)
         additions = (viewed_as(each, (channels, *(1 for _ in sizes))) for each in biases)
-        return in_sequence(run_through(work), *(partial(np.add, out, each, out) for each in additions))
+        return in_sequence(
+            run_through(scratch, work), *(partial(np.add, out, each, out) for each in additions)
+        )
 
-    inputs = [each.array for each in (x, weight, bias) if each is not None]
-    return in_dtype(computation_dtype(out.dtype), inputs, out.array, passes)
+    dtype = computation_dtype(out.dtype)
+    factors = [each.array for each in (weight, bias) if each is not None]
+    return in_dtype(dtype, [x.array, *factors], out.array, passes, scratch)
 
 
 def multiplication(
@@ -91,7 +94,7 @@ def multiplication(
     if groups > 1 and weight.shape[1] == 1:
         return _depthwise(x, weight, out, windows)(x, weight, out, windows, scratch)
     if {*windows.kernel, *windows.stride} == {1} and not any(windows.padding):
-        return _pointwise(x, weight, out, groups)
+        return _pointwise(x, weight, out, groups, scratch)
     steps = row_steps if are_rows_better(x, weight, out, windows) else _by_matrix
     return steps(x, weight, out, windows, groups, scratch)
 
@@ -126,10 +129,10 @@ def _transposed_sizes(windows: Windows, sizes: Shape, added: Ints) -> Shape:
     return found
 
 
-def _pointwise(x: Array, weight: Array, out: Array, groups: int) -> Iterator[Step]:
+def _pointwise(x: Array, weight: Array, out: Array, groups: int, scratch: Scratch) -> Iterator[Step]:
     """Write weight @ image to out, for each image: its elements are the windows."""
     per_window, count = weight.shape[1], math.prod(out.shape[2:])
-    matrix, packing = packed(weight, (groups, len(weight) // groups, per_window))
+    matrix, packing = packed(weight, (groups, len(weight) // groups, per_window), scratch)
     yield from packing
     for image, result in zip(x, out, strict=True):
         columns = viewed_as(image, (groups, per_window, count))
@@ -147,7 +150,7 @@ def _by_matrix(
     padding, buffer = scratch.arrays(
         ((channels, *windows.padded_sizes(counts)), x.dtype), ((rows * row_size,), x.dtype)
     )
-    matrix, packing = packed(weight, (groups, len(weight) // groups, per_window))
+    matrix, packing = packed(weight, (groups, len(weight) // groups, per_window), scratch)
     yield from packing
     for image, result in zip(x, out, strict=True):
         source, preparation = windows.padded(image, padding, constant(0, x.dtype))
@@ -173,11 +176,11 @@ def _transposed(
     total, columns = scratch.arrays(
         ((channels, *reach), x.dtype), ((channels, *windows.kernel, *sizes), x.dtype)
     )
-    matrix, packing = packed(weight, (groups, len(weight) // groups, per_window))
+    matrix, packing = packed(weight, (groups, len(weight) // groups, per_window), scratch)
     yield from packing
     products = columns.reshape(groups, per_window, count)
     for image, result in zip(x, out, strict=True):
-        source, packing = packed(image, (groups, len(image) // groups, count))
+        source, packing = packed(image, (groups, len(image) // groups, count), scratch)
         yield from packing
         yield partial(np.matmul, np.swapaxes(matrix, 1, 2), source, products)
         yield partial(total.fill, 0)

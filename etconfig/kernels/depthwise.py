@@ -58,9 +58,11 @@ def _with_channels_innermost(
             ((*windows.padded_sizes(counts), room), x.dtype), ((multiplier, *counts, room), x.dtype)
         )
     )
-    factors = np.moveaxis(np.moveaxis(weights, 0, -1).copy(), -1, 0)
     if weights.flags.writeable:
+        factors = _with_channels_last(weights)
         yield copy_step(factors, weights)
+    else:
+        factors = scratch.kept(weights, "channels last", partial(_with_channels_last, weights))
     every: tuple[Any, ...] = (
         slice(None),
         *map(slice, repeat(None), repeat(None), (*windows.stride, *windows.dilation)),
@@ -83,6 +85,11 @@ def _apart_in_cache(count: int, itemsize: int) -> int:
     """
     lines = -(-count * itemsize // LINE_BYTES) | 1
     return lines * LINE_BYTES // itemsize
+
+
+def _with_channels_last(weights: Array) -> Array:
+    """A copy in which the weights of all channels at one place are neighbours in memory."""
+    return np.moveaxis(np.moveaxis(weights, 0, -1).copy(), -1, 0)
 
 
 def _in_blocks(x: Array, weights: Array, results: Array, phases: _Phases, scratch: Scratch) -> Iterator[Step]:

@@ -14,14 +14,16 @@ from etconfig.executor.checks import (
     require_rank,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array
+from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import computation_dtype, in_dtype, in_sequence, is_empty
 
 
 @kernel("aten::_cdist_forward.out")
-def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tensor) -> Step:
+def cdist(
+    x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tensor, *, scratch: Scratch
+) -> Step:
     """Between every row of one matrix and every row of another.
 
     Shapes: x1 (*B, P, M), x2 (*B, R, M), out (*B, P, R); the batches broadcast. `compute_mode`
@@ -44,7 +46,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tenso
 
         return run
 
-    return in_dtype(computation_dtype(out.dtype), (x1.array, x2.array), out.array, passes)
+    return in_dtype(computation_dtype(out.dtype), (x1.array, x2.array), out.array, passes, scratch)
 
 
 @kernel("aten::_pdist_forward.out")

@@ -59,7 +59,7 @@ def gelu(self: Tensor, approximate: str, out: Tensor, *, scratch: Scratch) -> St
     passes: Callable[[Array, Array], Step] = partial(_in_blocks, scratch, forms[approximate])
     if approximate == "none" and dtype == FLOAT64:
         passes = _exact
-    return in_dtype(dtype, (self.array,), out.array, passes)
+    return in_dtype(dtype, (self.array,), out.array, passes, scratch)
 
 
 def _exact(x: Array, out: Array) -> Step:
@@ -83,7 +83,7 @@ def _in_blocks(scratch: Scratch, coefficients: Sequence[float], x: Array, out: A
             block = elements[start : start + BLOCK]
             yield from _passes(numbers, block, squares[: block.size], results[start : start + BLOCK])
 
-    return run_through(make)
+    return run_through(scratch, make)
 
 
 def _passes(numbers: Sequence[Array], x: Array, square: Array, out: Array) -> Iterator[Step]:

@@ -81,7 +81,8 @@ def convolution_backward(
                 dtype,
                 (grad_output.array, weight.array),
                 grad_input.array,
-                lambda x, weight, out: run_through(partial(work, x, weight, out)),
+                lambda x, weight, out: run_through(scratch, partial(work, x, weight, out)),
+                scratch,
             )
         )
     if output_mask[1]:
@@ -92,8 +93,9 @@ def convolution_backward(
                 (large.array, small.array),
                 grad_weight.array,
                 lambda large, small, out: run_through(
-                    partial(_weight_gradient, large, small, out, windows, groups, scratch)
+                    scratch, partial(_weight_gradient, large, small, out, windows, groups, scratch)
                 ),
+                scratch,
             )
         )
     if output_mask[2]:
@@ -105,6 +107,7 @@ def convolution_backward(
                 (grad_output.array,),
                 grad_bias.array,
                 lambda x, out: partial(np.add.reduce, x, axis=axes, out=out),
+                scratch,
             )
         )
     return in_sequence(*steps)
@@ -153,7 +156,7 @@ def _weight_gradient(
     for image, gradient in zip(large, small, strict=True):
         source, preparation = windows.padded(image, padding, constant(0, large.dtype))
         yield from preparation
-        gradients, packing = packed(gradient, (groups, len(gradient) // groups, count))
+        gradients, packing = packed(gradient, (groups, len(gradient) // groups, count), scratch)
         yield from packing
         for offset in windows.offsets:
             place: tuple[Any, ...] = (slice(None), slice(None), *offset)

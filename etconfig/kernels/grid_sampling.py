@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from etconfig.executor.checks import require, require_floating, require_rank, require_same_dtype
-from etconfig.executor.memory import Array
+from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import computation_dtype, in_dtype
@@ -22,7 +22,14 @@ CUBIC = -0.75
 
 @kernel("aten::grid_sampler_2d.out")
 def grid_sampler_2d(
-    x: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool, out: Tensor
+    x: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+    out: Tensor,
+    *,
+    scratch: Scratch,
 ) -> Step:
     """Shapes: x (N, C, H, W), grid (N, OH, OW, 2) of x and y in [-1, 1], out (N, C, OH, OW).
 
@@ -57,7 +64,7 @@ def grid_sampler_2d(
 
         return run
 
-    return in_dtype(computation_dtype(x.dtype), (x.array, grid.array), out.array, passes)
+    return in_dtype(computation_dtype(x.dtype), (x.array, grid.array), out.array, passes, scratch)
 
 
 class _Image:

@@ -33,18 +33,19 @@ def mm(self: Tensor, mat2: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
     """Shapes: self (M, K), mat2 (K, N), out (M, N). Dtypes: equal."""
     _prepare(self, mat2, out, rank=2)
     passes = partial(_product_step, scratch)
-    return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, passes)
+    return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, passes, scratch)
 
 
 @kernel("aten::bmm.out", takes_any_strides=True)
-def bmm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
+def bmm(self: Tensor, mat2: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
     """Shapes: self (B, M, K), mat2 (B, K, N), out (B, M, N). Dtypes: equal."""
     require_rank("self", self, 3)
     require_rank("mat2", mat2, 3)
     if self.shape[0] != mat2.shape[0]:
         raise ValueError(f"batches of {self.shape} and {mat2.shape} differ")
     _prepare(self, mat2, out, rank=3)
-    return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, matmul_step)
+    passes = partial(matmul_step, scratch)
+    return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, passes, scratch)
 
 
 @kernel("aten::addmm.out", takes_any_strides=True)
@@ -80,7 +81,7 @@ def addmm(
             steps.append(partial(np.add, out, scaled, out))
         return in_sequence(*steps)
 
-    return in_dtype(dtype, (self.array, mat1.array, mat2.array), out.array, passes)
+    return in_dtype(dtype, (self.array, mat1.array, mat2.array), out.array, passes, scratch)
 
 
 def _spread(addend: Array, out: Array) -> Array:
@@ -107,7 +108,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor, *, scrat
 
     def passes(x: Array, weight: Array, *rest: Array) -> Step:
         *biases, out = rest
-        rows, packing = packed(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+        rows, packing = packed(x, (math.prod(x.shape[:-1]), x.shape[-1]), scratch)
         target = out.reshape(len(rows), len(weight))  # a copy if `out` is channels-last
         steps = [*packing, _product_step(scratch, rows, weight.T, target)]
         steps += [partial(np.add, target, each, target) for each in biases]
@@ -116,12 +117,12 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor, *, scrat
         return in_sequence(*steps)
 
     inputs = [each.array for each in (x, weight, bias) if each is not None]
-    return in_dtype(computation_dtype(out.dtype), inputs, out.array, passes)
+    return in_dtype(computation_dtype(out.dtype), inputs, out.array, passes, scratch)
 
 
-def matmul_step(a: Array, b: Array, out: Array) -> Step:
+def matmul_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
     """Write a @ b to `out`; BLAS takes transposed operands as they are, others are packed first."""
-    (left, left_packing), (right, right_packing) = _for_blas(a), _for_blas(b)
+    (left, left_packing), (right, right_packing) = (_for_blas(scratch, each) for each in (a, b))
     return in_sequence(*left_packing, *right_packing, partial(np.matmul, left, right, out))
 
 
@@ -131,17 +132,19 @@ def _product_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
     For few rows and a transposed `b`, OpenBLAS takes up to twice as long as for b.T @ a.T.
     """
     if not (1 < len(a) <= MAX_FEW_ROWS and _is_row_major(b.T) and not _is_row_major(b)):
-        return matmul_step(a, b, out)
+        return matmul_step(scratch, a, b, out)
     turned = scratch.array((b.shape[1], len(a)), out.dtype)
-    return in_sequence(matmul_step(b.T, a.T, turned), copy_step(out, turned.T))
+    return in_sequence(matmul_step(scratch, b.T, a.T, turned), copy_step(out, turned.T))
 
 
-def _for_blas(x: Array) -> tuple[Array, list[Step]]:
+def _for_blas(scratch: Scratch, x: Array) -> tuple[Array, list[Step]]:
     """The matrices, or a dense copy of them, and the steps that keep it up to date."""
     if _is_row_major(x) or _is_row_major(x.swapaxes(-2, -1)):
         return x, []
+    if not x.flags.writeable:
+        return scratch.kept(x, "dense", x.copy), []
     dense = x.copy()
-    return dense, [copy_step(dense, x)] if x.flags.writeable else []
+    return dense, [copy_step(dense, x)]
 
 
 def _is_row_major(x: Array) -> bool:

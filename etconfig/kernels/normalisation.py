@@ -130,7 +130,7 @@ def _normalise(
 
     def passes(x: Array, *rest: Array) -> Step:
         *factors, out = rest
-        source, packing = packed(x, layout.rows)
+        source, packing = packed(x, layout.rows, scratch)
         result, squares = scratch.arrays((layout.rows, dtype), (layout.rows, dtype))
         size = layout.rows[1]
         average = np.full(size, 1 / max(size, 1), dtype)
@@ -157,7 +157,7 @@ def _normalise(
     present = [(ufunc, each) for ufunc, each in ((np.multiply, weight), (np.add, bias)) if each is not None]
     ufuncs = [ufunc for ufunc, _ in present]
     return in_sequence(
-        in_dtype(dtype, [x.array, *(each.array for _, each in present)], out.array, passes),
+        in_dtype(dtype, [x.array, *(each.array for _, each in present)], out.array, passes, scratch),
         copy_step(mean.array, means.reshape(layout.statistics)),
         copy_step(rstd.array, inverses.reshape(layout.statistics)),
     )

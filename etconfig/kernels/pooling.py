@@ -95,9 +95,9 @@ def _max_pool(
     places = None if "indices" in unread else indices.array
 
     def passes(x: Array, out: Array) -> Step:
-        return run_through(partial(_largest, x, out, places, windows, scratch))
+        return run_through(scratch, partial(_largest, x, out, places, windows, scratch))
 
-    return in_dtype(computation_dtype(self.dtype), (self.array,), out.array, passes)
+    return in_dtype(computation_dtype(self.dtype), (self.array,), out.array, passes, scratch)
 
 
 def _pooled_shape(self: Tensor, windows: Windows, ceil_mode: bool) -> Shape:

@@ -67,7 +67,9 @@ def row_steps(
         ((len(weight) * rows * area,), x.dtype),
     )
     columns = matrix.reshape(groups, -1, len(phases), (rows + further) * area)
-    weights = [packed(weight[:, :, tap], (groups, len(weight) // groups, -1)) for tap in range(kernel[0])]
+    weights = [
+        packed(weight[:, :, tap], (groups, len(weight) // groups, -1), scratch) for tap in range(kernel[0])
+    ]
     for _, packing in weights:
         yield from packing
     for image, result in zip(x, out, strict=True):

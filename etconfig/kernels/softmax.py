@@ -38,7 +38,7 @@ def softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch
             partial(np.divide, out, row, out),
         )
 
-    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes)
+    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes, scratch)
 
 
 @kernel("aten::_log_softmax.out")
@@ -61,7 +61,7 @@ def log_softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scr
             partial(np.subtract, out, row, out),
         )
 
-    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes)
+    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes, scratch)
 
 
 def _prepare(self: Tensor, dim: int, out: Tensor) -> int:

@@ -138,13 +138,27 @@ class TestMemory:
         assert [each() is not None for each in memories] == [False, False, False, True]
 
     @pytest.mark.parametrize("dtype", [ScalarType.HALF, ScalarType.BFLOAT16])
-    def test_large_weights_are_converted_for_one_shape_at_a_time(self, dtype: ScalarType) -> None:
+    def test_half_weights_are_converted_once_for_all_shapes(self, dtype: ScalarType) -> None:
         weight = np.ones((512, 512), np.float32)
         builder = PlanBuilder()
         x, out = (builder.tensor(8, 512, dtype=dtype, dynamism=BOUNDED) for _ in range(2))
         builder.inputs, builder.outputs = [x], [out]
         builder.call("aten::mm.out", x, builder.constant(weight, dtype), out, out)
         assert self.held_bytes(builder, dtype) < 2 * weight.nbytes
+
+    def test_so_are_those_that_the_program_permutes_first(self) -> None:
+        weight = np.ones((512, 512), np.float32)
+        builder = PlanBuilder()
+        builder.planned_bytes = weight.nbytes
+        x, out = (
+            builder.tensor(8, 512, dtype=ScalarType.HALF, dynamism=BOUNDED, is_planned=False) for _ in "xo"
+        )
+        builder.inputs, builder.outputs = [x], [out]
+        permuted = builder.tensor(512, 512, dtype=ScalarType.HALF, offset=0)
+        constant = builder.constant(weight, ScalarType.HALF)
+        builder.call("aten::permute_copy.out", constant, builder.ints(1, 0), permuted, permuted)
+        builder.call("aten::mm.out", x, permuted, out, out)
+        assert self.held_bytes(builder, ScalarType.HALF) < 2 * weight.nbytes
 
     def test_quantized_weights_are_made_real_in_memory_that_shapes_share(self) -> None:
         weight = np.ones((512, 512), np.float32)
