@@ -90,6 +90,16 @@ def imports(_: str) -> str:
     return block("text", "\n".join(lines))
 
 
+def third_parties(_: str) -> str:
+    """Every third party package and the rooms that may use it."""
+    packages = layering()["THIRD_PARTY"]
+    rows = [
+        f"| {package} | {', '.join(f'`{room}`' for room in sorted(packages[package]))} |"
+        for package in packages
+    ]
+    return "\n".join(["| package | used in |", "|---|---|", *rows])
+
+
 @cache
 def layering() -> Mapping[str, Any]:
     """The names in the test that holds the layers."""
@@ -255,6 +265,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "plugin": plugin,
     "rooms": rooms,
     "source": source,
+    "third-parties": third_parties,
     **KIT_PARTS,
 }
 """By the first word of a part's name."""
