@@ -27,6 +27,7 @@ Who must act decides the branch:
     │   ├── MissingOperatorError   no kernel for operators of the method
     │   ├── BackendUnavailableError  the backend cannot run here
     │   ├── InvalidInputError      an input has the wrong count, dtype, rank or size
+    │   ├── AttributeNotFoundError  the method has no such mutable buffer, or gives no access
     │   ├── KernelArgumentError    a kernel refuses its arguments
     │   ├── OutOfMemoryError       the method asks for more memory than there is
     │   ├── DelegateError          a backend's init, execute, update or destroy failed
@@ -365,6 +366,19 @@ class InvalidInputError(ExecutionError):
     @property
     def message(self) -> str:
         return f"method {self.method!r}, {self.input}: expected {self.expected}, given {self.given}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class AttributeNotFoundError(ExecutionError):
+    """A method has no such attribute, or its executor gives no access. ExecuTorch: NotFound (0x20)."""
+
+    method: str
+    attribute: str
+    reason: str
+
+    @property
+    def message(self) -> str:
+        return f"method {self.method!r} has no attribute {self.attribute!r}: {self.reason}"
 
 
 @record(kw_only=True, eq=False, repr=False)

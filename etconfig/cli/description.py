@@ -75,6 +75,9 @@ def _describe_method(loaded: LoadedProgram, name: str, memory: MemoryPlan) -> di
         "name": name,
         "inputs": [describe_value(plan.values[index]) for index in plan.inputs],
         "outputs": [describe_value(plan.values[index]) for index in plan.outputs],
+        "attributes": [
+            {"name": each, "tensor": describe_value(tensor)} for each, tensor in plan.attributes().items()
+        ],
         "instructions": len(steps),
         "operators": dict(sorted(operators.items())),
         "missing_operators": missing,

@@ -111,6 +111,8 @@ def _print_method(method: dict[str, Any]) -> None:
     )
     for role in ("inputs", "outputs"):
         click.echo(f"  {role}: {'; '.join(method[role]) or 'none'}")
+    if method["attributes"]:
+        click.echo(f"  attributes: {'; '.join('{name}: {tensor}'.format(**a) for a in method['attributes'])}")
     for arena in method["memory"]:
         click.echo(
             f"  memory {arena['memory_id']}: {format_bytes(arena['size_bytes'])}, "

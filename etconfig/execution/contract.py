@@ -125,6 +125,18 @@ class RunnableMethod(abc.ABC):
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
         """What the backends say they really use, by backend id and option name; may be a part of it."""
 
+    def get_attribute(self, name: str) -> Any:
+        """A copy of what an attribute of the method holds; by default there is no access to any."""
+        raise NotImplementedError
+
+    def set_attribute(self, name: str, value: object) -> None:
+        """Copy a value into an attribute of the method; by default there is no access to any.
+
+        Raises:
+            InvalidInputError: the value does not fit; nothing was written.
+        """
+        raise NotImplementedError
+
     @abc.abstractmethod
     def release(self) -> None:
         """Let go of everything. Called once, also by the collector, in any thread; again after Ctrl-C."""

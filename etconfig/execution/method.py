@@ -8,7 +8,13 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from etconfig.errors import BackendUnavailableError, MethodClosedError, MethodInUseError, OutOfMemoryError
+from etconfig.errors import (
+    AttributeNotFoundError,
+    BackendUnavailableError,
+    MethodClosedError,
+    MethodInUseError,
+    OutOfMemoryError,
+)
 from etconfig.execution.contract import ExecutorProgram, MethodRequest, RunnableMethod
 from etconfig.execution.options_update import validated_changes
 from etconfig.program import MethodMeta
@@ -132,6 +138,32 @@ class Method:
             runnable.update(validated)
             self._options = new
 
+    def get_attribute(self, name: str) -> Any:
+        """A copy of what an attribute holds: a mutable buffer that the program names.
+
+        A program names them if it was exported with `emit_mutable_buffer_names=True`;
+        `metadata.attribute_names()` lists them.
+
+        Raises:
+            AttributeNotFoundError: there is no such attribute, or the executor gives no access.
+            MethodInUseError: another call is under way.
+            MethodClosedError: the Method was closed.
+        """
+        with self._attribute(name) as runnable:
+            return runnable.get_attribute(name)
+
+    def set_attribute(self, name: str, value: object) -> None:
+        """Copy a value, which may be whatever an input may be, into an attribute.
+
+        Raises:
+            AttributeNotFoundError: there is no such attribute, or the executor gives no access.
+            InvalidInputError: the value does not fit; nothing was written.
+            MethodInUseError: another call is under way.
+            MethodClosedError: the Method was closed.
+        """
+        with self._attribute(name) as runnable:
+            runnable.set_attribute(name, value)
+
     def close(self) -> None:
         """Destroy the delegates, end the worker threads and let go of all memory; once is enough.
 
@@ -163,6 +195,23 @@ class Method:
     def __repr__(self) -> str:
         name = self.name if self._instance is None else f"{self.name}@{self._instance}"
         return f"<Method {name}{' (closed)' if self._runnable is None else ''}>"
+
+    @contextmanager
+    def _attribute(self, name: str) -> Iterator[RunnableMethod]:
+        """As `_entered`, for access to an attribute that the program has."""
+        names = self._meta.attribute_names()
+        if name not in names:
+            known = (
+                f"it has {', '.join(map(repr, names))}" if names else "its program names no mutable buffer"
+            )
+            advice = None if names else "export it with emit_mutable_buffer_names=True"
+            raise AttributeNotFoundError(method=self.name, attribute=name, reason=known, help=advice)
+        with self._entered():
+            try:
+                yield self._open_runnable()
+            except NotImplementedError:
+                reason = "the executor gives no access to it; the built-in one does"
+                raise AttributeNotFoundError(method=self.name, attribute=name, reason=reason) from None
 
     @contextmanager
     def _entered(self) -> Iterator[None]:

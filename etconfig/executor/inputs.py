@@ -112,7 +112,9 @@ class _Slot(ABC):
         )
 
 
-class _TensorSlot(_Slot):
+class TensorSlot(_Slot):
+    """A tensor that the caller gives."""
+
     def __init__(self, method: str, role: str, register: Register, tensor: Tensor) -> None:
         super().__init__(method, role, register)
         self._tensor = tensor
@@ -192,7 +194,7 @@ class _SymbolicSlot(_Slot):
 def _slot(method: str, role: str, register: Register) -> _Slot:
     value = register.value
     if isinstance(value, Tensor):
-        return _TensorSlot(method, role, register, value)
+        return TensorSlot(method, role, register, value)
     if value is None:
         return _SymbolicSlot(method, role, register)
     return _FixedSlot(method, role, register)

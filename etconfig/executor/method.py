@@ -16,6 +16,7 @@ from etconfig.execution import (
     RunnableMethod,
 )
 from etconfig.execution.method import Method, guarded_method, out_of_memory
+from etconfig.executor.attributes import Attributes
 from etconfig.executor.compile import check_operators, compile_plan
 from etconfig.executor.delegate import Surroundings
 from etconfig.executor.delegate_set import DelegateSet
@@ -44,7 +45,9 @@ class NumpyMethod(RunnableMethod):
         plan: Plan,
         host: DelegateHost,
         track: Track | None,
+        attributes: Attributes,
     ) -> None:
+        self._attributes = attributes
         self._inputs = inputs
         self._outputs = outputs
         self._plan = plan
@@ -71,6 +74,14 @@ class NumpyMethod(RunnableMethod):
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
         """What the backends say."""
         return self._host.effective_options()
+
+    def get_attribute(self, name: str) -> Any:
+        """A copy of what it holds."""
+        return self._attributes.get(name)
+
+    def set_attribute(self, name: str, value: object) -> None:
+        """Copy the value in."""
+        self._attributes.set(name, value)
 
     def release(self) -> None:
         """Destroy the delegates and end the threads; the memory goes with the last reference."""
@@ -133,6 +144,7 @@ class NumpyProgram(ExecutorProgram):
             with timer.record("bind instructions", "phase"), collection_paused():
                 inputs = Inputs(request.name, [registers[index] for index in plan.inputs])
                 outputs = [registers[index] for index in plan.outputs]
+                attributes = Attributes(request.name, registers.attributes())
                 compiled = compile_plan(
                     plan,
                     registers,
@@ -142,7 +154,7 @@ class NumpyProgram(ExecutorProgram):
                     self._instruction_limit,
                     request.optimize,
                 )
-        return NumpyMethod(inputs, outputs, compiled, request.host, track)
+        return NumpyMethod(inputs, outputs, compiled, request.host, track, attributes)
 
     def close(self) -> None:
         """Nothing to do: loaded Methods keep what they need of the program."""

@@ -70,6 +70,8 @@ class Registers(Sequence[Register]):
         self.forms = [*values.spread(self.different_forms)]
         is_dynamic = [each and each.shape_dynamism is not TensorShapeDynamism.STATIC for each in tensors]
         self.dynamic = [*compress(count(), values.spread(is_dynamic))]
+        names = [each and each.attribute_name for each in tensors]
+        self._names = [*values.spread(names)] if any(names) else []
 
     def __len__(self) -> int:
         return len(self._registers)
@@ -87,6 +89,11 @@ class Registers(Sequence[Register]):
         if register is None:
             register = self._registers[index] = Register(self._content(index))
         return register
+
+    def attributes(self) -> dict[str, Tensor]:
+        """The tensors that the program names as attributes; of equal names the first, as in ExecuTorch."""
+        places = {name: index for index, name in reversed([*enumerate(self._names)]) if name}
+        return {name: tensor for name in places if isinstance(tensor := self.initial(places[name]), Tensor)}
 
     def initial(self, index: int) -> object:
         """What a kernel is given for value `index` unless it varies: see `current_value`."""

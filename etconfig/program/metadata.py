@@ -6,6 +6,7 @@ Names follow executorch.runtime.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from etconfig.program import model
 from etconfig.values import ScalarType
@@ -55,6 +56,7 @@ class MethodMeta:
         self._name = plan.name
         self._inputs = [plan.values[index] for index in plan.inputs]
         self._outputs = [plan.values[index] for index in plan.outputs]
+        self._plan = plan
 
     def name(self) -> str:
         """The method's name, such as `forward`."""
@@ -101,6 +103,26 @@ class MethodMeta:
             TypeError: it is no tensor.
         """
         return _tensor_info(self._at(self._outputs, index, "output"), f"output {index}")
+
+    def num_attributes(self) -> int:
+        """How many attributes there are: mutable buffers that the program names."""
+        return len(self._attributes)
+
+    def attribute_names(self) -> tuple[str, ...]:
+        """The attributes' names, in the order of the program."""
+        return tuple(self._attributes)
+
+    def attribute_tensor_meta(self, index: int) -> TensorInfo:
+        """What is known about attribute `index`.
+
+        Raises:
+            IndexError: there is no such attribute.
+        """
+        return _tensor_info(self._at([*self._attributes.values()], index, "attribute"), f"attribute {index}")
+
+    @cached_property
+    def _attributes(self) -> dict[str, model.Tensor]:
+        return self._plan.attributes()
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(_describe, self._inputs))

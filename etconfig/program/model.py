@@ -118,6 +118,11 @@ class Tensor(NamedTuple):
         return math.prod(self.sizes) * self.scalar_type.itemsize_bytes
 
     @property
+    def attribute_name(self) -> str | None:
+        """What the program calls a mutable buffer; None for other tensors."""
+        return None if self.allocation_info is None else self.fully_qualified_name
+
+    @property
     def is_constant(self) -> bool:
         """Whether the data are read-only and come with the program or a .ptd."""
         return self.allocation_info is None and (self.data_buffer_idx > 0 or self.external)
@@ -242,3 +247,11 @@ class ExecutionPlan(NamedTuple):
     delegates: tuple[BackendDelegate, ...]
     non_const_buffer_sizes: tuple[int, ...]
     non_const_buffer_device: tuple[NonConstBufferDevice, ...] = ()
+
+    def attributes(self) -> dict[str, Tensor]:
+        """The mutable buffers that the program names; of equal names the first, as in ExecuTorch."""
+        found: dict[str, Tensor] = {}
+        for value in self.values:
+            if isinstance(value, Tensor) and value.attribute_name:
+                found.setdefault(value.attribute_name, value)
+        return found

@@ -51,7 +51,16 @@ class TestObstacles:
 
 
 class TestData:
-    """Constants, named data and compile specs."""
+    """Constants, named data, mutable buffers and compile specs."""
+
+    def test_mutable_buffers_with_names_are_attributes(self, cli: Callable[..., Outcome]) -> None:
+        program = DATA / "programs" / "mutable_buffers.pte"
+        (method,) = cli("inspect", program, "--json").json["methods"]
+        assert method["attributes"] == [
+            {"name": "total", "tensor": "float32 [3]"},
+            {"name": "steps", "tensor": "int64 [1]"},
+        ]
+        assert "\n  attributes: total: float32 [3]; steps: int64 [1]\n" in cli("inspect", program).stdout
 
     def test_constants_are_counted_by_type(self, cli: Callable[..., Outcome]) -> None:
         assert cli("inspect", DIGITS / "digits_portable.pte").stdout.splitlines()[1] == (
