@@ -33,6 +33,8 @@ def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
     Raises:
         MissingOperatorError: it names all of them.
     """
+    if kernels.keys() >= {operator.full_name for operator in plan.operators}:
+        return
     called = set(map(itemgetter(0), _instructions(plan, model.KernelCall)))
     missing = sorted({plan.operators[index].full_name for index in called} - kernels.keys())
     if missing:
@@ -147,7 +149,7 @@ class _Compiler:
             needed = self._optimiser.needed(start, end)
             names, steps = tuple(compress(names, needed)), tuple(compress(steps, needed))
             instructions = tuple(compress(instructions, needed))
-        if self._track is None and any(isinstance(step, DynamicStep) for step in steps):
+        if self._track is None and DynamicStep in map(type, steps):
             names, steps = join(names, steps, [*map(self._is_fixed, instructions)])
         names, steps = _single_steps(names, steps)
         return Block(steps, names, end - start, block_at[end], condition, otherwise)
