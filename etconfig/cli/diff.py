@@ -47,6 +47,8 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
     changes = differences(*sides)
     if as_json:
         print_json({"changes": [change.to_jsonable() for change in changes]})
+    elif not changes:
+        click.echo("The options are the same.")
     for change in () if as_json else changes:
         click.echo(change)
         for mark, told in (("-", change.old), ("+", change.new)):
