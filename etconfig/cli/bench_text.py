@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from etconfig.cli.bench_comparison import describe_comparison
-from etconfig.cli.format import format_bytes, format_count, format_seconds
+from etconfig.cli.format import format_bytes, format_count, format_number, format_seconds
 from etconfig.cli.output import print_table
 
 _MAX_ROWS = 20
@@ -32,7 +32,7 @@ def print_report(report: Mapping[str, Any], earlier: Path | None) -> None:
     loading = report["load_s"]
     click.echo(f"\nopen {format_seconds(loading['open'])}, load {format_seconds(loading['load'])}")
     noise = "too few to see noise" if report["noise"] is None else f"noise {report['noise']:.1%}"
-    click.echo(f"{runs}, {report['throughput_per_s']:.4g} per second, {noise}")
+    click.echo(f"{runs}, {format_number(report['throughput_per_s'])} per second, {noise}")
     latencies = report["latency_s"]
     print_table(tuple(latencies), [tuple(format_seconds(each) for each in latencies.values())])
     click.echo(f"memory: {_memory_line(report['memory'])}")

@@ -37,5 +37,12 @@ def format_fact(fact: Fact, limit: int = 60) -> str:
 def format_seconds(seconds: float) -> str:
     """A duration in the unit that suits it: `1.25 ms`."""
     if seconds >= 1:
-        return f"{seconds:.3g} s"
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"
+        return f"{format_number(seconds)} s"
+    if seconds >= 1e-3:
+        return f"{format_number(seconds * 1e3)} ms"
+    return f"{format_number(seconds * 1e6)} µs"
+
+
+def format_number(number: float) -> str:
+    """A number to three digits, or the nearest integer of a larger one: `0.28`, `41,300`; no power of ten."""
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
