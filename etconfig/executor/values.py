@@ -112,10 +112,10 @@ class Registers(Sequence[Register]):
         value = self.values[index]
         if not isinstance(value, model.Tensor) or value.allocation_info is None:
             return None
-        if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
+        array = self.arrays[index]
+        if array is None and value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
             return None
         memory_id, offset = value.allocation_info
-        array = self.arrays[index]
         size_bytes = value.size_bytes if array is None else array.nbytes
         start = self._addresses[memory_id] + offset
         return (start, start + size_bytes) if size_bytes else None

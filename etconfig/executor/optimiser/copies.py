@@ -47,21 +47,22 @@ class CopyElision:
         Returns:
             The tensors that are views now; none if the copy must run.
         """
-        writes = [each for each in self._effects[index].writes if self._tensor(each).array.size > 0]
-        live = self._liveness.of_value.get(writes[0]) if len(writes) == 1 else None
+        reads, writes = self._effects[index]
+        written = [value for value in writes if self._tensor(value).array.size]
+        live = self._liveness.of_value.get(written[0]) if len(written) == 1 else None
         if live is None or live.written != index or not self._liveness.can_be_left_unwritten(live):
             return ()
-        view = _view_of(copy, self._tensor(writes[0]).array, live.place)
-        if view is None or view.flags.writeable != self._is_from_planned_memory(index):
+        view = _view_of(copy, self._tensor(written[0]).array, live.place)
+        if view is None or view.flags.writeable != self._is_any_writeable(reads):
             return ()
-        views = [_reshaped(view, self._tensor(value)) for value in live.values]
-        if any(each is None for each in views) or not self._is_kept(view, live, index):
+        tensors = [*map(self._tensor, live.values)]
+        views = _views_as(view, tensors)
+        if views is None or not self._is_kept(view, live, index):
             return ()
-        if not self._is_readable(live, views):
+        if not self._is_readable(live, views, tensors):
             return ()
-        for value, each in zip(live.values, views, strict=True):
-            assert each is not None
-            self._tensor(value).rebind(each)
+        for tensor, each in zip(tensors, views, strict=True):
+            tensor.rebind(each)
         return live.values
 
     def _tensor(self, value: int) -> Tensor:
@@ -69,9 +70,9 @@ class CopyElision:
         assert isinstance(tensor, Tensor)
         return tensor
 
-    def _is_from_planned_memory(self, index: int) -> bool:
-        """Whether the source changes between runs; kernels take read-only arrays for constants."""
-        return any(self._tensor(value).array.flags.writeable for value in self._effects[index].reads)
+    def _is_any_writeable(self, values: Sequence[int]) -> bool:
+        """Whether one of them changes between runs; kernels take read-only arrays for constants."""
+        return any(self._tensor(value).array.flags.writeable for value in values)
 
     def _is_kept(self, view: Array, live: LiveRange, index: int) -> bool:
         """Whether source and target keep their bytes while `live` is read.
@@ -84,11 +85,10 @@ class CopyElision:
             return False
         return not view.flags.writeable or not self._liveness.is_written(place_of(view), index, before)
 
-    def _is_readable(self, live: LiveRange, views: Sequence[Array | None]) -> bool:
-        arrays = (self._tensor(value).array for value in live.values)
-        if all(map(_is_laid_out_alike, views, arrays)):
+    def _is_readable(self, live: LiveRange, views: Sequence[Array], tensors: Sequence[Tensor]) -> bool:
+        if all(_is_laid_out_alike(*each) for each in zip(views, tensors, strict=True)):
             return True
-        kernels = [self._kernel_at(reader) for reader in live.readers]
+        kernels = map(self._kernel_at, live.readers)
         return all(kernel is not None and kernel.takes_any_strides for kernel in kernels)
 
 
@@ -106,9 +106,15 @@ def _view_of(copy: Copy, out: Array, place: Place) -> Array | None:
     return _as_shape(source, out.shape)
 
 
-def _reshaped(view: Array, tensor: Tensor) -> Array | None:
-    """The view as another tensor of the same live range sees it."""
-    return _as_shape(view, tensor.shape) if view.dtype == tensor.dtype else None
+def _views_as(view: Array, tensors: Sequence[Tensor]) -> list[Array] | None:
+    """The view as each of the tensors of a live range sees it; None if one cannot."""
+    views: list[Array] = []
+    for tensor in tensors:
+        shaped = _as_shape(view, tensor.array.shape) if view.dtype == tensor.dtype else None
+        if shaped is None:
+            return None
+        views.append(shaped)
+    return views
 
 
 def _as_shape(array: Array, shape: tuple[int, ...]) -> Array | None:
@@ -119,9 +125,9 @@ def _as_shape(array: Array, shape: tuple[int, ...]) -> Array | None:
     return view if np.may_share_memory(view, array) else None
 
 
-def _is_laid_out_alike(view: Array | None, planned: Array) -> bool:
-    assert view is not None
-    if view.strides == planned.strides:
+def _is_laid_out_alike(view: Array, tensor: Tensor) -> bool:
+    planned = tensor.array.strides
+    if view.strides == planned:
         return True
-    pairs = zip(view.shape, view.strides, planned.strides, strict=True)
+    pairs = zip(view.shape, view.strides, planned, strict=True)
     return all(size == 1 or stride == expected for size, stride, expected in pairs)

@@ -10,12 +10,16 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from etconfig.executor.memory import Array, Place, address_of
 from etconfig.executor.optimiser.effects import Effects
 from etconfig.executor.values import Registers
+
+FEW_WRITES = 32
+"""So many are sooner gone through one by one than in numpy."""
 
 
 @dataclass(eq=False, slots=True)
@@ -79,15 +83,16 @@ class Liveness:
                 self._write(value, index, is_update=value in reads)
         for value in outputs:
             self._read(value, self.end)
-        table = np.array(self._write_places, np.int64).reshape(-1, 2)
-        self._write_starts, self._write_ends = table[:, 0], table[:, 1]
         self._merged = _merged(self._patchworks)
 
     def is_written(self, place: Place, after: int, before: int) -> bool:
         """Whether an instruction after one and before another writes a byte of `place`."""
+        start, end = place
         first, last = bisect_right(self._write_times, after), bisect_left(self._write_times, before)
-        starts, ends = self._write_starts[first:last], self._write_ends[first:last]
-        return bool(np.count_nonzero((starts < place[1]) & (ends > place[0])))
+        if last - first <= FEW_WRITES:
+            return any(each[0] < end and each[1] > start for each in self._write_places[first:last])
+        starts, ends = self._write_table[first:last].T
+        return bool(((starts < end) & (ends > start)).any())
 
     def can_be_left_unwritten(self, live: LiveRange) -> bool:
         """Whether only readers of `live` would notice if its bytes were not written.
@@ -99,6 +104,10 @@ class Liveness:
         start, end = live.place
         after = bisect_right(self._merged, start, key=_end_of)
         return after == len(self._merged) or self._merged[after][0] >= end
+
+    @cached_property
+    def _write_table(self) -> Array:
+        return np.array(self._write_places, np.int64)
 
     def _write(self, value: int, index: int, is_update: bool = False) -> None:
         place = self._place(value)
@@ -124,7 +133,8 @@ class Liveness:
             self._patchworks.append(place)
         elif live.overwritten < index or self._is_partial(live, value):
             self._patchworks.append(place)
-        live.end = max(live.end, index)
+        if live.end < index:
+            live.end = index
         live.readers.append(index)
         self._enter(value, live)
 
@@ -145,12 +155,14 @@ class Liveness:
 
         A tensor without bytes, or whose memory is not planned, is alone at a place of its own.
         """
-        if value not in self._place_of:
+        try:
+            return self._place_of[value]
+        except KeyError:
             place = self._registers.planned_place(value)
             if place is None and not self._registers.is_constant(value):
                 place = (-1 - value, -1 - value)
             self._place_of[value] = place
-        return self._place_of[value]
+            return place
 
 
 class _Owners:

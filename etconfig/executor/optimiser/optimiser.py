@@ -110,7 +110,8 @@ class Optimiser:
 
     @cached_property
     def _elision(self) -> CopyElision:
-        kernel_at = partial(_kernel_at, self._plan, self._kernels)
+        kernels = [self._kernels.get(each.full_name) for each in self._plan.operators]
+        kernel_at = partial(_kernel_at, self._plan.chains[0].instructions, kernels)
         return CopyElision(self._registers, self._effects, self._liveness, kernel_at)
 
     @cached_property
@@ -128,10 +129,9 @@ class Optimiser:
         return folds
 
 
-def _kernel_at(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel], index: int) -> Kernel | None:
-    """The kernel that an instruction calls; none after the last one."""
-    instructions = plan.chains[0].instructions
+def _kernel_at(
+    instructions: Sequence[model.Instruction], kernels: Sequence[Kernel | None], index: int
+) -> Kernel | None:
+    """The kernel that an instruction calls, of those by operator; none after the last one."""
     instruction = instructions[index] if index < len(instructions) else None
-    if not isinstance(instruction, model.KernelCall):
-        return None
-    return kernels[plan.operators[instruction.op_index].full_name]
+    return kernels[instruction.op_index] if isinstance(instruction, model.KernelCall) else None
