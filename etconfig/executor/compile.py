@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property, partial
+from itertools import chain as joined
 from itertools import compress, count, pairwise, repeat
 from operator import is_, itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -123,12 +124,9 @@ class _Compiler:
                 if isinstance(instruction, model.JumpFalseCall):
                     edges |= {index + 1, instruction.destination_instruction}
         block_at = {edge: block for block, edge in enumerate(sorted(edges))}
-        kinds = self._patterns.kinds(instructions)
-        return [self._block(chain, start, end, block_at, kinds) for start, end in pairwise(sorted(edges))]
+        return [self._block(chain, start, end, block_at) for start, end in pairwise(sorted(edges))]
 
-    def _block(
-        self, chain: int, start: int, end: int, block_at: Mapping[int, int], kinds: Sequence[int]
-    ) -> Block:
+    def _block(self, chain: int, start: int, end: int, block_at: Mapping[int, int]) -> Block:
         instructions = self._plan.chains[chain].instructions[start:end]
         condition, otherwise = None, 0
         if instructions and isinstance(jump := instructions[-1], model.JumpFalseCall):
@@ -140,12 +138,10 @@ class _Compiler:
                 for each in instructions
             ]
         )
-        steps = tuple(
-            self._patterns.steps(instructions, kinds[start : start + len(instructions)], start, self._step)
-        )
+        steps = tuple(self._patterns.steps(instructions, start, self._step))
         if self._track is not None:
             steps = tuple(map(self._traced, steps, names, instructions, repeat(chain), count(start)))
-        if self._optimiser is not None:
+        if self._optimiser is not None and self._optimiser.leaves_out_any:
             needed = self._optimiser.needed(start, end)
             names, steps = tuple(compress(names, needed)), tuple(compress(steps, needed))
             instructions = tuple(compress(instructions, needed))
@@ -337,8 +333,8 @@ def _single_steps(names: Sequence[str], steps: Sequence[Step]) -> tuple[tuple[st
 
 def _instructions(plan: model.ExecutionPlan, kind: type[_Kind]) -> Iterable[_Kind]:
     """All instructions of one kind."""
-    instructions: list[Any] = [each for chain in plan.chains for each in chain.instructions]
-    return compress(instructions, map(is_, map(type, instructions), repeat(kind)))
+    chains: list[Sequence[Any]] = [each.instructions for each in plan.chains]
+    return joined.from_iterable(compress(each, map(is_, map(type, each), repeat(kind))) for each in chains)
 
 
 def _moved_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> frozenset[int]:

@@ -2,32 +2,27 @@
 
 A large program holds thousands of instructions that differ only in where their tensors lie. What
 its kernel made of the first one is a function with operands bound to it; for the others, the
-operands are replaced by the arrays of their own tensors, without asking the kernel again.
+operands are replaced by the arrays of their own tensors, without asking the kernel again. And
+since memory is used again and again, many do the same to the same arrays: these share one step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import chain, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from etconfig.executor.memory import Array
 from etconfig.executor.registry import Step
 from etconfig.executor.tensor import Tensor
 from etconfig.executor.values import Registers
 from etconfig.program import model
-from etconfig.program.call_columns import ColumnarInstructions
 from etconfig.program.model import TensorShapeDynamism
 
 Signature: TypeAlias = "object | None"
 """What a step depends on in one argument, apart from its address; None if nobody has asked yet."""
-
-_MOST_KINDS = 2**62
-"""As many kinds of calls have numbers that numpy counts with."""
 
 _ANYTHING = object()
 """The signature of an argument on which a step may depend in any way."""
@@ -41,14 +36,24 @@ class _Pattern(NamedTuple):
         operands: Where each operand is in the arguments + `extra`.
         names: Those of the last operands that are given by name.
         extra: Indices of arrays that all steps of the pattern share, such as numbers.
-        waiting: The instructions whose steps are still to be made, counted in what is under way.
     """
 
     function: Callable[..., object]
     operands: tuple[int, ...]
     names: tuple[str, ...]
     extra: tuple[int, ...]
-    waiting: list[int]
+
+
+class _Learned(NamedTuple):
+    """What is known of one operator.
+
+    Attributes:
+        patterns: By the signatures of the arguments.
+        steps: By the identities of the arguments.
+    """
+
+    patterns: dict[object, _Pattern]
+    steps: dict[object, Step]
 
 
 class StepPatterns:
@@ -57,109 +62,49 @@ class StepPatterns:
     def __init__(self, registers: Registers, varying: frozenset[int]) -> None:
         """Patterns over `registers`, of which `varying` ones may be anything."""
         self._registers = registers
-        # by operator, then by the arguments' signatures
-        self._patterns: dict[int, dict[object, _Pattern]] = {}
+        self._learned: dict[int, _Learned] = {}  # by operator
         self._arrays = [*registers.arrays]
-        self._signatures: list[Signature] = [*registers.values.spread(_signatures_of_different(registers))]
-        self._varying = varying
+        self._identities = [*registers.values.places]  # equal values have one: these have one array
+        self._signatures: list[Signature] = [*registers.forms]
         for index in varying:
             self._signatures[index] = _ANYTHING
 
     def steps(
         self,
         instructions: Sequence[model.Instruction],
-        kinds: Sequence[int],
         start: int,
         make: Callable[[model.Instruction, int], Step],
     ) -> list[Step]:
         """The steps of instructions from index `start` on: `make` gives those without a pattern.
 
-        `kinds` are those of the same instructions. `make` is called in order, with an instruction and its
-        index; it may `learn` and `update`. The other steps are made in the end: of what is updated, no
-        instruction before has made use.
+        `make` is called in order, with an instruction and its index; it may `learn` and `update`.
         """
-        steps: list[Any] = [None] * len(instructions)
-        wait_by_kind: dict[int, Callable[[int], None]] = {}
-        for position, kind in enumerate(kinds):
-            wait = wait_by_kind.get(kind)
-            if wait is None:
-                instruction = instructions[position]
-                pattern = self._pattern(instruction)
-                if pattern is None:
-                    steps[position] = make(instruction, start + position)
-                    continue
-                wait = pattern.waiting.append
-                if kind:
-                    wait_by_kind[kind] = wait
-            wait(position)
-        for pattern in chain.from_iterable(known.values() for known in self._patterns.values()):
-            if pattern.waiting:
-                made = self._made(pattern, map(instructions.__getitem__, pattern.waiting))
-                for position, step in zip(pattern.waiting, made, strict=False):
-                    steps[position] = step
-                pattern.waiting.clear()
+        identities = self._identities
+        steps: list[Step] = []
+        for index, instruction in enumerate(instructions, start):
+            step = None
+            if type(instruction) is model.KernelCall:
+                op_index, args = instruction
+                learned = self._learned.get(op_index)
+                if learned is not None and len(args) > 2 and args[-1] == args[-2]:
+                    key = itemgetter(*args)(identities)
+                    step = learned.steps.get(key)
+                    if step is None and (step := self._from_pattern(learned.patterns, args)) is not None:
+                        learned.steps[key] = step
+            steps.append(make(instruction, index) if step is None else step)
         return steps
 
-    def kinds(self, instructions: tuple[model.Instruction, ...]) -> Sequence[int]:
-        """A number for each instruction: those that share one have one pattern, if any; 0 tells nothing."""
-        if not isinstance(instructions, ColumnarInstructions):
-            return [0] * len(instructions)
-        kinds = np.zeros(len(instructions), np.intp)
-        codes = self._codes()
-        radix = int(codes.max(initial=0)) + 1
-        for places, op_index, args in instructions.calls:
-            operators = int(op_index.max()) + 1
-            if args.shape[1] < 3 or operators * radix ** args.shape[1] >= _MOST_KINDS:
-                continue
-            signatures = codes[args]
-            mixed = op_index.astype(np.intp)
-            for column in signatures.T:
-                mixed = mixed * radix + column
-            is_known = (args[:, -1] == args[:, -2]) & signatures.all(axis=1)
-            kinds[places] = np.where(is_known, mixed + 1, 0)
-        numbers: list[int] = kinds.tolist()
-        return numbers
-
-    def _codes(self) -> Array:
-        """A number for each value: those that share one have equal signatures; 0 if none is known yet."""
-        numbers: dict[Signature, int] = {None: 0}
-        different = _signatures_of_different(self._registers)
-        codes = np.array([numbers.setdefault(each, len(numbers)) for each in different], np.intp)
-        places = self._registers.values.places
-        spread: Array = codes[np.fromiter(places, np.intp, len(places))]
-        spread[[*self._varying]] = 0
-        return spread
-
-    def _pattern(self, instruction: model.Instruction) -> _Pattern | None:
-        """The pattern of an instruction, if there is one."""
-        if type(instruction) is not model.KernelCall:
+    def _from_pattern(self, patterns: Mapping[object, _Pattern], args: tuple[int, ...]) -> Step | None:
+        """The step of a call with these arguments, if there is a pattern for it."""
+        self._look_at(args)
+        pattern = patterns.get(itemgetter(*args)(self._signatures))
+        if pattern is None:
             return None
-        op_index, args = instruction
-        known = self._patterns.get(op_index)
-        if known is None or len(args) < 3 or args[-1] != args[-2]:
-            return None
-        pattern = known.get(itemgetter(*args)(self._signatures))
-        if pattern is None and self._look_at(args):
-            pattern = known.get(itemgetter(*args)(self._signatures))
-        return pattern
-
-    def _made(self, pattern: _Pattern, calls: Iterable[Any]) -> Iterator[Step]:
-        """The steps of kernel calls; without end if all of the operands are shared."""
-        arguments = [*map(itemgetter(1), calls)]
-        arity = len(arguments[0])
-        operands = [
-            map(self._arrays.__getitem__, map(itemgetter(place), arguments))
-            if place < arity
-            else repeat(self._arrays[pattern.extra[place - arity]])
-            for place in pattern.operands
-        ]
-        if not pattern.names:
-            return map(partial, repeat(pattern.function), *operands)
+        indices = args + pattern.extra
+        operands = [self._arrays[indices[place]] for place in pattern.operands]
         count = len(operands) - len(pattern.names)
-        return (
-            partial(pattern.function, *each[:count], **dict(zip(pattern.names, each[count:], strict=True)))
-            for each in zip(*operands, strict=False)
-        )
+        named = dict(zip(pattern.names, operands[count:], strict=True))
+        return partial(pattern.function, *operands[:count], **named)
 
     def update(self, values: Iterable[int]) -> None:
         """Look again at tensors that have other arrays now."""
@@ -167,6 +112,7 @@ class StepPatterns:
             tensor = self._registers.initial(index)
             assert isinstance(tensor, Tensor)
             self._arrays[index] = tensor.array
+            self._identities[index] = -1 - index  # no other value is this one
 
     def learn(self, op_index: int, args: tuple[int, ...], step: Step) -> None:
         """Remember `step`, which a uniform kernel made, for instructions like its own.
@@ -186,8 +132,8 @@ class StepPatterns:
         positions = tuple([position for position in found if position is not None])
         if len(positions) == len(operands):
             names, extra = tuple(step.keywords), tuple(indices[len(args) :])
-            known = self._patterns.setdefault(op_index, {})
-            known[signatures] = _Pattern(step.func, positions, names, extra, [])
+            learned = self._learned.setdefault(op_index, _Learned({}, {}))
+            learned.patterns[signatures] = _Pattern(step.func, positions, names, extra)
 
     def _are_distinct(self, args: Sequence[int]) -> bool:
         """Whether all of these values, and the arrays that some of them are, are different ones."""
@@ -205,18 +151,17 @@ class StepPatterns:
         indices.append(len(self._arrays) - 1)
         return len(indices) - 1
 
-    def _look_at(self, args: Sequence[int]) -> bool:
-        """Find the signatures of arguments that nobody asked for yet; False if there are none."""
-        new = [arg for arg in args if self._signatures[arg] is None]
-        for arg in new:
-            self._signatures[arg] = self._signature(arg, self._registers.values[arg])
-        return bool(new)
+    def _look_at(self, args: Iterable[int]) -> None:
+        """Find the signatures of arguments that nobody asked for yet."""
+        for arg in args:
+            if self._signatures[arg] is None:
+                self._signatures[arg] = self._signature(arg, self._registers.values[arg])
 
     def _signature(self, index: int, value: model.EValue) -> object:
         """What a step may depend on in a value that is no planned tensor."""
         kind = type(value)
         if kind in _PLAIN:
-            return kind, value  # the types tell an integer from a boolean
+            return kind, value  # the types tell 1 from True
         if isinstance(value, model.Double):
             return float, value.double_val.hex()  # 0.0 equals -0.0
         if not isinstance(value, model.Tensor) or not (value.sizes and value.is_constant):
@@ -229,12 +174,4 @@ class StepPatterns:
         return "constant", tensor.form
 
 
-def _signatures_of_different(registers: Registers) -> list[Signature]:
-    """The signatures of planned tensors and of integers, for each value that differs."""
-    return [
-        value if form is None and type(value) is model.Int else form
-        for form, value in zip(registers.different_forms, registers.values.distinct, strict=True)
-    ]
-
-
-_PLAIN = (model.Bool, model.String, type(None))
+_PLAIN = (model.Int, model.Bool, model.String, type(None))

@@ -43,7 +43,6 @@ class Registers(Sequence[Register]):
             Tensors of one form at one place share an array.
         forms: The forms of the same tensors.
         values: The plan's values.
-        different_forms: The forms by what differs among the values.
         dynamic: The tensors, by value index, whose shape may change.
     """
 
@@ -66,8 +65,7 @@ class Registers(Sequence[Register]):
         tensors = [value if isinstance(value, model.Tensor) else None for value in values.distinct]
         placed = [_NOT_PLACED if tensor is None else self._place(tensor) for tensor in tensors]
         self.arrays = [*values.spread([array for array, _ in placed])]
-        self.different_forms = [form for _, form in placed]
-        self.forms = [*values.spread(self.different_forms)]
+        self.forms = [*values.spread([form for _, form in placed])]
         is_dynamic = [each and each.shape_dynamism is not TensorShapeDynamism.STATIC for each in tensors]
         self.dynamic = [*compress(count(), values.spread(is_dynamic))]
         names = [each and each.attribute_name for each in tensors]

@@ -7,8 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from etconfig.program import layout
-from etconfig.program.call_columns import CallColumns, ColumnarInstructions
-from etconfig.program.columns import Columns, Vectors, in_order, make_sure
+from etconfig.program.columns import Columns, in_order, make_sure
 from etconfig.program.layout import I32, InstructionArguments
 from etconfig.program.model import Instruction, KernelCall
 
@@ -23,7 +22,7 @@ def read_instructions(
     operator_count: int,
     value_count: int,
     read_one: Callable[[int, int], Instruction],
-) -> ColumnarInstructions:
+) -> tuple[Instruction, ...]:
     """The `count` instructions of the vector at `position`.
 
     `read_one` reads the arguments of one instruction: their kind, and their position.
@@ -37,23 +36,21 @@ def read_instructions(
     is_kernel_call = kinds == InstructionArguments.KERNEL_CALL.value
     kernel_calls, others = is_kernel_call.nonzero()[0], (~is_kernel_call).nonzero()[0]
     make_sure(len(kernel_calls))
-    op_index, args = _read_kernel_calls(columns, arguments[kernel_calls], operator_count, value_count)
-    calls = map(partial(tuple.__new__, KernelCall), zip(op_index.tolist(), args.tuples(), strict=True))
+    calls = _read_kernel_calls(columns, arguments[kernel_calls], operator_count, value_count)
+    if not len(others):
+        return tuple(calls)
     rest = map(read_one, kinds[others].tolist(), arguments[others].tolist())
-    parts: list[tuple[Column, list[Instruction]]] = [(kernel_calls, [*calls]), (others, [*rest])]
-    return ColumnarInstructions.of(
-        in_order([part for part in parts if part[1]]),
-        [CallColumns(kernel_calls[rows], op_index[rows], elements) for rows, elements in args.by_length],
-    )
+    return tuple(in_order([(kernel_calls, calls), (others, [*rest])]))
 
 
 def _read_kernel_calls(
     columns: Columns, places: Column, operator_count: int, value_count: int
-) -> tuple[Column, Vectors]:
-    """The operators and the arguments."""
+) -> list[Instruction]:
     op_index, args = columns.table(places, layout.KERNEL_CALL)
     columns.check((op_index >= 0) & (op_index < operator_count))
     vectors = columns.vectors(args, I32)
     for _, elements in vectors.by_length:
         columns.check((elements >= 0) & (elements < value_count))
-    return op_index, vectors
+    return list(
+        map(partial(tuple.__new__, KernelCall), zip(op_index.tolist(), vectors.tuples(), strict=True))
+    )

@@ -76,6 +76,11 @@ class Optimiser:
             self._needless.add(index)
         return changed
 
+    @property
+    def leaves_out_any(self) -> bool:
+        """Whether there is an instruction that need not run."""
+        return bool(self._needless)
+
     def needed(self, start: int, end: int) -> Sequence[bool]:
         """For each instruction from `start` to `end`, whether it must run."""
         needed = [True] * (end - start)

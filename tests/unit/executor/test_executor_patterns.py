@@ -9,32 +9,15 @@ import pytest
 
 from etconfig.errors import KernelArgumentError
 from etconfig.executor import Kernel
+from etconfig.executor.memory import Scratch
+from etconfig.executor.patterns import StepPatterns
 from etconfig.executor.registry import Scalar, Step
 from etconfig.executor.tensor import Tensor
-from etconfig.program.call_columns import CallColumns, ColumnarInstructions
-from etconfig.program.model import Chain, ExecutionPlan, KernelCall, TensorShapeDynamism
+from etconfig.executor.values import Registers
+from etconfig.program import model
+from etconfig.program.model import TensorShapeDynamism
 from etconfig.values import ScalarType
-from tests.support.plans import FLOAT, PlanBuilder, floats
-
-
-@pytest.fixture(params=["one by one", "by columns"], autouse=True)
-def reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plans as either reader gives them: patterns are found with and without columns."""
-    if request.param == "by columns":
-        plan = PlanBuilder.plan
-        monkeypatch.setattr(PlanBuilder, "plan", lambda builder: columnar(plan(builder)))
-
-
-def columnar(plan: ExecutionPlan) -> ExecutionPlan:
-    """The plan with the columns of its kernel calls."""
-    (instructions,) = plan.chains[0]
-    calls = [(place, *each) for place, each in enumerate(instructions) if isinstance(each, KernelCall)]
-    columns = [
-        CallColumns(*(np.array(column) for column in zip(*like, strict=True)))
-        for count in sorted({len(args) for *_, args in calls})
-        for like in [[call for call in calls if len(call[-1]) == count]]
-    ]
-    return plan._replace(chains=(Chain(ColumnarInstructions.of(instructions, columns)),))
+from tests.support.plans import FLOAT, KERNELS, PlanBuilder, floats
 
 
 def counting(is_uniform: bool = True) -> tuple[dict[str, Kernel], list[object]]:
@@ -69,14 +52,6 @@ class TestSharing:
         method = chain(1, 1, 1).load(kernels=kernels)
         assert calls == [1]
         assert method.execute([floats(1, 2)])[0].tolist() == [4, 5]
-
-    def test_more_kinds_than_numpy_can_count_share_all_the_same(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("etconfig.executor.patterns._MOST_KINDS", 0)
-        kernels, calls = counting()
-        chain(1, 1, 1).load(kernels=kernels)
-        assert calls == [1]
 
     def test_another_kernel_is_asked_for_each(self) -> None:
         kernels, calls = counting(is_uniform=False)
@@ -133,6 +108,46 @@ class TestSharing:
         squares, cubes = builder.load().execute([floats(2, 3)])
         assert squares.tolist() == [4, 9]
         assert cubes.tolist() == [8, 27]
+
+
+class TestIdentity:
+    """Instructions share a step if they do the same to the same arrays."""
+
+    def test_memory_that_is_used_again_gives_the_same_steps_again(self) -> None:
+        builder = PlanBuilder()
+        x, *places = (builder.tensor(2) for _ in range(3))
+        one = builder.scalar(1)
+        for index in range(6):
+            places.append(builder.tensor(2, offset=16 * (1 + index % 2)))
+            builder.call("aten::add.out", places[-2], x, one, places[-1], places[-1])
+        plan = builder.plan()
+        registers = Registers(builder.program(), plan)
+        patterns = StepPatterns(registers, frozenset())
+
+        def make(call: model.KernelCall, index: int) -> Step:
+            kernel = KERNELS["aten::add.out"]
+            step = kernel.bind("aten::add.out", Scratch(), [*map(registers.initial, call.args[:-1])])
+            patterns.learn(call.op_index, call.args, step)
+            return step
+
+        steps = patterns.steps(plan.chains[0].instructions, 0, make)
+        assert [steps.index(each) for each in steps] == [0, 1, 2, 1, 2, 1]
+
+    def test_a_tensor_that_became_a_view_is_no_longer_what_others_at_its_place_are(self) -> None:
+        builder = PlanBuilder()
+        x, y, first, clone, sum_, kept = (builder.tensor(2) for _ in range(6))
+        again, result = builder.tensor(2, offset=48), builder.tensor(2, offset=64)  # of `clone` and `sum_`
+        one = builder.scalar(1)
+        builder.inputs += [x, y]
+        builder.add_(x, y, first)  # learned
+        builder.call("aten::clone.out", x, builder.scalar(None), clone, clone)  # left out: `clone` is x
+        builder.call("aten::add.out", clone, y, one, sum_, sum_)
+        builder.add_(sum_, first, kept)
+        builder.add_(y, y, again)
+        builder.call("aten::add.out", again, y, one, result, result)
+        builder.outputs += [kept, result]
+        sums = builder.load().execute([floats(1, 2), floats(10, 20)])
+        assert [each.tolist() for each in sums] == [[22, 44], [30, 60]]
 
 
 class TestOperands:

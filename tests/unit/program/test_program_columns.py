@@ -14,12 +14,10 @@ import pytest
 
 from etconfig.errors import ProgramError
 from etconfig.program import Limits, columns, open_program
-from etconfig.program.call_columns import ColumnarInstructions
 from etconfig.program.collection import collection_paused
 from etconfig.program.columns import DoubtError, columns_of
 from etconfig.program.cursor import Cursor
 from etconfig.program.layout import F64, I32, U64, Layout
-from etconfig.program.model import KernelCall
 
 POINT = Layout(x=I32, y=U64, z=F64)
 ROWS = columns.MIN_ROWS
@@ -99,18 +97,6 @@ class TestSelection:
         monkeypatch.setattr(columns, "MIN_ROWS", 10**9)
         by_tables = open_program(data, limits=limits).plan("forward")
         assert repr(by_columns) == repr(by_tables)
-
-    def test_the_columns_of_calls_are_kept_and_never_change(self, pte: Pte) -> None:
-        plan = open_program(many(pte), limits=Limits(max_work_per_byte=100)).plan("forward")
-        (instructions,) = plan.chains[0]
-        assert isinstance(instructions, ColumnarInstructions)
-        calls = {place: each for place, each in enumerate(instructions) if isinstance(each, KernelCall)}
-        for places, op_index, args in instructions.calls:
-            for place, operator, arguments in zip(places, op_index, args.tolist(), strict=True):
-                assert calls.pop(place) == KernelCall(operator, tuple(arguments))
-            with pytest.raises(ValueError, match="read-only"):
-                args += 1
-        assert not calls
 
     def test_equal_values_are_one_object_and_none_else(self, pte: Pte) -> None:
         kinds = [
