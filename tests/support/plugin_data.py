@@ -6,6 +6,9 @@ from pathlib import Path
 
 PLUGIN_DATA = Path(__file__).parents[1] / "data" / "plugins"
 
+UPGRADE = "upgrade or uninstall {}, or report it to its author"
+"""What users are advised to do about a broken distribution."""
+
 
 def search_path(*distributions: str) -> list[str]:
     """The directories that make these fixture distributions installed."""

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_calls import tensor_of
 
-from etconfig.executor.memory import Scratch, allocate_zeroed
-from etconfig.executor.tensor import Tensor
+from etconfig.executor.memory import Scratch
 from etconfig.kernels import builtin_kernels
 from etconfig.kernels.linalg import MAX_FEW_ROWS, MAX_SPREAD
-from etconfig.values import ScalarType
 
 KERNELS = builtin_kernels()
 INNER, COLUMNS = 5, 7
-
-
-def tensor(array: np.ndarray) -> Tensor:
-    """A tensor with the shape, numbers and strides of `array`."""
-    order = tuple(range(array.ndim))
-    made = Tensor(ScalarType.FLOAT, array.shape, order, allocate_zeroed(array.nbytes))
-    made.rebind(array)
-    return made
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, MAX_FEW_ROWS, MAX_FEW_ROWS + 1])
@@ -37,10 +28,10 @@ class TestProducts:
         added = rng.normal(size=COLUMNS).astype(np.float32)
         for operator, before, after, addend in (
             ("aten::mm.out", [], [], 0),
-            ("aten::addmm.out", [tensor(added)], [1, 1], added),
+            ("aten::addmm.out", [tensor_of(added)], [1, 1], added),
         ):
-            out = tensor(np.full((rows, COLUMNS), np.nan, np.float32))
-            arguments = [*before, tensor(first), tensor(second), *after, out]
+            out = tensor_of(np.full((rows, COLUMNS), np.nan, np.float32))
+            arguments = [*before, tensor_of(first), tensor_of(second), *after, out]
             step = KERNELS[operator].bind(operator, Scratch(), arguments)
             for _ in range(2):
                 step()
@@ -54,8 +45,8 @@ class TestProducts:
         x = rng.normal(size=(batch, rows, inner)).astype(np.float32)
         weight = rng.normal(size=(COLUMNS, inner)).astype(np.float32)
         bias = rng.normal(size=COLUMNS).astype(np.float32)
-        out = tensor(np.full((batch, rows, COLUMNS), np.nan, np.float32))
-        arguments = [tensor(x), tensor(weight), tensor(bias), out]
+        out = tensor_of(np.full((batch, rows, COLUMNS), np.nan, np.float32))
+        arguments = [tensor_of(x), tensor_of(weight), tensor_of(bias), out]
         KERNELS["aten::linear.out"].bind("aten::linear.out", Scratch(), arguments)()
         np.testing.assert_allclose(out.array, x @ weight.T.astype(float) + bias, atol=1e-5)
 
@@ -67,12 +58,12 @@ def test_a_bias_of_any_shape_is_added(columns: int, is_constant: bool, shape: tu
     """How large the result is, and whether the bias may change, decides how it is added."""
     rng = np.random.default_rng(0)
     bias = rng.normal(size=(columns,) if shape is None else shape).astype(np.float32)
-    given = tensor(bias)
+    given = tensor_of(bias)
     given.array.flags.writeable = not is_constant
     first, second = (rng.normal(size=size).astype(np.float32) for size in ((2, INNER), (INNER, columns)))
-    out = tensor(np.empty((2, columns), np.float32))
+    out = tensor_of(np.empty((2, columns), np.float32))
     step = KERNELS["aten::addmm.out"].bind(
-        "aten::addmm.out", Scratch(), [given, tensor(first), tensor(second), 1, 1, out]
+        "aten::addmm.out", Scratch(), [given, tensor_of(first), tensor_of(second), 1, 1, out]
     )
     for _ in range(2):
         step()

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_calls import tensor_of
 
-from etconfig.executor.memory import Scratch, allocate_zeroed
-from etconfig.executor.tensor import Tensor
+from etconfig.executor.memory import Scratch
 from etconfig.kernels import builtin_kernels
-from etconfig.values import ScalarType
 
 SUB = "aten::sub.out"
 
 
-def tensor(array: np.ndarray) -> Tensor:
-    """A tensor with the numbers and strides of `array`."""
-    made = Tensor(ScalarType.FLOAT, array.shape, tuple(range(array.ndim)), allocate_zeroed(array.nbytes))
-    made.rebind(array)
-    return made
-
-
 def difference(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    out = tensor(np.full(np.broadcast_shapes(first.shape, second.shape), np.nan, np.float32))
-    builtin_kernels()[SUB].bind(SUB, Scratch(), [tensor(first), tensor(second), 1, out])()
+    out = tensor_of(np.full(np.broadcast_shapes(first.shape, second.shape), np.nan, np.float32))
+    builtin_kernels()[SUB].bind(SUB, Scratch(), [tensor_of(first), tensor_of(second), 1, out])()
     return out.array
 
 

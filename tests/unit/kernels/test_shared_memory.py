@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from kernel_calls import tensor_of
 
 from etconfig.executor.memory import Scratch
 from etconfig.executor.registry import Step
-from etconfig.executor.tensor import Tensor
 from etconfig.kernels import binding, builtin_kernels
 from etconfig.kernels.binding import in_dtype
-from etconfig.values import ScalarType
 
 KERNELS = builtin_kernels()
 SHAPES = range(17, 25)
@@ -26,17 +25,9 @@ def constant(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def tensor(array: np.ndarray) -> Tensor:
-    """A tensor that is a view of `array`."""
-    scalar_type = {np.float32: ScalarType.FLOAT, np.float16: ScalarType.HALF}[array.dtype.type]
-    made = Tensor(scalar_type, array.shape, tuple(range(array.ndim)), None)
-    made.rebind(array)
-    return made
-
-
 def call(operator: str, scratch: Scratch, *arguments: object) -> Step:
     kernel = KERNELS[operator]
-    given = [tensor(each) if isinstance(each, np.ndarray) else each for each in arguments]
+    given = [tensor_of(each) if isinstance(each, np.ndarray) else each for each in arguments]
     return kernel.bind(operator, scratch, given)
 
 

@@ -1,0 +1,44 @@
+"""Single calls of kernels, and tensors for them, as tests need both."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from etconfig.executor.memory import Scratch, allocate_zeroed
+from etconfig.executor.plan import Block, Plan
+from etconfig.executor.tensor import DTYPES, Tensor
+from etconfig.kernels import builtin_kernels
+from etconfig.program.model import TensorShapeDynamism
+from etconfig.values import ScalarType
+
+KERNELS = builtin_kernels()
+
+
+def tensor(
+    *sizes: int, dtype: ScalarType = ScalarType.FLOAT, values: object = None, is_dynamic: bool = False
+) -> Tensor:
+    """A tensor in row-major order, of zeros or of `values`."""
+    dynamism = TensorShapeDynamism.DYNAMIC_BOUND if is_dynamic else TensorShapeDynamism.STATIC
+    memory = allocate_zeroed(math.prod(sizes) * dtype.itemsize_bytes)
+    made = Tensor(dtype, sizes, tuple(range(len(sizes))), memory, 0, dynamism)
+    if values is not None:
+        made.array[...] = values
+    return made
+
+
+def tensor_of(array: np.ndarray) -> Tensor:
+    """A tensor that is a view of `array`, with its numbers and strides."""
+    scalar_type = next(each for each, dtype in DTYPES.items() if dtype == array.dtype)
+    made = Tensor(scalar_type, array.shape, tuple(range(array.ndim)), None)
+    made.rebind(array)
+    return made
+
+
+def run(operator: str, *arguments: Any) -> None:
+    """Bind and run, as a plan of one instruction does."""
+    step = KERNELS[operator].bind(operator, Scratch(), arguments)
+    with np.errstate(all="ignore"):
+        Plan("forward", [[Block((step,), (operator,), 1, 1)]], 1).run()
