@@ -12,7 +12,7 @@ from etconfig.executor.memory import Array
 from etconfig.executor.reach import may_resize, view_given_by
 from etconfig.executor.registry import Step, refusal
 from etconfig.executor.steps import Passes
-from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor, memory_of
+from etconfig.executor.tensor import KEPT_SHAPES, Register, Tensor, become, memory_of
 from etconfig.executor.values import current_value
 from etconfig.program.model import TensorShapeDynamism
 
@@ -50,15 +50,17 @@ class _Bound(NamedTuple):
 
     Attributes:
         passes: The passes.
-        starts: How many of them come before each part.
         views: What tensors were.
+        starts: How many passes come before each part, and how many at all.
+        view_starts: The same of views.
         memories: Tensors that may get other memory, each with the memory that it had.
     """
 
-    passes: Sequence[Step]
-    starts: Sequence[int]
-    views: Sequence[_View]
-    memories: Sequence[tuple[Tensor, object]]
+    passes: list[Step]
+    views: list[_View]
+    starts: list[int]
+    view_starts: list[int]
+    memories: list[tuple[Tensor, object]]
 
     def is_gone(self) -> bool:
         """Whether a tensor has other memory now, so that it never again is what it was."""
@@ -73,7 +75,7 @@ class _Bound(NamedTuple):
                     _undo(before, -1)
                     return None
                 before.append((tensor, tensor.array, tensor.token, tensor.is_alias, start))
-                tensor.become(array, token, is_alias=is_alias)
+                become(tensor, array, token, is_alias=is_alias)
         return before
 
 
@@ -81,7 +83,23 @@ def _undo(before: Sequence[_View], failed: int) -> None:
     """Let tensors be what they were before, if the pass `failed` comes before they became something else."""
     for tensor, array, token, is_alias, start in before:
         if start > failed:
-            tensor.become(array, token, is_alias=is_alias)
+            become(tensor, array, token, is_alias=is_alias)
+
+
+def _run_again(last: _Bound, index: int, passes: list[Step], views: list[_View]) -> bool:
+    """Run a part as it was bound last, and add it to passes and views; False if it must be bound anew."""
+    own = last.passes[last.starts[index] : last.starts[index + 1]]
+    own_views = last.views[last.view_starts[index] : last.view_starts[index + 1]]
+    for tensor, array, token, is_alias, _ in own_views:
+        if tensor.token is not token:
+            if tensor.is_alias and not is_alias:
+                return False
+            become(tensor, array, token, is_alias=is_alias)
+    for step in own:
+        step()
+    views += [(*view[:-1], len(passes)) for view in own_views]
+    passes += own
+    return True
 
 
 class DynamicStep:
@@ -111,7 +129,7 @@ class DynamicStep:
         # an instruction may move another tensor into a register
         self._objects = [] if parts[0].can_join else [*parts[0].written, *parts[0].aliases]
         self._next = following
-        self._bound: dict[Hashable, _Bound] = {}
+        self._bound: dict[tuple[Hashable, ...], _Bound] = {}
 
     def __call__(self) -> None:
         step: DynamicStep | None = self
@@ -138,7 +156,7 @@ class DynamicStep:
                 self._run_bound(bound, before)
                 return
         self._make_room(key)
-        bound = self._bind_and_run()
+        bound = self._bind_and_run(key)
         if bound is not None:
             self._bound[key] = bound
 
@@ -153,9 +171,10 @@ class DynamicStep:
             _undo(before, failed)
             if not isinstance(error, Exception) or isinstance(error, (EtconfigError, MemoryError)):
                 raise
-            raise refusal(self.parts[bisect(bound.starts, failed) - 1].name, error) from error
+            part = bisect(bound.starts, failed, hi=len(self.parts)) - 1
+            raise refusal(self.parts[part].name, error) from error
 
-    def _make_room(self, key: Hashable) -> None:
+    def _make_room(self, key: tuple[Hashable, ...]) -> None:
         self._bound.pop(key, None)
         # they would hold memory that was freed, or that grew, and serve nobody
         for each in [each for each, bound in self._bound.items() if bound.memories and bound.is_gone()]:
@@ -163,43 +182,64 @@ class DynamicStep:
         if len(self._bound) == KEPT_SHAPES:
             del self._bound[next(iter(self._bound))]
 
-    def _bind_and_run(self) -> _Bound | None:
-        """Bind and run one part after the other; None if what was bound cannot serve again."""
+    def _bind_and_run(self, key: tuple[Hashable, ...]) -> _Bound | None:
+        """Bind and run one part after the other; None if what was bound cannot serve again.
+
+        Parts that only read what has not changed are not bound again.
+        """
         passes: list[Step] = []
-        starts: list[int] = []
         views: list[_View] = []
+        starts: list[int] = []
+        view_starts: list[int] = []
+        last, changed = self._changed(key)
         can_return = True
         for part in self.parts:
             start = len(passes)
             starts.append(start)
+            view_starts.append(len(views))
             try:
+                is_as_before = last is not None and part.read and changed.isdisjoint(part.read)
+                if is_as_before and _run_again(last, len(starts) - 1, passes, views):  # type: ignore[arg-type]
+                    continue
                 step = part.bind()
+                changed.update(part.written, part.aliases)
                 written = _tensors_in(part.written)
-                if any(each.is_alias for each in written):  # of what the run before left
-                    can_return = False
                 # an operator that the core does not know may resize any tensor
                 for tensor in written if part.can_join else (*written, *_tensors_in(part.read)):
                     if tensor.has_memory:  # else the step sizes it while it runs
                         views.append((tensor, tensor.array, tensor.token, tensor.is_alias, start))
+                    if tensor.is_alias and tensor in written:  # of what the run before left
+                        can_return = False
                 step()
             except (EtconfigError, MemoryError):
                 raise
             except Exception as error:
                 raise refusal(part.name, error) from error
-            if (view := view_given_by(step)) is not None:
-                views.append((*view, True, start))
-            elif type(step) is Passes:
+            if (given := view_given_by(step)) is not None:
+                views.append((*given, True, start))
+                continue
+            if type(step) is Passes:
                 passes += step.steps
             else:
                 passes.append(step)
-            if view is None and len(starts) < len(self.parts) and may_resize(step):
+            if len(starts) < len(self.parts) and may_resize(step):
                 self._part_after(len(starts))
                 return None
         if not can_return:
             return None
-        tensors = {*_tensors_in(self._entries), *[tensor for tensor, *_ in views]}
+        starts.append(len(passes))
+        view_starts.append(len(views))
+        tensors = {*_tensors_in(self._entries), *[view[0] for view in views]}
         memories = [(each, memory_of(each)) for each in tensors if each.form.dynamism is _UNBOUND]
-        return _Bound(passes, starts, views, memories)
+        return _Bound(passes, views, starts, view_starts, memories)
+
+    def _changed(self, key: tuple[Hashable, ...]) -> tuple[_Bound | None, set[Register]]:
+        """What was bound last, and what of it has changed; None if that is of no use."""
+        if not self._bound or not self.parts[0].can_join:
+            return None, set()
+        last_key, last = next(reversed(self._bound.items()))
+        pairs = zip(self._entries, key, last_key, strict=True)
+        return last, {entry for entry, now, before in pairs if now != before}
 
     def _part_after(self, count: int) -> None:
         others = type(self)(*self.parts[count:])

@@ -13,7 +13,7 @@ import numpy as np
 from etconfig.errors import InvalidInputError
 from etconfig.executor.foreign import as_array, flatten, is_nested
 from etconfig.executor.memory import Array, Shape
-from etconfig.executor.tensor import Register, Tensor
+from etconfig.executor.tensor import Register, Tensor, end_alias
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
 
@@ -138,6 +138,8 @@ class TensorSlot(_Slot):
     def set(self, value: Any) -> None:
         tensor = self._tensor
         self._register.value = tensor  # the run before may have moved another value there
+        if tensor.is_alias:
+            end_alias(tensor)
         tensor.resize(value.shape)
         tensor.array[...] = value  # for a few elements, half of the time that np.copyto takes
 

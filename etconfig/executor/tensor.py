@@ -199,7 +199,7 @@ class Tensor:
             if self._memory is None or self.form.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
                 self._reserve(shape)
             known = self._remember(shape)
-        self.become(*known, is_alias=False)
+        become(self, *known, is_alias=False)
 
     def ensure_memory(self) -> None:
         """Allocate zeroed memory, at the planned sizes, if the tensor has none yet."""
@@ -229,20 +229,14 @@ class Tensor:
             array: The view.
             token: What the tensor had when it was this very view before; by default a new one.
         """
-        self.become(array, object() if token is None else token, is_alias=True)
-
-    def become(self, array: Array, token: object, *, is_alias: bool) -> None:
-        """Let the tensor be again what it was when it had this array and token."""
-        self.array = array
-        self.token = token
-        self.is_alias = is_alias
+        become(self, array, object() if token is None else token, is_alias=True)
 
     def release(self) -> None:
         """Give up memory that was allocated for an unbounded tensor; others keep theirs."""
         if self.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
             self._memory = None
             self._views.clear()
-            self.become(_NO_MEMORY, object(), is_alias=False)
+            end_alias(self)
 
     def _remember(self, shape: Shape) -> tuple[Array, object]:
         """A view of `shape` and its token; the oldest of many is forgotten."""
@@ -266,6 +260,18 @@ class Tensor:
             self._views.clear()
             if old is not None:
                 self._memory[: old.nbytes] = old
+
+
+def become(tensor: Tensor, array: Array, token: object, *, is_alias: bool) -> None:
+    """Let a tensor be what it was when it had this array and token."""
+    tensor.array = array
+    tensor.token = token
+    tensor.is_alias = is_alias
+
+
+def end_alias(tensor: Tensor) -> None:
+    """Let a tensor be without memory, until `resize` gives it a view of its own again."""
+    become(tensor, _NO_MEMORY, object(), is_alias=False)
 
 
 def memory_of(tensor: Tensor) -> object:

@@ -331,6 +331,25 @@ class TestNeighbours:
         _, steps = join("abcd", [*map(DynamicStep, parts)], [False] * 4)
         assert len(steps) == 2
 
+    def test_what_only_reads_what_has_not_changed_is_not_bound_again(self) -> None:
+        kernels = [Doubling(), Doubling(), Doubling()]
+        fixed, growing, a, b, c = (Register(tensor()) for _ in range(5))
+        pairs = [(fixed, a), (growing, b), (a, c)]
+        parts = [
+            double(kernel, *each)._replace(can_join=True) for kernel, each in zip(kernels, pairs, strict=True)
+        ]
+        _, (step,) = join("abc", [*map(DynamicStep, parts)], [False] * 3)
+        for size in (1, 2, 3, 2):
+            for register, count in ((fixed, 4), (growing, size)):
+                assert isinstance(register.value, Tensor)
+                register.value.resize((count,))
+                register.value.array[...] = size
+            step()
+            for register, expected in ((b, [2 * size] * size), (c, [4 * size] * 4)):
+                assert isinstance(register.value, Tensor)
+                assert list(register.value.array) == expected
+        assert [each.shapes for each in kernels] == [[(4,)], [(1,), (2,), (3,)], [(4,)]]
+
     def test_what_may_not_join_stays_by_itself(self) -> None:
         kernel = Doubling()
         a, b, c = (Register(tensor()) for _ in range(3))

@@ -12,6 +12,7 @@ from etconfig.program.model import TensorShapeDynamism
 from etconfig.values import ScalarType
 
 BOUND, UNBOUND = TensorShapeDynamism.DYNAMIC_BOUND, TensorShapeDynamism.DYNAMIC_UNBOUND
+STATIC = TensorShapeDynamism.STATIC
 INTS = ScalarType.LONG
 
 
@@ -186,6 +187,20 @@ class TestMoves:
         method = builder.load()
         assert as_lists(method.execute([floats(-1, 2)])) == [[1, 0]]
         assert as_lists(method.execute([floats(3, -4)])) == [[0, 4]]
+
+    @pytest.mark.parametrize("dynamism", [STATIC, BOUND])
+    def test_an_input_that_was_made_a_view_of_a_constant_is_an_input_again_in_the_next_run(
+        self, dynamism: TensorShapeDynamism
+    ) -> None:
+        builder = PlanBuilder()
+        x, constant = builder.tensor(2, dynamism=dynamism), builder.constant(np.array([5, 6]))
+        out = builder.tensor(2, dynamism=dynamism)
+        builder.inputs, builder.outputs = [x], [x, out]
+        builder.call("aten::neg.out", x, out, out)
+        builder.call("executorch_prim::et_view.default", constant, builder.ints(-1), x)
+        method = builder.load()
+        assert as_lists(method.execute([floats(-1, 2)])) == [[5, 6], [1, -2]]
+        assert as_lists(method.execute([floats(3, -4)])) == [[5, 6], [-3, 4]]
 
 
 class TestDynamicShapes:
