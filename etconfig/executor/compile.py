@@ -62,9 +62,10 @@ def compile_plan(
     Raises:
         KernelArgumentError: a kernel refuses its arguments.
     """
-    is_optimised = optimize and is_straight(plan, kernels)
-    optimiser = Optimiser(plan, registers, kernels) if is_optimised else None
-    compiler = _Compiler(plan, registers, kernels, delegates, track, optimiser)
+    called = [kernels.get(operator.full_name) for operator in plan.operators]
+    is_optimised = optimize and is_straight(plan, called)
+    optimiser = Optimiser(plan, registers, called) if is_optimised else None
+    compiler = _Compiler(plan, registers, called, delegates, track, optimiser)
     chains = [compiler.blocks(chain) for chain in range(len(plan.chains))]
     return Plan(plan.name, chains, instruction_limit, compiler.rebound)
 
@@ -94,7 +95,7 @@ class _Compiler:
         self,
         plan: model.ExecutionPlan,
         registers: Registers,
-        kernels: Mapping[str, Kernel],
+        kernels: Sequence[Kernel | None],
         delegates: Sequence[DelegateRun],
         track: Track | None,
         optimiser: Optimiser | None,
@@ -181,7 +182,8 @@ class _Compiler:
         operator = self._operators.get(op_index)
         if operator is None:
             name = self._names[op_index]
-            kernel = self._kernels[name]
+            kernel = self._kernels[op_index]
+            assert kernel is not None  # or the plan was refused
             bind = partial(kernel.bind, name, self._scratch)
             operator = _Operator(op_index, name, kernel, len(kernel.parameters), _is_in_place(name), bind)
             self._operators[op_index] = operator
@@ -337,12 +339,15 @@ def _instructions(plan: model.ExecutionPlan, kind: type[_Kind]) -> Iterable[_Kin
     return joined.from_iterable(compress(each, map(is_, map(type, each), repeat(kind))) for each in chains)
 
 
-def _moved_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> frozenset[int]:
+def _moved_values(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> frozenset[int]:
     """The values whose registers are given what another one holds."""
     moved = {each.move_to for each in _instructions(plan, model.MoveCall)}
-    names = [operator.full_name for operator in plan.operators]
-    known = {index: kernels.get(name) for index, name in enumerate(names) if _is_in_place(name)}
-    in_place = {index: len(kernel.parameters) for index, kernel in known.items() if kernel}
+    known = enumerate(zip(plan.operators, kernels, strict=True))
+    in_place = {
+        index: len(kernel.parameters)
+        for index, (operator, kernel) in known
+        if kernel and _is_in_place(operator.name)
+    }
     for op_index, args in _instructions(plan, model.KernelCall) if in_place else ():
         if op_index in in_place:
             arity = in_place[op_index]
@@ -352,7 +357,10 @@ def _moved_values(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> f
 
 
 def _varying_values(
-    plan: model.ExecutionPlan, registers: Registers, kernels: Mapping[str, Kernel], rebound: frozenset[int]
+    plan: model.ExecutionPlan,
+    registers: Registers,
+    kernels: Sequence[Kernel | None],
+    rebound: frozenset[int],
 ) -> frozenset[int]:
     """The values that may be another scalar, tensor, shape or memory from run to run."""
     varying = {*rebound, *(index for index in plan.inputs if plan.values[index] is None)}
@@ -370,11 +378,12 @@ def _lists_of(items: Set[int], values: Sequence[model.EValue]) -> set[int]:
 
 
 def _values_at(
-    plan: model.ExecutionPlan, kernels: Mapping[str, Kernel], positions_of: Callable[[Kernel], frozenset[int]]
+    plan: model.ExecutionPlan,
+    kernels: Sequence[Kernel | None],
+    positions_of: Callable[[Kernel], frozenset[int]],
 ) -> set[int]:
     """The values that kernels are given at the positions that `positions_of` tells of each."""
-    known = {index: kernels.get(operator.full_name) for index, operator in enumerate(plan.operators)}
-    positions = {index: positions_of(kernel) for index, kernel in known.items() if kernel}
+    positions = {index: positions_of(kernel) for index, kernel in enumerate(kernels) if kernel}
     wanted = {index: found for index, found in positions.items() if found}
     values: set[int] = set()
     for op_index, args in _instructions(plan, model.KernelCall) if wanted else ():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from etconfig.executor.registry import Kernel
@@ -30,10 +30,9 @@ class Effects(NamedTuple):
         return set(self.reads).isdisjoint(self.writes)
 
 
-def is_straight(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> bool:
+def is_straight(plan: model.ExecutionPlan, kernels: Iterable[Kernel | None]) -> bool:
     """Whether every instruction of `plan` runs once, in order, on tensors that stay where they are."""
-    called = [kernels[each.full_name] for each in plan.operators if each.full_name in kernels]
-    if len(plan.chains) != 1 or any(kernel.varying_positions for kernel in called):
+    if len(plan.chains) != 1 or any(kernel.varying_positions for kernel in kernels if kernel):
         return False
     kinds = set(map(type, plan.chains[0].instructions))
     return kinds.isdisjoint((model.JumpFalseCall, model.MoveCall))
@@ -42,13 +41,13 @@ def is_straight(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> boo
 class EffectsReader:
     """Tells what the instructions of one straight plan read and write."""
 
-    def __init__(self, plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> None:
-        """Look at the values and operators of `plan`; the instructions are asked for one by one."""
+    def __init__(self, plan: model.ExecutionPlan, kernels: Iterable[Kernel | None]) -> None:
+        """Look at the values of `plan`, and its operators, which have these kernels."""
         self._tensors = [
             (index,) if type(value) is model.Tensor else _items_of(value)
             for index, value in enumerate(plan.values)
         ]
-        self._out_arities = [_out_arity(each, kernels) for each in plan.operators]
+        self._out_arities = [*map(_out_arity, plan.operators, kernels)]
 
     def tensors_in(self, values: Iterable[int]) -> tuple[int, ...]:
         """The tensors among `values`, and the items of lists of tensors."""
@@ -82,10 +81,9 @@ def _items_of(value: model.EValue) -> tuple[int, ...]:
     return ()
 
 
-def _out_arity(operator: model.Operator, kernels: Mapping[str, Kernel]) -> int:
+def _out_arity(operator: model.Operator, kernel: Kernel | None) -> int:
     """How many arguments an operator takes that writes to its outputs alone; 0 for any other."""
     is_in_place = operator.name.endswith("_") or operator.name == _WRITES_ARGUMENTS
-    if is_in_place or not operator.overload or not operator.name.startswith(_PYTORCH):
+    if kernel is None or is_in_place or not operator.overload or not operator.name.startswith(_PYTORCH):
         return 0
-    kernel = kernels.get(operator.full_name)
-    return 0 if kernel is None else len(kernel.parameters)
+    return len(kernel.parameters)

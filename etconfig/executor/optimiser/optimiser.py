@@ -26,7 +26,7 @@ class Optimiser:
     """
 
     def __init__(
-        self, plan: model.ExecutionPlan, registers: Registers, kernels: Mapping[str, Kernel]
+        self, plan: model.ExecutionPlan, registers: Registers, kernels: Sequence[Kernel | None]
     ) -> None:
         self._plan = plan
         self._registers = registers
@@ -115,8 +115,7 @@ class Optimiser:
 
     @cached_property
     def _elision(self) -> CopyElision:
-        kernels = [self._kernels.get(each.full_name) for each in self._plan.operators]
-        kernel_at = partial(_kernel_at, self._plan.chains[0].instructions, kernels)
+        kernel_at = partial(_kernel_at, self._plan.chains[0].instructions, self._kernels)
         return CopyElision(self._registers, self._effects, self._liveness, kernel_at)
 
     @cached_property
