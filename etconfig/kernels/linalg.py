@@ -24,6 +24,13 @@ from etconfig.kernels.binding import (
 MAX_FEW_ROWS = 32
 """Up to so many rows, a product with a transposed matrix is computed the other way round."""
 
+MAX_SPLIT_ROWS = 16
+"""Up to so many rows, a product is computed in parts that OpenBLAS takes for small."""
+
+SMALL_PRODUCT = 1_000_000
+"""The most multiplications for which OpenBLAS does not rearrange its operands first: for few rows, that takes
+as long as to multiply them. Source: kernel/x86_64/sgemm_small_kernel_permit_skylakex.c."""
+
 MAX_SPREAD = 1024
 """To so many elements a constant bias is repeated when it is bound."""
 
@@ -129,12 +136,24 @@ def matmul_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
 def _product_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
     """Write a @ b to `out`, for two matrices.
 
-    For few rows and a transposed `b`, OpenBLAS takes up to twice as long as for b.T @ a.T.
+    For few rows and a transposed `b`, OpenBLAS takes up to twice as long as for b.T @ a.T; else up to twice
+    as long as for parts of `b`.
     """
+    if 1 < len(a) <= MAX_SPLIT_ROWS and _is_row_major(b):
+        return _split_product(scratch, a, b, out)
     if not (1 < len(a) <= MAX_FEW_ROWS and _is_row_major(b.T) and not _is_row_major(b)):
         return matmul_step(scratch, a, b, out)
     turned = scratch.array((b.shape[1], len(a)), out.dtype)
     return in_sequence(matmul_step(scratch, b.T, a.T, turned), copy_step(out, turned.T))
+
+
+def _split_product(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
+    """Write a @ b to `out` by columns of `b`, with as few and as wide parts as are small."""
+    count = max(1, -(-len(a) * b.size // SMALL_PRODUCT))
+    width = max(1, -(-b.shape[1] // count))
+    left, packing = _for_blas(scratch, a)
+    parts = (slice(first, first + width) for first in range(0, b.shape[1], width))
+    return in_sequence(*packing, *(matmul_step(scratch, left, b[:, part], out[:, part]) for part in parts))
 
 
 def _for_blas(scratch: Scratch, x: Array) -> tuple[Array, list[Step]]:

@@ -7,8 +7,8 @@ import pytest
 from kernel_calls import tensor_of
 
 from etconfig.executor.memory import Scratch
-from etconfig.kernels import builtin_kernels
-from etconfig.kernels.linalg import MAX_FEW_ROWS, MAX_SPREAD
+from etconfig.kernels import builtin_kernels, linalg
+from etconfig.kernels.linalg import MAX_FEW_ROWS, MAX_SPLIT_ROWS, MAX_SPREAD
 
 KERNELS = builtin_kernels()
 INNER, COLUMNS = 5, 7
@@ -49,6 +49,25 @@ class TestProducts:
         arguments = [tensor_of(x), tensor_of(weight), tensor_of(bias), out]
         KERNELS["aten::linear.out"].bind("aten::linear.out", Scratch(), arguments)()
         np.testing.assert_allclose(out.array, x @ weight.T.astype(float) + bias, atol=1e-5)
+
+
+@pytest.mark.parametrize("most", [1, 2 * INNER * 3, 2 * INNER * COLUMNS])
+@pytest.mark.parametrize("rows", [2, MAX_SPLIT_ROWS, MAX_SPLIT_ROWS + 1])
+@pytest.mark.parametrize("is_row_major", [False, True])
+def test_a_product_in_parts_is_the_same(
+    rows: int, is_row_major: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first factor of a few rows may need a copy, which all parts share."""
+    monkeypatch.setattr(linalg, "SMALL_PRODUCT", most)
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=(rows, 2 * INNER)).astype(np.float32)[:, :: 1 if is_row_major else 2]
+    second = rng.normal(size=(first.shape[1], COLUMNS)).astype(np.float32)
+    out = tensor_of(np.full((rows, COLUMNS), np.nan, np.float32))
+    step = KERNELS["aten::mm.out"].bind("aten::mm.out", Scratch(), [tensor_of(first), tensor_of(second), out])
+    for _ in range(2):
+        step()
+        np.testing.assert_allclose(out.array, first @ second.astype(float), atol=1e-5)
+        first[...] *= 2  # it is no constant
 
 
 @pytest.mark.parametrize("columns", [MAX_SPREAD // 2, MAX_SPREAD // 2 + 1])
