@@ -24,6 +24,9 @@ from etconfig.kernels.binding import (
 MAX_FEW_ROWS = 32
 """Up to so many rows, a product with a transposed matrix is computed the other way round."""
 
+TURNED_BYTES = 256 << 10
+"""How much of it is computed at once: copying it into its order takes much longer once it left the cache."""
+
 MAX_SPLIT_ROWS = 16
 """Up to so many rows, a product is computed in parts that OpenBLAS takes for small."""
 
@@ -141,10 +144,23 @@ def _product_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
     """
     if 1 < len(a) <= MAX_SPLIT_ROWS and _is_row_major(b):
         return _split_product(scratch, a, b, out)
-    if not (1 < len(a) <= MAX_FEW_ROWS and _is_row_major(b.T) and not _is_row_major(b)):
-        return matmul_step(scratch, a, b, out)
-    turned = scratch.array((b.shape[1], len(a)), out.dtype)
-    return in_sequence(matmul_step(scratch, b.T, a.T, turned), copy_step(out, turned.T))
+    if 1 < len(a) <= MAX_FEW_ROWS and _is_row_major(b.T):
+        return _turned_product(scratch, a, b, out)
+    return matmul_step(scratch, a, b, out)
+
+
+def _turned_product(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
+    """Write (b.T @ a.T).T to `out`, in parts that stay in the cache until they are copied there."""
+    width = max(1, TURNED_BYTES // (len(a) * out.itemsize))
+    turned = scratch.array((min(width, b.shape[1]), len(a)), out.dtype)
+    left, packing = _for_blas(scratch, a)
+    steps: list[Step] = []
+    for first in range(0, b.shape[1], width):
+        part = out[:, first : first + width]
+        product = turned[: part.shape[1]]
+        steps.append(matmul_step(scratch, b[:, first : first + width].T, left.T, product))
+        steps.append(copy_step(part, product.T))
+    return in_sequence(*packing, *steps)
 
 
 def _split_product(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:

@@ -52,16 +52,20 @@ class TestProducts:
 
 
 @pytest.mark.parametrize("most", [1, 2 * INNER * 3, 2 * INNER * COLUMNS])
-@pytest.mark.parametrize("rows", [2, MAX_SPLIT_ROWS, MAX_SPLIT_ROWS + 1])
+@pytest.mark.parametrize("rows", [2, MAX_SPLIT_ROWS, MAX_FEW_ROWS])
 @pytest.mark.parametrize("is_row_major", [False, True])
+@pytest.mark.parametrize("is_transposed", [False, True])
 def test_a_product_in_parts_is_the_same(
-    rows: int, is_row_major: bool, most: int, monkeypatch: pytest.MonkeyPatch
+    rows: int, is_row_major: bool, is_transposed: bool, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first factor of a few rows may need a copy, which all parts share."""
     monkeypatch.setattr(linalg, "SMALL_PRODUCT", most)
+    monkeypatch.setattr(linalg, "TURNED_BYTES", most)
     rng = np.random.default_rng(0)
     first = rng.normal(size=(rows, 2 * INNER)).astype(np.float32)[:, :: 1 if is_row_major else 2]
     second = rng.normal(size=(first.shape[1], COLUMNS)).astype(np.float32)
+    if is_transposed:
+        second = second.T.copy().T
     out = tensor_of(np.full((rows, COLUMNS), np.nan, np.float32))
     step = KERNELS["aten::mm.out"].bind("aten::mm.out", Scratch(), [tensor_of(first), tensor_of(second), out])
     for _ in range(2):
