@@ -51,8 +51,14 @@ class Inputs:
         """
         if hasattr(values, "__array__"):  # one array would count as so many as it has rows
             raise self._refusal(f"one {type(values).__name__} instead of a list")
-        was_nested = is_nested(values)
-        values = list(flatten(values)) if was_nested else values
+        try:
+            was_nested = is_nested(values)
+            values = list(flatten(values)) if was_nested else values
+            len(values)
+        except TypeError:
+            raise self._refusal(f"one {type(values).__name__} instead of a list") from None
+        except RecursionError:
+            raise self._refusal("lists that are nested too deep, or in themselves") from None
         if len(values) != len(self._checks):
             raise self._refusal(f"{len(values)}{' when flattened' if was_nested else ''}")
         return [check(value) for check, value in zip(self._checks, values, strict=True)]

@@ -30,7 +30,7 @@ from etconfig.kernels.binding import (
     run_through,
 )
 from etconfig.kernels.pooling import smallest, strides
-from etconfig.kernels.weighted_windows import WeightedWindows, weighted_sums_step
+from etconfig.kernels.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
 from etconfig.kernels.windows import MAX_WINDOW, spread
 from etconfig.values import ScalarType
 
@@ -90,6 +90,7 @@ def _means(self: Tensor, counts: Ints, out: Tensor, scratch: Scratch) -> Step:
 
 def _averaging(size: int, count: int, dtype: DType) -> WeightedWindows:
     """Windows whose sums are averages of regions of a vector."""
+    check_weights(size, count)
     weights = np.zeros((count, size), dtype)
     starts, ends = (bound.tolist() for bound in _bounds(size, count))
     spans = list(zip(starts, ends, strict=True))

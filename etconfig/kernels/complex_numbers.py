@@ -48,6 +48,7 @@ def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int, out
     require_dtype("self", self, COMPLEX)
     require_dtype("out", out, REAL)
     axes = dimensions(dim, self.array.ndim)
+    require(bool(axes), "a tensor of rank 0 has no dimension to transform")
     shape = list(self.shape)
     require(last_dim_size >= 1, "last_dim_size must be positive, not {}", last_dim_size)
     shape[axes[-1]] = last_dim_size

@@ -12,7 +12,7 @@ from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import Floats, Ints, KernelTable, Step, kernel
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import DType, computation_dtype, in_sequence, is_empty
-from etconfig.kernels.weighted_windows import WeightedWindows, weighted_sums_step
+from etconfig.kernels.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
 
 
 @kernel("aten::upsample_nearest2d.vec_out")
@@ -115,6 +115,7 @@ def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: T
 
 def _interpolation(size: int, count: int, step: float, align_corners: bool, dtype: DType) -> WeightedWindows:
     """Windows whose sums interpolate `count` elements from `size`; places round as PyTorch's."""
+    check_weights(size, count)
     places = np.arange(count, dtype=dtype)
     if align_corners:
         positions = places * dtype.type((size - 1) / max(count - 1, 1))
@@ -138,6 +139,7 @@ def _step(size: int, count: int, scale: float | None, align_corners: bool) -> fl
 
 def _antialiasing(size: int, count: int, step: float, dtype: DType) -> WeightedWindows:
     """Windows whose weights are triangles as wide as an element of the result."""
+    check_weights(size, count)
     width = max(step, 1.0)
     centres = (np.arange(count) + 0.5)[:, np.newaxis] * step
     first = np.maximum(np.trunc(centres - width + 0.5), 0).astype(np.int64)

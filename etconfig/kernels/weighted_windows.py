@@ -9,10 +9,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from etconfig.executor.checks import require
 from etconfig.executor.memory import Array, Scratch
 from etconfig.executor.registry import Step
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels.binding import in_dtype
+
+MAX_WEIGHTS = 1 << 26
+"""The most weights along one axis, such as those that make 4,096 elements 16,384."""
+
+
+def check_weights(size: int, count: int) -> None:
+    """Refuse a matrix of weights that would take gigabytes where the tensors take kilobytes.
+
+    Raises:
+        ValueError: `count` windows over `size` elements have too many weights.
+    """
+    require(size * count <= MAX_WEIGHTS, "{} windows over {} elements are too many weights", count, size)
 
 
 class WeightedWindows(NamedTuple):

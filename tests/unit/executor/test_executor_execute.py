@@ -212,6 +212,12 @@ class WithDlpack(ForeignArray):
         return self._data.__dlpack_device__()
 
 
+def in_itself() -> list[object]:
+    values: list[object] = []
+    values.append(values)
+    return values
+
+
 class Broken:
     def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
         raise RuntimeError("no data here")
@@ -287,6 +293,16 @@ class TestInputs:
             (
                 np.ones((2, 2), np.float32),
                 "method 'forward', inputs: expected 2 value(s), given one ndarray instead of a list",
+            ),
+            (None, "method 'forward', inputs: expected 2 value(s), given one NoneType instead of a list"),
+            (
+                (each for each in [floats(1, 2)]),
+                "method 'forward', inputs: expected 2 value(s), given one generator instead of a list",
+            ),
+            (
+                in_itself(),
+                "method 'forward', inputs: expected 2 value(s), given lists that are nested too deep, "
+                "or in themselves",
             ),
             (
                 [floats(1, 2), 3.0],

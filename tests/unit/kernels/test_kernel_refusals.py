@@ -74,6 +74,10 @@ def rare_refusals(
             "aten::_fft_r2c.out",
             [vector, (0,), 3, True, tensor(2, dtype=ScalarType.COMPLEX64)],
         ),
+        "a tensor of rank 0 has no dimension to transform": (
+            "aten::_fft_c2r.out",
+            [tensor(dtype=ScalarType.COMPLEX64), (), 0, 1, tensor()],
+        ),
         "last_dim_size must be positive, not 0": (
             "aten::_fft_c2r.out",
             [tensor(2, dtype=ScalarType.COMPLEX64), (0,), 0, 0, vector],

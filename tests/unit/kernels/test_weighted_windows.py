@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from etconfig.errors import KernelArgumentError
 from etconfig.executor.memory import Scratch, allocate_zeroed
 from etconfig.executor.tensor import Tensor
 from etconfig.kernels import builtin_kernels
@@ -44,3 +45,20 @@ def test_one_element_reaches_only_those_that_it_has_a_weight_in(
     x.array[0, 0, 0, 0] = 1.0
     step()
     np.testing.assert_allclose(out.array, 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments"),
+    [
+        ("aten::_adaptive_avg_pool2d.out", ((16_384, 1),)),
+        ("aten::upsample_bilinear2d.vec_out", ((16_384, 1), False, None)),
+        ("aten::_upsample_bilinear2d_aa.out", ((16_384, 1), False, None, None)),
+    ],
+)
+def test_weights_that_take_more_than_the_tensors_by_far_are_refused(
+    operator: str, arguments: tuple[object, ...]
+) -> None:
+    """Their number is the product of two sizes: images of 64 KiB could ask for gigabytes."""
+    text = "16384 windows over 4097 elements are too many weights"
+    with pytest.raises(KernelArgumentError, match=text):
+        KERNELS[operator].bind(operator, Scratch(), [image(4097, 1), *arguments, image(16_384, 1)])
