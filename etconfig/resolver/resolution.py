@@ -11,7 +11,7 @@ from etconfig.errors import OptionError
 from etconfig.facts import FactSheet, FactValue
 from etconfig.fingerprint import fingerprint
 from etconfig.records import record
-from etconfig.resolver.arguments import Arguments
+from etconfig.resolver.arguments import ANY_METHOD, Arguments
 from etconfig.resolver.matching import declare_instance_help
 from etconfig.resolver.toml_text import profile_text
 
@@ -86,10 +86,15 @@ class Resolution:
     def _no_such(self, method: str, instance: str | None) -> Diagnostic:
         methods = sorted({m for m, _ in [*self.slots, *self.incomplete]})
         if method not in methods:
+            known = f"methods: {', '.join(methods)}"
+            if ANY_METHOD in methods:
+                known = (
+                    "without a program options are resolved for any method: give the program, or no method"
+                )
             return Diagnostic(
                 code="unknown-method",
                 message=f"no arguments were resolved for a method {method!r}",
-                help=did_you_mean(method, methods) or f"methods: {', '.join(methods)}",
+                help=did_you_mean(method, methods) or known,
             )
         instances = sorted(i for m, i in self.slots if m == method and i is not None)
         return Diagnostic(

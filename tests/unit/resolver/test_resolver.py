@@ -442,3 +442,12 @@ class TestExplain:
             explain_option(resolve(), parse_option_path(path))
         (problem,) = caught.value.diagnostics
         assert (problem.message, problem.help) == (message, help_text)
+
+    def test_a_method_without_a_program_is_told_to_give_one(self) -> None:
+        any_method = resolve(targets=(Target(method=ANY_METHOD, backends=tuple(SPECS)),))
+        with pytest.raises(OptionError) as caught:
+            explain_option(any_method, parse_option_path("forward:CpuBackend.num_threads"))
+        (problem,) = caught.value.diagnostics
+        assert problem.help == (
+            "without a program options are resolved for any method: give the program, or no method"
+        )
