@@ -21,7 +21,7 @@ from etconfig.profile import Layer
 from etconfig.program import DataSources, MethodMeta, Program, Verification, open_program
 from etconfig.program.delegated import delegated_dtypes
 from etconfig.provenance import Sourced
-from etconfig.resolver import Arguments, Overrides, Resolution
+from etconfig.resolver import ANY_METHOD, Arguments, Overrides, Resolution
 from etconfig.schema import change_options
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class LoadedProgram:
             OptionError: an option that is required is not set.
             ProgramError: data that lie outside the program were not given, or do not fit it.
             TypeError: `arguments` are something else than `Arguments`.
+            ValueError: they are those of another method.
         """
         from etconfig.executor import method_request  # numpy comes with it, which resolving does not need
 
@@ -105,6 +106,8 @@ class LoadedProgram:
             arguments = resolve_defaults(self, name)
         gives = f"those of one method, as etconfig.resolve(program).arguments({name!r}) gives them"
         check_type("arguments", arguments, Arguments, gives)
+        if name in self.method_names and arguments.method not in (name, ANY_METHOD):
+            raise ValueError(f"arguments: expected {gives}, given those of {arguments.label}")
         request = method_request(
             self.program,
             name,

@@ -10,6 +10,7 @@ import pytest
 from command_line import DIGITS
 
 import etconfig
+from etconfig.resolver import ANY_METHOD
 
 PORTABLE = DIGITS / "digits_portable.pte"
 
@@ -51,3 +52,28 @@ class TestWrongTypes:
         with etconfig.load_program(PORTABLE) as loaded, pytest.raises(TypeError) as caught:
             call(loaded)
         assert str(caught.value) == message
+
+
+class TestArgumentsOfAnotherMethod:
+    """`load_method` takes the arguments of its method, or those that were resolved for any."""
+
+    def test_arguments_of_another_method_are_a_value_error(self, place: Path) -> None:
+        """Its options would be taken for those of this method."""
+        with etconfig.load_program(DIGITS / "digits.pte") as loaded:
+            arguments = etconfig.resolve(loaded).arguments("forward")
+            with pytest.raises(ValueError, match="given those of forward") as caught:
+                loaded.load_method("embed", arguments)
+            assert str(caught.value) == (
+                "arguments: expected those of one method, as etconfig.resolve(program).arguments('embed') "
+                "gives them, given those of forward"
+            )
+            with pytest.raises(etconfig.ExecutionError, match="did you mean 'embed'"):
+                loaded.load_method("embd", arguments)
+
+    def test_arguments_that_were_resolved_for_any_method_serve_each(self, place: Path) -> None:
+        arguments = etconfig.resolve(overrides=["ReferenceNpuBackend.core=1"]).arguments(ANY_METHOD)
+        with (
+            etconfig.load_program(DIGITS / "digits.pte") as loaded,
+            loaded.load_method("embed", arguments) as method,
+        ):
+            assert dict(method.options("ReferenceNpuBackend"))["core"] == 1
