@@ -162,24 +162,14 @@ class BulkValues:
         self._check_constants(rows.data_buffer_idx, size_bytes, itemsizes)
         memory_ids, offsets = self._allocations(rows.allocation_info, size_bytes)
         numbers = [rows.scalar_type, rows.data_buffer_idx, memory_ids, offsets, rows.shape_dynamism]
-        shapes = sizes.padded(), dim_orders.padded()
+        shapes = [sizes.padded(), dim_orders.padded()]
         firsts, kinds = self._columns.distinct([*numbers, sizes.counts, *shapes[0].T, *shapes[1].T])
         ranks = sizes.counts[firsts].tolist()
-        sizes_made, dim_orders_made = (
+        tuples = (
             [tuple(row[:rank]) for row, rank in zip(each[firsts].tolist(), ranks, strict=True)]
             for each in shapes
         )
-        scalar_types, indices, memory_ids, offsets, dynamisms = (each[firsts].tolist() for each in numbers)
-        columns = (
-            [_SCALAR_TYPES[number] for number in scalar_types],
-            sizes_made,
-            dim_orders_made,
-            indices,
-            [AllocationDetails(*each) if each[0] else None for each in zip(memory_ids, offsets, strict=True)],
-            [_DYNAMISMS[number] for number in dynamisms],
-            *(repeat(default) for default in (0, None, False, DeviceType.CPU, 0)),
-        )
-        return [*map(partial(tuple.__new__, Tensor), zip(*columns, strict=False))], kinds
+        return _tensors_of(*(each[firsts].tolist() for each in numbers), *tuples), kinds
 
     def _size_bytes(self, sizes: Vectors, itemsizes: Column, rows: _TensorRows) -> Column:
         """The bytes that each tensor takes in planned memory; none if its shape is unbounded."""
@@ -238,3 +228,25 @@ class _TensorRows(NamedTuple):
     allocation_info: Column
     shape_dynamism: Column
     extra_tensor_info: Column
+
+
+def _tensors_of(
+    scalar_types: Sequence[int],
+    data_buffer_indices: Sequence[int],
+    memory_ids: Sequence[int],
+    offsets: Sequence[int],
+    dynamisms: Sequence[int],
+    sizes: Sequence[tuple[int, ...]],
+    dim_orders: Sequence[tuple[int, ...]],
+) -> list[EValue]:
+    """The tensors with these fields, one of each for each tensor."""
+    columns = (
+        [_SCALAR_TYPES[number] for number in scalar_types],
+        sizes,
+        dim_orders,
+        data_buffer_indices,
+        [AllocationDetails(*each) if each[0] else None for each in zip(memory_ids, offsets, strict=True)],
+        [_DYNAMISMS[number] for number in dynamisms],
+        *(repeat(default) for default in (0, None, False, DeviceType.CPU, 0)),
+    )
+    return [*map(partial(tuple.__new__, Tensor), zip(*columns, strict=False))]
