@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     Column: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
     """One number for each table."""
 
-MIN_ROWS = 64
-"""Fewer tables than these are read faster one by one."""
+MIN_ROWS = 160
+"""Fewer values than these are read faster one by one: they are of several types, each with its columns."""
+
+MIN_LIKE_ROWS = 40
+"""Of tables that are mostly alike, as instructions are, fewer than these."""
 
 MIN_ROWS_TO_IMPORT_NUMPY = 30_000
 """So many take longer to read one by one than numpy takes to import."""
@@ -57,13 +60,14 @@ def make_sure(condition: object) -> None:
 
 
 @contextmanager
-def columns_of(cursor: Cursor, row_count: int) -> Iterator[Columns]:
+def columns_of(cursor: Cursor, row_count: int, *, are_alike: bool) -> Iterator[Columns]:
     """Columns over what `cursor` reads; the work inside counts only if there is no doubt.
 
     Raises:
         DoubtError: there was one inside, or there are too few rows for columns, or no numpy.
     """
-    make_sure(row_count >= (MIN_ROWS if "numpy" in sys.modules else MIN_ROWS_TO_IMPORT_NUMPY))
+    enough = MIN_LIKE_ROWS if are_alike else MIN_ROWS
+    make_sure(row_count >= (enough if "numpy" in sys.modules else MIN_ROWS_TO_IMPORT_NUMPY))
     with cursor.attempt():
         try:
             yield Columns(cursor)

@@ -61,7 +61,7 @@ class InstructionReader:
         limit = self._cursor.limits.max_instructions
         count = self._cursor.length(instructions, "instructions", limit, "max_instructions")
         self._destinations = range(count + 1)  # a jump to the end of the chain ends it
-        with suppress(DoubtError), columns_of(self._cursor, count) as columns:
+        with suppress(DoubtError), columns_of(self._cursor, count, are_alike=True) as columns:
             from etconfig.program.bulk_instructions import read_instructions
 
             operators, values = len(self._operators), len(self._values)

@@ -26,7 +26,8 @@ WHOLE_SCHEMA.append(DATA / "exports" / "external_constants.ptd")
 
 def reading(data: bytes, monkeypatch: pytest.MonkeyPatch, is_bulk: bool) -> object:
     """All plans, or the error; read by columns as far as they go, or table by table."""
-    monkeypatch.setattr(columns, "MIN_ROWS", 1 if is_bulk else 10**9)
+    for name in ("MIN_ROWS", "MIN_LIKE_ROWS"):
+        monkeypatch.setattr(columns, name, 1 if is_bulk else 10**9)
     try:
         program = open_program(data)
         return [program.plan(name) for name in program.method_names]

@@ -60,16 +60,18 @@ class TestSelection:
     """Columns are for large plans, and for very large ones if numpy is not in use anyway."""
 
     @pytest.mark.parametrize(
-        ("rows", "has_numpy", "is_used"),
+        ("rows", "are_alike", "has_numpy", "is_used"),
         [
-            (ROWS, True, True),
-            (ROWS - 1, True, False),
-            (ROWS, False, False),
-            (columns.MIN_ROWS_TO_IMPORT_NUMPY, False, True),
+            (ROWS, False, True, True),
+            (ROWS - 1, False, True, False),
+            (columns.MIN_LIKE_ROWS, True, True, True),
+            (columns.MIN_LIKE_ROWS - 1, True, True, False),
+            (ROWS, True, False, False),
+            (columns.MIN_ROWS_TO_IMPORT_NUMPY, False, False, True),
         ],
     )
     def test_the_number_of_rows_decides(
-        self, rows: int, has_numpy: bool, is_used: bool, monkeypatch: pytest.MonkeyPatch
+        self, rows: int, are_alike: bool, has_numpy: bool, is_used: bool, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delitem(sys.modules, "numpy", raising=False)
         if has_numpy:
@@ -77,7 +79,7 @@ class TestSelection:
         entered: list[Cursor] = []
         cursor = Cursor(memoryview(bytes(8)), 8, Limits())
         monkeypatch.setattr(columns, "Columns", lambda cursor: entered.append(cursor))
-        with suppress(DoubtError), columns_of(cursor, rows):
+        with suppress(DoubtError), columns_of(cursor, rows, are_alike=are_alike):
             pass
         assert bool(entered) == is_used
 
@@ -95,6 +97,7 @@ class TestSelection:
         limits = Limits(max_work_per_byte=100)
         by_columns = open_program(data, limits=limits).plan("forward")
         monkeypatch.setattr(columns, "MIN_ROWS", 10**9)
+        monkeypatch.setattr(columns, "MIN_LIKE_ROWS", 10**9)
         by_tables = open_program(data, limits=limits).plan("forward")
         assert repr(by_columns) == repr(by_tables)
 
