@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from operator import gt
 from typing import Any
 
 import numpy as np
@@ -134,12 +135,15 @@ class TensorSlot(_Slot):
             order = "" if array.dtype.isnative else " in the other byte order"
             given = f"dtype {array.dtype.name}{order}"
             raise self._refusal(self._description(), given, f"convert it to {self._dtype.name} first")
-        if array.shape != self._tensor.array.shape:
-            try:
-                self._tensor.check_shape(array.shape)
-            except ValueError:
-                raise self._refusal(self._description(), f"shape {array.shape}") from None
+        if array.shape != self._tensor.array.shape and not self._fits(array.shape):
+            raise self._refusal(self._description(), f"shape {array.shape}")
         return array
+
+    def _fits(self, shape: Shape) -> bool:
+        """Whether an input may have `shape`: none of its sizes exceeds a bound."""
+        form = self._tensor.form
+        is_bounded = form.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
+        return form.allows(shape) and not (is_bounded and any(map(gt, shape, form.bounds)))
 
     def set(self, value: Any) -> None:
         tensor = self._tensor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from operator import gt
 from typing import Any
 
 import ml_dtypes
@@ -85,14 +84,19 @@ class TensorForm:
         return strides_of(shape, self.dim_order, self.dtype.itemsize)
 
     def allows(self, shape: Shape) -> bool:
-        """Whether a tensor may have `shape`."""
+        """Whether a tensor may have `shape`.
+
+        As in ExecuTorch, bounds are those of the number of elements: an export without bounds plans the sizes
+        of its example, and another reshape of as many elements fits. Source: internal_resize_contiguous,
+        tensor_impl.cpp.
+        """
         bounds = self.bounds
         if shape == bounds:
             return True
         if self.dynamism is TensorShapeDynamism.STATIC or len(shape) != len(bounds):
             return False
         is_bounded = self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
-        return min(shape) >= 0 and not (is_bounded and any(map(gt, shape, bounds)))
+        return min(shape) >= 0 and not (is_bounded and math.prod(shape) > math.prod(bounds))
 
 
 class Tensor:

@@ -354,6 +354,8 @@ class TestInputs:
             np.testing.assert_array_equal(method.execute([given])[0], given * 2)
         with pytest.raises(InvalidInputError, match=r"at most shape \(4, 2\), given shape \(5, 2\)"):
             method.execute([np.zeros((5, 2), np.float32)])
+        with pytest.raises(InvalidInputError, match=r"at most shape \(4, 2\), given shape \(2, 4\)"):
+            method.execute([np.zeros((2, 4), np.float32)])
 
     def test_unbounded_inputs_may_have_any_sizes_of_their_rank(self) -> None:
         builder = PlanBuilder()

@@ -54,6 +54,14 @@ class TestTensor:
         with pytest.raises(ValueError, match=r"shape \(4, 3\) exceeds the planned bounds \(4, 2\)"):
             bounded.resize((4, 3))
 
+    def test_bounds_are_those_of_the_number_of_elements_as_in_executorch(self) -> None:
+        bounded = tensor(4, 2, dynamism=BOUND)
+        bounded.array[...] = np.arange(8).reshape(4, 2)
+        bounded.resize((2, 4))
+        assert bounded.array.tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+        with pytest.raises(ValueError, match=r"shape \(3, 3\) exceeds the planned bounds \(4, 2\)"):
+            bounded.resize((3, 3))
+
     def test_memory_that_is_not_planned_is_allocated_once_and_for_the_bounds(self) -> None:
         bounded = Tensor(FLOAT, (4,), (0,), None, dynamism=BOUND)
         assert not bounded.has_memory
