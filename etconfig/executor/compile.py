@@ -79,6 +79,7 @@ class _Operator(NamedTuple):
         kernel: Its kernel.
         arity: How many arguments the kernel takes.
         is_in_place: It changes its first argument and gives that as the result, such as `aten::copy_`.
+        wants_unread: The kernel can do without writing an output.
         bind: The kernel's `bind`; what is left to give is the arguments.
     """
 
@@ -87,6 +88,7 @@ class _Operator(NamedTuple):
     kernel: Kernel
     arity: int
     is_in_place: bool
+    wants_unread: bool
     bind: Callable[..., Step]
 
 
@@ -178,23 +180,28 @@ class _Compiler:
         return partial(_free, self._registers[instruction.value_index])
 
     def _operator(self, op_index: int) -> _Operator:
-        """The operator, looked up once."""
-        operator = self._operators.get(op_index)
-        if operator is None:
-            name = self._names[op_index]
-            kernel = self._kernels[op_index]
-            assert kernel is not None  # or the plan was refused
-            bind = partial(kernel.bind, name, self._scratch)
-            operator = _Operator(op_index, name, kernel, len(kernel.parameters), _is_in_place(name), bind)
-            self._operators[op_index] = operator
+        """Look an operator up, when it is first met."""
+        name, kernel = self._names[op_index], self._kernels[op_index]
+        assert kernel is not None  # or the plan was refused
+        operator = self._operators[op_index] = _Operator(
+            op_index=op_index,
+            name=name,
+            kernel=kernel,
+            arity=len(kernel.parameters),
+            is_in_place=_is_in_place(name),
+            wants_unread=kernel.wants_unread,
+            bind=partial(kernel.bind, name, self._scratch),
+        )
         return operator
 
     def _kernel_step(self, op_index: int, args: tuple[int, ...], index: int) -> Step:
         """Let the kernel make the step, and remember how it did."""
-        operator = self._operator(op_index)
+        operator = self._operators.get(op_index) or self._operator(op_index)
         step = self._bind_kernel(operator, args, index)
         if self._optimiser is not None:
-            self._patterns.update(self._optimiser.leave_out(index, operator.name, args, step))
+            changed = self._optimiser.leave_out(index, operator.name, args, step)
+            if changed:
+                self._patterns.update(changed)
         if operator.kernel.is_uniform:
             self._patterns.learn(op_index, args, step)
         return step
@@ -220,7 +227,7 @@ class _Compiler:
                 return fold.copy
             values = map(self._registers.initial, taken)
             return bind([fold.replaced.get(place, value) for place, value in enumerate(values)])
-        if kernel.wants_unread and self._optimiser is not None:
+        if operator.wants_unread and self._optimiser is not None:
             bind = partial(bind, unread=self._optimiser.unread(index, kernel))
         if self._varying.isdisjoint(taken):
             return bind([*map(self._registers.initial, taken)])

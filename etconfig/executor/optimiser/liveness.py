@@ -71,7 +71,7 @@ class Liveness:
         self._latest: dict[Place, LiveRange] = {}
         self._owners = _Owners()
         self._patchworks: list[Place] = []
-        self._place_of: dict[int, Place | None] = {}
+        self._places = _Places(registers)
         self._write_times: list[int] = []
         self._write_places: list[Place] = []
         for value in inputs:
@@ -110,7 +110,7 @@ class Liveness:
         return np.array(self._write_places, np.int64)
 
     def _write(self, value: int, index: int, is_update: bool = False) -> None:
-        place = self._place(value)
+        place = self._places[value]
         if place is None:
             return
         self._write_times.append(index)
@@ -119,12 +119,12 @@ class Liveness:
             live = self.of_value[value]
             live.is_fixed = True
         else:
-            live = self._latest[place] = LiveRange(place, index, self._never, index)
+            live = self._latest[place] = LiveRange(place, index, self._never, index, [value])
             self._enter(value, live)
         self._owners.write(live, index)
 
     def _read(self, value: int, index: int) -> None:
-        place = self._place(value)
+        place = self._places[value]
         if place is None:
             return
         live = self._latest.get(place)
@@ -150,19 +150,23 @@ class Liveness:
         if value not in live.values:
             live.values.append(value)
 
-    def _place(self, value: int) -> Place | None:
-        """Where a tensor lies; a constant's place does not matter.
 
-        A tensor without bytes, or whose memory is not planned, is alone at a place of its own.
-        """
-        try:
-            return self._place_of[value]
-        except KeyError:
-            place = self._registers.planned_place(value)
-            if place is None and not self._registers.is_constant(value):
-                place = (-1 - value, -1 - value)
-            self._place_of[value] = place
-            return place
+class _Places(dict[int, "Place | None"]):
+    """Where tensors lie, found when they are first asked for; a constant's place does not matter.
+
+    A tensor without bytes, or whose memory is not planned, is alone at a place of its own.
+    """
+
+    def __init__(self, registers: Registers) -> None:
+        super().__init__()
+        self._registers = registers
+
+    def __missing__(self, value: int) -> Place | None:
+        place = self._registers.planned_place(value)
+        if place is None and not self._registers.is_constant(value):
+            place = (-1 - value, -1 - value)
+        self[value] = place
+        return place
 
 
 class _Owners:
