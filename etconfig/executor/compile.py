@@ -171,7 +171,7 @@ class _Compiler:
             run = self._delegates[instruction.delegate_index]
             bind, args = partial(bind_delegate, run), instruction.args
             if self._varying.isdisjoint(args):
-                return bind([*map(self._registers.initial, args)])
+                return bind(self._registers.initial_values(args))
             return self._dynamic_step(self._name(instruction), bind, args)
         if isinstance(instruction, model.MoveCall):
             source, target = self._registers[instruction.move_from], self._registers[instruction.move_to]
@@ -225,12 +225,12 @@ class _Compiler:
         if fold is not None:
             if index == fold.batch_norm:
                 return fold.copy
-            values = map(self._registers.initial, taken)
+            values = self._registers.initial_values(taken)
             return bind([fold.replaced.get(place, value) for place, value in enumerate(values)])
         if operator.wants_unread and self._optimiser is not None:
             bind = partial(bind, unread=self._optimiser.unread(index, kernel))
         if self._varying.isdisjoint(taken):
-            return bind([*map(self._registers.initial, taken)])
+            return bind(self._registers.initial_values(taken))
         read = {arg for place, arg in enumerate(taken) if place not in kernel.varying_positions}
         aliases = frozenset(taken[place] for place in kernel.varying_positions) - read
         effects = self._effects.effects_of(model.KernelCall(operator.op_index, tuple(args)))

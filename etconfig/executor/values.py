@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import compress, count
 from typing import TYPE_CHECKING, overload
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 LISTS_OF_VALUES = (model.IntList, model.TensorList, model.OptionalTensorList)
 """The types of the values whose items are other values."""
 
-_NOT_LOADED = object()
+_PLAIN = (model.Int, model.Bool, model.Double, model.String, model.DoubleList, model.BoolList)
+"""The types of values that need no memory, and no other values."""
+
+_NOT_LOADED: object = object()
 _NOT_PLACED = None, None
 """The array and the form of what has none when the method is loaded."""
 
@@ -59,9 +62,10 @@ class Registers(Sequence[Register]):
         # Memory 0 is reserved: nothing lies there, and its size means nothing.
         self._arenas = [allocate_zeroed(0), *map(allocate_zeroed, plan.non_const_buffer_sizes[1:])]
         self._registers: list[Register | None] = [None] * len(plan.values)
-        self._initial: list[object] = [_NOT_LOADED] * len(plan.values)
         self._forms: dict[object, TensorForm] = {}
         values = self.values
+        plain = [value[0] if isinstance(value, _PLAIN) else _NOT_LOADED for value in values.distinct]
+        self._initial = [*values.spread(plain)]
         tensors = [value if isinstance(value, model.Tensor) else None for value in values.distinct]
         placed = [_NOT_PLACED if tensor is None else self._place(tensor) for tensor in tensors]
         self.arrays = [*values.spread([array for array, _ in placed])]
@@ -100,22 +104,30 @@ class Registers(Sequence[Register]):
             found = self._initial[index] = self._load(index, self.values[index])
         return found
 
+    def initial_values(self, indices: Iterable[int]) -> list[object]:
+        """`initial` of each, in less time."""
+        known = self._initial
+        return [
+            found if (found := known[index]) is not _NOT_LOADED else self.initial(index) for index in indices
+        ]
+
     def is_constant(self, index: int) -> bool:
         """Whether value `index` is a constant tensor."""
         value = self.values[index]
         return isinstance(value, model.Tensor) and value.is_constant
 
-    def planned_place(self, index: int) -> Place | None:
-        """Where a tensor of planned memory lies at its planned sizes; None if it has no bytes there."""
-        value = self.values[index]
+    @cached_property
+    def planned_places(self) -> Sequence[Place | None]:
+        """Where each tensor of planned memory lies at its planned sizes; None for what has no bytes there."""
+        return self.values.spread([*map(self._planned_place, self.values.distinct)])
+
+    def _planned_place(self, value: model.EValue) -> Place | None:
         if not isinstance(value, model.Tensor) or value.allocation_info is None:
             return None
-        array = self.arrays[index]
-        if array is None and value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
+        if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
             return None
         memory_id, offset = value.allocation_info
-        size_bytes = value.size_bytes if array is None else array.nbytes
-        start = self._addresses[memory_id] + offset
+        start, size_bytes = self._addresses[memory_id] + offset, value.size_bytes
         return (start, start + size_bytes) if size_bytes else None
 
     @cached_property
@@ -148,7 +160,7 @@ class Registers(Sequence[Register]):
             return self._load_tensor(index, value)
         if isinstance(value, LISTS_OF_VALUES):
             return tuple([None if item == -1 else self.initial(item) for item in value.items])
-        return None if value is None else value[0]
+        return None
 
     def _load_tensor(self, index: int, value: model.Tensor) -> Tensor:
         form = self.forms[index] or self._form(value)

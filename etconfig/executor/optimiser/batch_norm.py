@@ -67,7 +67,7 @@ def find_folds(
         convolution = instructions[live.written]
         if calls(convolution, CONVOLUTION) and effects[live.written].writes == tuple(live.values):
             arguments = (
-                [*map(registers.initial, each.args)]  # type: ignore[union-attr]  # both are kernel calls
+                registers.initial_values(each.args)  # type: ignore[union-attr]  # both are kernel calls
                 for each in (convolution, norm)
             )
             folded = _fold(*arguments)

@@ -43,17 +43,18 @@ class EffectsReader:
 
     def __init__(self, plan: model.ExecutionPlan, kernels: Iterable[Kernel | None]) -> None:
         """Look at the values of `plan`, and its operators, which have these kernels."""
-        self._tensors = [
-            (index,) if type(value) is model.Tensor else _items_of(value)
-            for index, value in enumerate(plan.values)
-        ]
+        self._values = plan.values
         self._out_arities = [*map(_out_arity, plan.operators, kernels)]
 
     def tensors_in(self, values: Iterable[int]) -> tuple[int, ...]:
         """The tensors among `values`, and the items of lists of tensors."""
         found: list[int] = []
-        for value in values:
-            found += self._tensors[value]
+        for index in values:
+            value = self._values[index]
+            if type(value) is model.Tensor:
+                found.append(index)
+            elif isinstance(value, (model.TensorList, model.OptionalTensorList)):
+                found += (item for item in value.items if item != -1)
         return tuple(found)
 
     def effects_of(self, instruction: model.Instruction) -> Effects:
@@ -66,19 +67,14 @@ class EffectsReader:
         if isinstance(instruction, model.KernelCall):
             op_index, args = instruction
             arity = self._out_arities[op_index]
-            written = self.tensors_in(args[arity:])
+            repeated = args[arity:]
+            written = self.tensors_in(repeated)
             for first in range(arity - 1, -1, -1) if written else ():
-                if self.tensors_in(args[first:arity]) == written:
+                outputs = args[first:arity]
+                if outputs == repeated or self.tensors_in(outputs) == written:
                     return Effects(self.tensors_in(args[:first]), written)
         touched = self.tensors_in(getattr(instruction, "args", ()))
         return Effects(touched, touched)
-
-
-def _items_of(value: model.EValue) -> tuple[int, ...]:
-    """The tensors in a list of tensors; none for any other value."""
-    if isinstance(value, (model.TensorList, model.OptionalTensorList)):
-        return tuple(item for item in value.items if item != -1)
-    return ()
 
 
 def _out_arity(operator: model.Operator, kernel: Kernel | None) -> int:

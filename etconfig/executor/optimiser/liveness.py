@@ -162,7 +162,7 @@ class _Places(dict[int, "Place | None"]):
         self._registers = registers
 
     def __missing__(self, value: int) -> Place | None:
-        place = self._registers.planned_place(value)
+        place = self._registers.planned_places[value]
         if place is None and not self._registers.is_constant(value):
             place = (-1 - value, -1 - value)
         self[value] = place
