@@ -51,6 +51,10 @@ PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
 """Every code a `ProgramError` can carry, with its meaning."""
 
 
+NO_MEMORY = "there is not enough memory"
+"""Why a file cannot be read."""
+
+
 def malformed(
     code: str, region: str, detail: str, *, offset: int | None = None, advice: str | None = None
 ) -> MalformedProgramError:
@@ -121,7 +125,8 @@ def known(members: Mapping[int, T], number: int, field: str) -> T:
 class naming:  # noqa: N801  # it is called as contextlib's are
     """Let every ProgramError name the file, and count its offset from the start of the file.
 
-    An error that names a file already is left as it is.
+    An error that names a file already is left as it is. That memory runs out is a ProgramError, too: the
+    file may hold more than this process can take.
     """
 
     __slots__ = ("_base", "_path")
@@ -138,6 +143,10 @@ class naming:  # noqa: N801  # it is called as contextlib's are
         if isinstance(error, ProgramError) and error.path is None:
             error.path = self._path
             error.offset = None if error.offset is None else error.offset + self._base
+        if isinstance(error, MemoryError):
+            refusal = unreadable("unreadable-file", NO_MEMORY)
+            refusal.path = self._path
+            raise refusal from error
 
 
 def locate(error: ProgramError, region: str = "", offset: int | None = None) -> None:

@@ -12,7 +12,7 @@ import weakref
 from typing import Literal, TypeAlias
 
 from etconfig.program.cursor import Cursor
-from etconfig.program.faults import limit_exceeded, unreadable
+from etconfig.program.faults import NO_MEMORY, limit_exceeded, unreadable
 from etconfig.program.limits import Limits
 
 ProgramSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview"
@@ -82,7 +82,7 @@ def _open_file(path: str | os.PathLike[str], load_mode: LoadMode, limits: Limits
 
 
 def _not_read(error: Exception) -> Exception:
-    reason = getattr(error, "strerror", None) or str(error) or "there is not enough memory"
+    reason = getattr(error, "strerror", None) or str(error) or NO_MEMORY
     return unreadable("unreadable-file", reason)
 
 

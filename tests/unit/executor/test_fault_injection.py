@@ -20,10 +20,11 @@ from mutations import DATA
 from plans import KERNELS, PlanBuilder, adding_plan, floats
 from program_writer import instruction, plan, table, tensor, value, write
 
-from etconfig.errors import EtconfigError, OutOfMemoryError
+from etconfig.errors import EtconfigError, OutOfMemoryError, UnreadableProgramError
 from etconfig.executor import Method, load_method
 from etconfig.kernels import symbolic
 from etconfig.program import open_program, source
+from etconfig.program.cursor import Cursor
 from etconfig.program.model import TensorShapeDynamism
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors in /proc")
@@ -119,6 +120,28 @@ class TestLoading:
             pytest.fail("the calls never end")
         is_used = point != "read" or load_mode == "copy"
         assert (failing > 1) == is_used
+
+
+class TestReading:
+    """Memory that runs out while plans are read is an error of the file, which holds so much."""
+
+    def test_every_record_may_fail(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        path = DATA / "programs" / "linear.pte"
+        failures = 0
+        for failing in range(1, MOST_FAULTS):
+            faulty = Faulty(Cursor.table, MemoryError, failing)
+            with monkeypatch.context() as patched:
+                patched.setattr(Cursor, "table", lambda *given, faulty=faulty: faulty(*given))
+                try:
+                    open_program(path).close()
+                except UnreadableProgramError as error:
+                    failures += 1
+                    told = str(error)
+                    assert told == f"{path}: there is not enough memory [unreadable-file]"
+            if not faulty.has_failed:
+                break
+        assert failures > 20
+        assert len(open_program(path).plan("forward").values) > 5
 
 
 class TestExecuting:
