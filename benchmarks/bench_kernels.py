@@ -75,6 +75,8 @@ CASES: dict[str, Case] = {
     "1x1 64>128 s2 @56": (nn.Conv2d(64, 128, 1, 2), ((1, 64, 56, 56),)),
     "linear 1x512>2048": (nn.Linear(512, 2048), ((1, 512),)),
     "linear 128x768>3072": (nn.Linear(768, 3072), ((128, 768),)),
+    "linear 128x768>3072, no bias": (nn.Linear(768, 3072, bias=False), ((128, 768),)),
+    "linear 128x512>512, no bias": (nn.Linear(512, 512, bias=False), ((128, 512),)),
     "linear 16x64>64": (nn.Linear(64, 64), ((16, 64),)),
     "linear 4x64x256>256": (nn.Linear(256, 256), ((4, 64, 256),)),
     "bmm 12x128x64x128": call(torch.bmm, (12, 128, 64), (12, 64, 128)),
