@@ -209,9 +209,8 @@ class Installation:
             return Path(base, "etconfig", "profiles")
         if not self._is_own_environment:
             return None  # whose home is meant, nobody says
-        if (
-            _IS_LINUX
-        ):  # the default of the XDG base directory specification; platformdirs takes 8 ms to say so
+        if _IS_LINUX:
+            # the default of the XDG base directory specification; platformdirs takes 8 ms to say so
             return Path(os.path.expanduser("~/.config/etconfig/profiles"))  # noqa: PTH111  (never raises)
         from platformdirs import user_config_path
 

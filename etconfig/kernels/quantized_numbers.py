@@ -2,7 +2,7 @@
 
 quantized = clamp(round(real / scale) + zero_point), real = (quantized - zero_point) * scale. A scale and
 zero point stand for the whole tensor, or there is one for each channel, for each row (a token) or for each
-group within a row. What does not fit is a KernelArgumentError.
+group within a row. What does not fit is refused as in `etconfig.executor.checks`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads a resolution that `etconfig resolve --json` printed."""
+"""Reads saved results: JSON files of a bounded size, and what `etconfig resolve --json` printed."""
 
 from __future__ import annotations
 
