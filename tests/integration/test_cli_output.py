@@ -204,6 +204,7 @@ class TestJson:
             "name": "embed",
             "inputs": ["float32 [1, 1, 8, 8]"],
             "outputs": ["float32 [1, 32]"],
+            "attributes": [],
             "instructions": 4,
             "operators": {"aten::mean.out": 1, "aten::mul.out": 1, "aten::sub.out": 1},
             "missing_operators": [],
