@@ -259,10 +259,12 @@ class _Compiler:
 
     def _repeats(self, extra: Sequence[int], taken: Sequence[int]) -> bool:
         """Whether what follows a kernel's arguments is its outputs again, as a program gives them."""
-        if not extra or (len(extra) == 1 and extra[0] in taken):
+        if len(extra) > 1:
+            return False
+        if not extra or extra[0] in taken:
             return True
-        given = {*taken, *(item for arg in taken for item in self._items(arg))}
-        return len(extra) == 1 and given.issuperset(self._items(extra[0]) or extra)
+        given, repeated = {*taken}, self._items(extra[0]) or extra
+        return given.issuperset(repeated) or given.union(*map(self._items, taken)).issuperset(repeated)
 
     @cached_property
     def _listed(self) -> frozenset[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, count
 from typing import NamedTuple
 
 from etconfig.executor.registry import Kernel
@@ -12,6 +13,10 @@ _PYTORCH = ("aten::", "dim_order_ops::", "quantized_decomposed::")
 
 _WRITES_ARGUMENTS = "aten::_native_batch_norm_legit"
 """In training it updates the running statistics, beside its outputs."""
+
+
+_TENSORS = frozenset({model.Tensor})
+_LISTS_OF_TENSORS = frozenset({model.TensorList, model.OptionalTensorList})
 
 
 class Effects(NamedTuple):
@@ -43,18 +48,18 @@ class EffectsReader:
 
     def __init__(self, plan: model.ExecutionPlan, kernels: Iterable[Kernel | None]) -> None:
         """Look at the values of `plan`, and its operators, which have these kernels."""
-        self._values = plan.values
+        self._tensors = frozenset(_indices_of(plan.values, _TENSORS))
+        lists = _indices_of(plan.values, _LISTS_OF_TENSORS)
+        self._lists = {index: _items_of(plan.values[index]) for index in lists}
         self._out_arities = [*map(_out_arity, plan.operators, kernels)]
 
-    def tensors_in(self, values: Iterable[int]) -> tuple[int, ...]:
+    def tensors_in(self, values: Sequence[int]) -> tuple[int, ...]:
         """The tensors among `values`, and the items of lists of tensors."""
+        if self._lists.keys().isdisjoint(values):
+            return tuple(filter(self._tensors.__contains__, values))
         found: list[int] = []
-        for index in values:
-            value = self._values[index]
-            if type(value) is model.Tensor:
-                found.append(index)
-            elif isinstance(value, (model.TensorList, model.OptionalTensorList)):
-                found += (item for item in value.items if item != -1)
+        for value in values:
+            found += self._lists.get(value, (value,) if value in self._tensors else ())
         return tuple(found)
 
     def effects_of(self, instruction: model.Instruction) -> Effects:
@@ -75,6 +80,17 @@ class EffectsReader:
                     return Effects(self.tensors_in(args[:first]), written)
         touched = self.tensors_in(getattr(instruction, "args", ()))
         return Effects(touched, touched)
+
+
+def _indices_of(values: Iterable[model.EValue], kinds: frozenset[type]) -> Iterator[int]:
+    """Which of `values` are of one of these types."""
+    return compress(count(), map(kinds.__contains__, map(type, values)))
+
+
+def _items_of(tensors: model.EValue) -> tuple[int, ...]:
+    """The tensors in a list of them."""
+    assert isinstance(tensors, (model.TensorList, model.OptionalTensorList))
+    return tuple(item for item in tensors.items if item != -1)
 
 
 def _out_arity(operator: model.Operator, kernel: Kernel | None) -> int:
