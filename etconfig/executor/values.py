@@ -158,6 +158,8 @@ class Registers(Sequence[Register]):
     def _load(self, index: int, value: model.EValue) -> object:
         if isinstance(value, model.Tensor):
             return self._load_tensor(index, value)
+        if isinstance(value, model.IntList):
+            return tuple(self.initial_values(value.items))
         if isinstance(value, LISTS_OF_VALUES):
             return tuple([None if item == -1 else self.initial(item) for item in value.items])
         return None
