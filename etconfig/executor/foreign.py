@@ -26,7 +26,7 @@ def as_array(value: object) -> Array:
         Exception: whatever the other library raises, or TypeError if the value is no array.
     """
     if hasattr(value, "__array__"):
-        found = _bytes_of_torch(value)
+        found = _of_torch(value)
         return np.asarray(value) if found is None else found
     if hasattr(value, "__dlpack__"):
         return np.from_dlpack(value)
@@ -58,14 +58,19 @@ def is_nested(values: Sequence[object]) -> bool:
     return isinstance(values, dict)
 
 
-def _bytes_of_torch(value: Any) -> Array | None:
-    """A torch tensor of a type that numpy lacks, such as bfloat16, by way of integers of the same size."""
+def _of_torch(value: Any) -> Array | None:
+    """A torch tensor; one of a type that numpy lacks, such as bfloat16, by way of integers of the same size.
+
+    Gradients are left behind, and what torch conjugates or negates only when it is read is done now:
+    the array is a value to copy.
+    """
     torch = sys.modules.get("torch")  # nobody has a tensor who has not imported it
     if torch is None or not isinstance(value, torch.Tensor):
         return None
-    dtype = _NOT_NUMPYS.get(str(value.dtype).removeprefix("torch."))
+    plain = value.detach().resolve_conj().resolve_neg()
+    dtype = _NOT_NUMPYS.get(str(plain.dtype).removeprefix("torch."))
     if dtype is None:
-        return None
-    integers = value.detach().view(torch.int16 if dtype.itemsize == 2 else torch.uint8)
+        return np.asarray(plain)
+    integers = plain.view(torch.int16 if dtype.itemsize == 2 else torch.uint8)
     found: Array = np.asarray(integers).view(dtype)
     return found
