@@ -14,7 +14,7 @@ COMMANDS = {
     "lock": "Record a resolution and what it rests on, for --locked.",
     "new-backend": "Write the package of a new backend, complete and tested.",
     "pack": "Write resolved arguments for a runtime elsewhere.",
-    "profiles": "List profiles, and say why they match this device or not.",
+    "profiles": "List and show profiles, and say why they match or not.",
     "resolve": "Resolve the arguments of every method, instance and backend.",
     "run": "Run a method of a program.",
     "schema": "Print an option schema as JSON Schema or Markdown.",

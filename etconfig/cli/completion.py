@@ -45,6 +45,12 @@ def complete_backend(context: click.Context, incomplete: str) -> Iterable[str]:
 
 
 @_matching
+def complete_profile_name(context: click.Context, incomplete: str) -> Iterable[str]:
+    """The names of the known profiles."""
+    return _installation(context).profiles.names
+
+
+@_matching
 def complete_method(context: click.Context, incomplete: str) -> Iterable[str]:
     """The methods of the program that stands on the line."""
     return [method for method, _ in _methods(context)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.completion import complete_profile_name
 from etconfig.cli.format import format_count
 from etconfig.cli.listings import list_profiles
 from etconfig.cli.options import (
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 @click.group("profiles", cls=SuggestingGroup, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """List profiles, and say why they match this device or not.
+    """List and show profiles, and say why they match or not.
 
     \b
     Examples:
       etconfig profiles list
+      etconfig profiles show raspberry-pi/pi-5
       etconfig profiles match
       etconfig profiles match --facts pi5.json
     """
@@ -54,6 +56,35 @@ def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> N
         print_json(listing.to_jsonable())
     else:
         print_table(listing.headers, listing.rows)
+
+
+@command.command("show")
+@click.argument("profile", metavar="NAME|FILE", shell_complete=complete_profile_name)
+@profile_path_option
+@json_option
+def show_command(profile: str, profile_paths: Sequence[Path], as_json: bool) -> None:
+    """Show a profile and all that it extends, base first: what a later one says wins.
+
+    FILE ends in .toml.
+
+    \b
+    Examples:
+      etconfig profiles show raspberry-pi/pi-5
+      etconfig profiles show profiles/acme/board.toml
+    """
+    from etconfig.profile import load_chain, load_document
+
+    told = []
+    for each in load_chain(make_installation(profile_paths).profiles, profile):
+        if each.path is not None:  # whatever a library holds came from a file
+            text = load_document(each.path).source.text
+            told.append({"name": each.name, "path": str(each.path), "text": text})
+    if as_json:
+        print_json(told)
+        return
+    click.echo(
+        "\n".join(f"# {each['name']}: {each['path']}\n{each['text'].rstrip()}\n" for each in told), nl=False
+    )
 
 
 @command.command("match")

@@ -25,6 +25,7 @@ PLAIN = [
     ["inspect", "model.pte"],
     ["profiles"],
     ["profiles", "match"],
+    ["profiles", "show", "generic/linux"],
     ["resolve", "model.pte"],
     ["explain", "ReferenceNpuBackend.core", "model.pte"],
     ["run", "model.pte", "--input", "x.npy"],
@@ -159,6 +160,15 @@ class TestJson:
             "scope": "method",
             "unit": "threads",
         }
+
+    def test_of_profiles_show_it_has_the_chain_base_first(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        board = '[profile]\nname = "board"\nextends = ["generic/linux"]'
+        (place / "board.toml").write_text(board)
+        printed = cli("profiles", "show", "board.toml", "--json").json
+        assert [each["name"] for each in printed] == ["generic/any", "generic/linux", "board"]
+        assert printed[-1] == {"name": "board", "path": "board.toml", "text": board}
 
     def test_of_doctor_it_lists_what_was_looked_at(self, cli: Callable[..., Outcome]) -> None:
         printed = cli("doctor", "--json").json

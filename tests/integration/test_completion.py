@@ -74,6 +74,8 @@ class TestNames:
             "raspberry-pi/pi-4", "raspberry-pi/pi-5"
         )
         assert complete("run", "--profile", "au") == plain("auto")
+        assert complete("profiles", "show", "raspberry-pi/pi-5") == plain("raspberry-pi/pi-5")
+        assert complete("profiles", "show", "au") == []
 
     def test_of_profiles_in_a_directory(self, complete: Complete, place: Path) -> None:
         (place / "mine" / "acme").mkdir(parents=True)
