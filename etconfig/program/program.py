@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -27,6 +26,7 @@ from etconfig.program.named_data import NamedData
 from etconfig.program.payload_reader import read_payloads
 from etconfig.program.payloads import Payloads
 from etconfig.program.plan_reader import PlanReader
+from etconfig.program.process_lock import ProcessLock
 from etconfig.program.segments import gaps_between
 from etconfig.program.source import LoadMode, ProgramSource, open_bytes
 
@@ -107,7 +107,7 @@ class Program:
         self._base = bundle.program.start if bundle else 0
         self._contents: _Contents | None = contents
         self._plans: dict[str, ExecutionPlan] = {}
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     def __repr__(self) -> str:
         return (
@@ -127,7 +127,7 @@ class Program:
             if name not in contents.plan_tables:
                 known = self.method_names
                 raise MethodNotFoundError(method=name, known=known, help=did_you_mean(name, known))
-            with self._lock:
+            with self._lock.current():
                 if name not in self._plans:
                     with collection_paused():
                         self._plans[name] = _read_plan(contents, name)

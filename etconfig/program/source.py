@@ -7,13 +7,13 @@ import mmap
 import os
 import stat
 import sys
-import threading
 import weakref
 from typing import Literal, TypeAlias
 
 from etconfig.program.cursor import Cursor
 from etconfig.program.faults import NO_MEMORY, limit_exceeded, unreadable
 from etconfig.program.limits import Limits
+from etconfig.program.process_lock import ProcessLock
 
 ProgramSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview"
 """The path of a .pte file, or its bytes."""
@@ -100,7 +100,7 @@ class _Blocks:
         self.data = self._memory.toreadonly()
         self._file = file
         self._is_here = bytearray(-(-size_bytes // BLOCK_BYTES))
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         weakref.finalize(self, file.close)
 
     def fetch(self, start: int, end: int) -> int:
@@ -109,7 +109,7 @@ class _Blocks:
         Raises:
             UnreadableProgramError: the system cannot read the file.
         """
-        with self._lock:
+        with self._lock.current():
             for block in range(start // BLOCK_BYTES, -(-end // BLOCK_BYTES)):
                 if not self._is_here[block]:
                     here = self._read(block * BLOCK_BYTES)

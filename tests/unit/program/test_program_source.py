@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace as Pte
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 from etconfig.errors import TruncatedProgramError, UnreadableProgramError
-from etconfig.program import Program, open_program, source
+from etconfig.program import Program, Verification, open_program, program, source
 from etconfig.program.flat_tensor import open_data_file
 
 CORPUS = Path(__file__).parents[2] / "data" / "programs"
@@ -195,3 +197,51 @@ def is_open(path: Path) -> bool:
 def resident_bytes() -> int:
     """The memory that this process takes now."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+class TestForks:
+    """A child finds no lock taken by a thread of its parent, which never gives it back there."""
+
+    @pytest.mark.parametrize(
+        ("module", "name", "work"),
+        [
+            (source, "_read_at", lambda opened: opened.constant(1, 8)),
+            (program, "_read_plan", lambda opened: opened.plan("forward")),
+        ],
+    )
+    def test_while_a_thread_reads(
+        self,
+        pte: Pte,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        module: Any,
+        name: str,
+        work: Callable[[Program], object],
+    ) -> None:
+        opened = open_program(
+            write_large(pte, tmp_path / "large.pte", 1000), verification=Verification.Minimal
+        )
+        read, entered, leave = getattr(module, name), threading.Event(), threading.Event()
+        main = threading.get_ident()
+
+        def slow(*given: Any) -> Any:
+            if threading.get_ident() != main:
+                entered.set()
+                leave.wait(60)
+            return read(*given)
+
+        monkeypatch.setattr(module, name, slow)
+        thread = threading.Thread(target=work, args=[opened])
+        thread.start()
+        assert entered.wait(60)
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            work(opened)
+            os._exit(7)
+        status = os.waitpid(child, 0)[1]
+        leave.set()
+        thread.join()
+        assert os.waitstatus_to_exitcode(status) == 7
