@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TypeVar
 
-from etconfig.program.model import EValue, Tensor
+from etconfig.program.model import EValue, Int, Tensor
 
 T = TypeVar("T")
 
@@ -44,14 +44,15 @@ def different(values: Sequence[EValue]) -> Sequence[EValue]:
 
 
 def share(values: tuple[EValue, ...]) -> SharedValues:
-    """`values`, of which equal tensors are one object."""
+    """`values`, of which equal tensors are one object, and equal integers."""
     if isinstance(values, SharedValues):
         return values
     distinct: list[EValue] = []
     places: list[int] = []
-    known: dict[Tensor, int] = {}
+    known: dict[EValue, int] = {}
     for value in values:
-        place = known.setdefault(value, len(distinct)) if type(value) is Tensor else len(distinct)
+        is_shared = type(value) is Tensor or type(value) is Int  # a Bool may equal one, but is none
+        place = known.setdefault(value, len(distinct)) if is_shared else len(distinct)
         if place == len(distinct):
             distinct.append(value)
         places.append(place)

@@ -27,11 +27,11 @@ class TestSharedValues:
         assert values.spread(["seven", "nothing"]) == ("seven", "nothing", "seven")
         assert different(values) == [Int(7), None]
 
-    def test_equal_tensors_of_any_tuple_are_found(self) -> None:
-        values: tuple[EValue, ...] = (tensor(2), Int(1), tensor(3), tensor(2), Bool(True))
+    def test_equal_tensors_and_integers_of_any_tuple_are_found(self) -> None:
+        values: tuple[EValue, ...] = (tensor(2), Int(1), tensor(3), tensor(2), Bool(True), Int(1))
         shared = share(values)
         assert shared == values
-        assert shared.places == [0, 1, 2, 0, 3]
+        assert shared.places == [0, 1, 2, 0, 3, 1]
         assert [type(each) for each in shared] == [type(each) for each in values]  # Int(1) equals Bool(True)
         assert share(shared) is shared
         assert different(values) is values
