@@ -72,3 +72,8 @@ case(
     *([1, 1], [2, 0], [2, 2], True, [0, 1], 1, [True, True, True]),
     out=(f32, f32, f32),
 )
+
+# --- numbers that division takes as they are ------------------------------------------------------
+
+case("div.Scalar_out", v(u8, 8, 7), -2)
+case("div.Scalar_mode_out", v(u8, 8, 7), -2, None)

@@ -41,6 +41,8 @@ def _bind(
     common = result_dtype(self, other)
     require_castable(common, out)
     dtype = computation_dtype(common)
+    if step in GIVING_FLOATS and not is_floating(dtype):
+        dtype = FLOAT32
     if isinstance(other, Tensor):
         out.resize(broadcast_shape(self.shape, other.shape))
         return step(self.array, other.array, out.array, dtype)
@@ -88,7 +90,7 @@ def _refuse_zero(divisor: Array, out: Array) -> None:
 
 def _true_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
     require(is_floating(out.dtype), "true division gives floats, but out is {}", out.dtype.name)
-    return ufunc_step(np.divide, (a, b), out, dtype if is_floating(dtype) else FLOAT32)
+    return ufunc_step(np.divide, (a, b), out, dtype)
 
 
 def _truncated_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
@@ -264,7 +266,7 @@ WITH_NUMBERS = (
 
 
 def _angle(a: Array, b: Array, out: Array, dtype: DType) -> Step:
-    return ufunc_step(np.arctan2, (a, b), out, dtype if is_floating(dtype) else FLOAT32)
+    return ufunc_step(np.arctan2, (a, b), out, dtype)
 
 
 @kernel("aten::atan2.out")
@@ -273,5 +275,8 @@ def atan2(self: Tensor, other: Tensor, out: Tensor) -> Step:
     require_floating("out", out)
     return _bind(_angle, self, other, out)
 
+
+GIVING_FLOATS = (_true_division, _angle)
+"""What computes in floats also where the inputs are integers."""
 
 KERNELS = KernelTable.of_module(globals())
