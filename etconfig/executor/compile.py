@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property, partial
 from itertools import chain as joined
@@ -67,6 +68,7 @@ def compile_plan(
     optimiser = Optimiser(plan, registers, called) if is_optimised else None
     compiler = _Compiler(plan, registers, called, delegates, track, optimiser)
     chains = [compiler.blocks(chain) for chain in range(len(plan.chains))]
+    compiler.scratch.steps_left = math.inf
     return Plan(plan.name, chains, instruction_limit, compiler.rebound)
 
 
@@ -110,7 +112,7 @@ class _Compiler:
         self._delegates = delegates
         self._track = track
         self._optimiser = optimiser
-        self._scratch = Scratch()
+        self.scratch = Scratch()
         moved = _moved_values(plan, kernels)
         rebound = moved | _values_at(plan, kernels, lambda kernel: kernel.register_positions)
         self._moved = moved | _lists_of(moved, plan.values)
@@ -190,7 +192,7 @@ class _Compiler:
             arity=len(kernel.parameters),
             is_in_place=_is_in_place(name),
             wants_unread=kernel.wants_unread,
-            bind=partial(kernel.bind, name, self._scratch),
+            bind=partial(kernel.bind, name, self.scratch),
         )
         return operator
 

@@ -47,6 +47,10 @@ SEED = 0
 """Where the random numbers of every Method begin."""
 
 
+STEPS_AHEAD = 200_000
+"""How many steps the kernels of a Method that consist of many may make when it is loaded: some 80 MB."""
+
+
 class Scratch:
     """What all kernels of one Method share: working memory, copies of constants, and random numbers.
 
@@ -57,11 +61,14 @@ class Scratch:
 
     Attributes:
         start: The bytes before it are reserved.
+        steps_left: How many steps all instructions together may still make ahead; infinite once the Method
+            is loaded, since what is bound later replaces what was bound before.
     """
 
     def __init__(self) -> None:
         self._block = allocate_zeroed(0)
         self.start = 0
+        self.steps_left: float = STEPS_AHEAD
         self._kept: dict[Hashable, tuple[Array, Array]] = {}
 
     @cached_property

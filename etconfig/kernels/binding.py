@@ -138,8 +138,10 @@ KEPT_STEPS = 20_000
 
 def run_through(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Step:
     """One step that runs all steps that `make` gives: made once, or for each run if they are many."""
-    steps = list(islice(make(), KEPT_STEPS + 1))
-    if len(steps) <= KEPT_STEPS:
+    most = int(min(KEPT_STEPS, scratch.steps_left))
+    steps = list(islice(make(), most + 1))
+    scratch.steps_left = max(scratch.steps_left - len(steps), 0)
+    if len(steps) <= most:
         return in_sequence(*steps)
 
     make_again = in_same_memory(scratch, make)

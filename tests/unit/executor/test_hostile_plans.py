@@ -16,7 +16,8 @@ from etconfig.errors import (
     OutOfMemoryError,
     ProgramError,
 )
-from etconfig.executor import load_method
+from etconfig.executor import Method, load_method
+from etconfig.executor.memory import STEPS_AHEAD
 from etconfig.program import open_program
 
 FIRST_SEGMENT = table("SubsegmentOffsets", segment_index=0, offsets=[0, 0])
@@ -100,6 +101,35 @@ class TestMemory:
         data = write(plan(values=values, operators=operators, instructions=[full]))
         text = refusal(data, OutOfMemoryError)
         assert text.startswith(f"{NO_MEMORY}Unable to allocate 4.00 TiB")
+
+
+class TestSteps:
+    """An instruction may consist of thousands of steps, but not each of thousands of instructions."""
+
+    def _convolutions(self, count: int) -> bytes:
+        """Each multiplies 9,000 elements with as many weights, one after the other, in 100 bytes."""
+        size = 9000
+        image = tensor(sizes=[1, 1, size], dim_order=[0, 1, 2])
+        out = tensor(sizes=[1, 1, 1], dim_order=[0, 1, 2])
+        one, none = value("Int", int_val=1), value("Int", int_val=0)
+        values = [image, value("Null"), one, none, value("IntList", items=[2]), value("IntList", items=[3])]
+        values += [value("Bool", bool_val=False), out]
+        operators = [table("Operator", name="aten::convolution", overload="out")]
+        args = [0, 0, 1, 4, 5, 4, 6, 5, 2, 7, 7]
+        calls = [instruction("KernelCall", op_index=0, args=args) for _ in range(count)]
+        sizes = [0, 4 * size]
+        return write(
+            plan(values=values, operators=operators, instructions=calls, non_const_buffer_sizes=sizes)
+        )
+
+    def _steps_of(self, method: Method) -> int:
+        runnable: Any = method._runnable
+        return sum(len(block.steps) for chain in runnable._plan._chains for block in chain)
+
+    def test_steps_that_are_made_ahead_are_limited(self) -> None:
+        program = open_program(self._convolutions(60))
+        with load_method(program, "forward", KERNELS, {}, optimize=False) as method:
+            assert self._steps_of(method) < STEPS_AHEAD + 60
 
 
 class TestStoredData:
