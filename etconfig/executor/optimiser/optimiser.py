@@ -9,7 +9,7 @@ from etconfig.executor.dynamic import DynamicStep
 from etconfig.executor.optimiser.batch_norm import BATCH_NORM, Fold, find_folds
 from etconfig.executor.optimiser.constants import ConstantFolding, is_random
 from etconfig.executor.optimiser.copies import CopyElision
-from etconfig.executor.optimiser.effects import Effects, EffectsReader
+from etconfig.executor.optimiser.effects import Effects, EffectsReader, Views, views_of
 from etconfig.executor.optimiser.liveness import Liveness
 from etconfig.executor.optimiser.packing import can_be_packed, is_for_products
 from etconfig.executor.registry import Kernel, Step
@@ -106,11 +106,21 @@ class Optimiser:
 
     @cached_property
     def _effects(self) -> list[Effects]:
-        return [*map(self._reader.effects_of, self._plan.chains[0].instructions)]
+        effects = [*map(self._reader.effects_of, self._plan.chains[0].instructions)]
+        if self._views is None:
+            return effects
+        return [self._views.effects(index, each) for index, each in enumerate(effects)]
+
+    @cached_property
+    def _views(self) -> Views | None:
+        has_views = any(each.varying_positions for each in self._kernels if each)
+        return views_of(self._plan, self._kernels) if has_views else None
 
     @cached_property
     def _liveness(self) -> Liveness:
         inputs, outputs = map(self._reader.tensors_in, (self._plan.inputs, self._plan.outputs))
+        if self._views is not None:
+            outputs = tuple(map(self._views.source, outputs))
         return Liveness(self._registers, self._effects, inputs, outputs)
 
     @cached_property
