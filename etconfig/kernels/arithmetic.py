@@ -88,6 +88,18 @@ def _refuse_zero(divisor: Array, out: Array) -> None:
     require(out.size == 0 or bool(divisor.all()), "an integer is divided by zero")
 
 
+def _remainder(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+    if not is_floating(dtype):
+        return _dividing(np.remainder)(a, b, out, dtype)
+    return in_dtype(dtype, (a, b), out, lambda a, b, out: partial(_float_remainder, a, b, out))
+
+
+def _float_remainder(a: Array, b: Array, out: Array) -> None:
+    """As numpy's, but as in PyTorch a remainder of zero has the sign of `a`, not of `b`."""
+    np.remainder(a, b, out)
+    np.copysign(out, a, out, where=np.equal(out, 0))
+
+
 def _true_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
     require(is_floating(out.dtype), "true division gives floats, but out is {}", out.dtype.name)
     return ufunc_step(np.divide, (a, b), out, dtype)
@@ -250,7 +262,7 @@ OF_TENSORS = (
     _with_tensor("aten::div.out", _true_division),
     _with_tensor("aten::floor_divide.out", _dividing(np.floor_divide)),
     _with_tensor("aten::fmod.Tensor_out", _dividing(np.fmod)),
-    _with_tensor("aten::remainder.Tensor_out", _dividing(np.remainder)),
+    _with_tensor("aten::remainder.Tensor_out", _remainder),
     _with_tensor("aten::pow.Tensor_Tensor_out", _power),
     _with_tensor("aten::maximum.out", _applying(np.maximum)),
     _with_tensor("aten::minimum.out", _applying(np.minimum)),
@@ -260,7 +272,7 @@ WITH_NUMBERS = (
     _with_scalar("aten::mul.Scalar_out", _applying(np.multiply)),
     _with_scalar("aten::div.Scalar_out", _true_division),
     _with_scalar("aten::fmod.Scalar_out", _dividing(np.fmod), rounds_number=True),
-    _with_scalar("aten::remainder.Scalar_out", _dividing(np.remainder), rounds_number=True),
+    _with_scalar("aten::remainder.Scalar_out", _remainder, rounds_number=True),
     _with_scalar("aten::pow.Tensor_Scalar_out", _power_by_number),
 )
 
