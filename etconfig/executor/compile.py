@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 from etconfig.errors import KernelArgumentError, MissingOperatorError
 from etconfig.execution import DelegateRun
 from etconfig.executor.delegate import bind_delegate
-from etconfig.executor.dynamic import DynamicStep, Part, join
+from etconfig.executor.dynamic import DynamicStep, Part
 from etconfig.executor.elementwise import ElementwiseBind
 from etconfig.executor.memory import Scratch
+from etconfig.executor.neighbours import join
 from etconfig.executor.optimiser import Effects, EffectsReader, Optimiser, is_straight
 from etconfig.executor.patterns import StepPatterns
 from etconfig.executor.plan import Block, Plan

@@ -12,7 +12,8 @@ import pytest
 from plans import PlanBuilder
 
 from etconfig.errors import KernelArgumentError
-from etconfig.executor.dynamic import DynamicStep, Part, join
+from etconfig.executor.dynamic import DynamicStep, Part
+from etconfig.executor.neighbours import join
 from etconfig.executor.reach import may_resize, view_given_by
 from etconfig.executor.registry import Step
 from etconfig.executor.steps import Copy, Passes
