@@ -52,11 +52,12 @@ class CopyElision:
         live = self._liveness.of_value.get(written[0]) if len(written) == 1 else None
         if live is None or live.written != index or not self._liveness.can_be_left_unwritten(live):
             return ()
-        view = _view_of(copy, self._tensor(written[0]).array, live.place)
+        target = self._tensor(written[0]).array
+        view = _view_of(copy, target, live.place)
         if view is None or view.flags.writeable != self._is_any_writeable(reads):
             return ()
         tensors = [*map(self._tensor, live.values)]
-        views = _views_as(view, tensors)
+        views = _views_as(view, target, tensors)
         if views is None or not self._is_kept(view, live, index):
             return ()
         if not self._is_readable(live, views, tensors):
@@ -106,10 +107,12 @@ def _view_of(copy: Copy, out: Array, place: Place) -> Array | None:
     return _as_shape(source, out.shape)
 
 
-def _views_as(view: Array, tensors: Sequence[Tensor]) -> list[Array] | None:
-    """The view as each of the tensors of a live range sees it; None if one cannot."""
+def _views_as(view: Array, target: Array, tensors: Sequence[Tensor]) -> list[Array] | None:
+    """The view, which stands for `target`, as each tensor of a live range sees it; None if one cannot."""
     views: list[Array] = []
     for tensor in tensors:
+        if not _is_in_one_order(target, tensor.array):
+            return None
         shaped = _as_shape(view, tensor.array.shape) if view.dtype == tensor.dtype else None
         if shaped is None:
             return None
@@ -123,6 +126,13 @@ def _as_shape(array: Array, shape: tuple[int, ...]) -> Array | None:
         return array
     view: Array = array.reshape(shape)
     return view if np.may_share_memory(view, array) else None
+
+
+def _is_in_one_order(array: Array, other: Array) -> bool:
+    """Whether two arrays at one place have their elements in the same order, shaped alike or not."""
+    if array.shape == other.shape and array.strides == other.strides:
+        return True
+    return bool(array.flags.c_contiguous and other.flags.c_contiguous)
 
 
 def _is_laid_out_alike(view: Array, tensor: Tensor) -> bool:

@@ -213,6 +213,19 @@ class TestCopiesThatMatter:
         builder.jump_unless(builder.scalar(True), 3)
         assert operators_run(builder, [X]) == ["view_copy.out", "relu.out"]
 
+    def test_its_reader_has_another_dim_order_at_the_same_place(self) -> None:
+        """So it reads the same bytes as other elements, which the source does not have there."""
+        builder = PlanBuilder()
+        x, copied, out = builder.tensor(3, 2), builder.tensor(2, 3), builder.tensor(3, 2)
+        reader = builder.tensor(2, 3, dim_order=(1, 0), offset=offset_of(builder, copied))
+        builder.inputs, builder.outputs = [x], [out]
+        builder.call("aten::view_copy.out", x, builder.ints(2, 3), copied, copied)
+        builder.call("aten::permute_copy.out", reader, builder.ints(1, 0), out, out)
+        inputs = [np.arange(6, dtype=np.float32).reshape(3, 2)]
+        check_equal_runs(builder, inputs)
+        (given,) = builder.load().execute(inputs)
+        assert given.tolist() == [[0, 1], [2, 3], [4, 5]]
+
 
 class TestUnread:
     """A kernel is told which of its outputs nobody reads."""
