@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain as joined
 from itertools import compress, count, pairwise, repeat
-from operator import is_, itemgetter
-from typing import Any, NamedTuple, TypeVar
+from operator import itemgetter
+from typing import NamedTuple
 
 from etconfig.errors import KernelArgumentError, MissingOperatorError
 from etconfig.execution import DelegateRun
@@ -25,9 +24,8 @@ from etconfig.executor.steps import Passes
 from etconfig.executor.tensor import Register, Tensor
 from etconfig.executor.tracing import EventKind, Track
 from etconfig.executor.values import LISTS_OF_VALUES, Registers, current_value
+from etconfig.executor.varying import VaryingValues, instructions_of, is_in_place, separate_result
 from etconfig.program import model
-
-_Kind = TypeVar("_Kind", bound=model.Instruction)
 
 
 def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) -> None:
@@ -38,7 +36,7 @@ def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
     """
     if kernels.keys() >= {operator.full_name for operator in plan.operators}:
         return
-    called = set(map(itemgetter(0), _instructions(plan, model.KernelCall)))
+    called = set(map(itemgetter(0), instructions_of(plan, model.KernelCall)))
     missing = sorted({plan.operators[index].full_name for index in called} - kernels.keys())
     if missing:
         raise MissingOperatorError(
@@ -65,12 +63,13 @@ def compile_plan(
         KernelArgumentError: a kernel refuses its arguments.
     """
     called = [kernels.get(operator.full_name) for operator in plan.operators]
-    is_optimised = optimize and is_straight(plan, called)
+    varying = VaryingValues(plan, registers, called)
+    is_optimised = optimize and not varying.moved and is_straight(plan, called)
     optimiser = Optimiser(plan, registers, called) if is_optimised else None
-    compiler = _Compiler(plan, registers, called, delegates, track, optimiser)
+    compiler = _Compiler(plan, registers, called, varying, delegates, track, optimiser)
     chains = [compiler.blocks(chain) for chain in range(len(plan.chains))]
     compiler.scratch.steps_left = math.inf
-    return Plan(plan.name, chains, instruction_limit, compiler.rebound)
+    return Plan(plan.name, chains, instruction_limit, [registers[index] for index in varying.rebound])
 
 
 class _Operator(NamedTuple):
@@ -101,6 +100,7 @@ class _Compiler:
         plan: model.ExecutionPlan,
         registers: Registers,
         kernels: Sequence[Kernel | None],
+        varying: VaryingValues,
         delegates: Sequence[DelegateRun],
         track: Track | None,
         optimiser: Optimiser | None,
@@ -114,11 +114,8 @@ class _Compiler:
         self._track = track
         self._optimiser = optimiser
         self.scratch = Scratch()
-        moved = _moved_values(plan, kernels)
-        rebound = moved | _values_at(plan, kernels, lambda kernel: kernel.register_positions)
-        self._moved = moved | _lists_of(moved, plan.values)
-        self.rebound = [registers[index] for index in rebound]
-        self._varying = _varying_values(plan, registers, kernels, rebound)
+        self._moved = varying.moved
+        self._varying = varying.all
         self._patterns = StepPatterns(registers, self._varying)
 
     def blocks(self, chain: int) -> list[Block]:
@@ -191,7 +188,7 @@ class _Compiler:
             name=name,
             kernel=kernel,
             arity=len(kernel.parameters),
-            is_in_place=_is_in_place(name),
+            is_in_place=is_in_place(name),
             wants_unread=kernel.wants_unread,
             bind=partial(kernel.bind, name, self.scratch),
         )
@@ -212,7 +209,7 @@ class _Compiler:
     def _bind_kernel(self, operator: _Operator, args: Sequence[int], index: int) -> Step:
         arity = operator.arity
         taken, extra = args[:arity], args[arity:]
-        result = _separate_result(taken, extra) if operator.is_in_place else None
+        result = separate_result(taken, extra) if operator.is_in_place else None
         if len(taken) < arity or (result is None and not self._repeats(extra, taken)):
             detail = f"takes {arity} arguments, given {len(args)}"
             raise KernelArgumentError(operator=operator.name, detail=detail)
@@ -343,78 +340,6 @@ def _single_steps(names: Sequence[str], steps: Sequence[Step]) -> tuple[tuple[st
     passes = [step.steps if type(step) is Passes else (step,) for step in steps]
     repeated = [name for name, each in zip(names, passes, strict=True) for _ in each]
     return tuple(repeated), tuple([step for each in passes for step in each])
-
-
-def _instructions(plan: model.ExecutionPlan, kind: type[_Kind]) -> Iterable[_Kind]:
-    """All instructions of one kind."""
-    chains: list[Sequence[Any]] = [each.instructions for each in plan.chains]
-    return joined.from_iterable(compress(each, map(is_, map(type, each), repeat(kind))) for each in chains)
-
-
-def _moved_values(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> frozenset[int]:
-    """The values whose registers are given what another one holds."""
-    moved = {each.move_to for each in _instructions(plan, model.MoveCall)}
-    known = enumerate(zip(plan.operators, kernels, strict=True))
-    in_place = {
-        index: len(kernel.parameters)
-        for index, (operator, kernel) in known
-        if kernel and _is_in_place(operator.name)
-    }
-    for op_index, args in _instructions(plan, model.KernelCall) if in_place else ():
-        if op_index in in_place:
-            arity = in_place[op_index]
-            result = _separate_result(args[:arity], args[arity:])
-            moved.update(() if result is None else (result,))
-    return frozenset(moved)
-
-
-def _varying_values(
-    plan: model.ExecutionPlan,
-    registers: Registers,
-    kernels: Sequence[Kernel | None],
-    rebound: frozenset[int],
-) -> frozenset[int]:
-    """The values that may be another scalar, tensor, shape or memory from run to run."""
-    varying = {*rebound, *(index for index in plan.inputs if plan.values[index] is None)}
-    varying.update(registers.dynamic)
-    varying |= _values_at(plan, kernels, lambda kernel: kernel.varying_positions - kernel.register_positions)
-    return frozenset(varying | _lists_of(varying, plan.values))
-
-
-def _lists_of(items: Set[int], values: Sequence[model.EValue]) -> set[int]:
-    """The lists among `values` that hold any of `items`."""
-    if not items:
-        return set()
-    lists = ((index, each) for index, each in enumerate(values) if isinstance(each, LISTS_OF_VALUES))
-    return {index for index, each in lists if not items.isdisjoint(each.items)}
-
-
-def _values_at(
-    plan: model.ExecutionPlan,
-    kernels: Sequence[Kernel | None],
-    positions_of: Callable[[Kernel], frozenset[int]],
-) -> set[int]:
-    """The values that kernels are given at the positions that `positions_of` tells of each."""
-    positions = {index: positions_of(kernel) for index, kernel in enumerate(kernels) if kernel}
-    wanted = {index: found for index, found in positions.items() if found}
-    values: set[int] = set()
-    for op_index, args in _instructions(plan, model.KernelCall) if wanted else ():
-        for position in wanted.get(op_index, ()):
-            values.update(args[position : position + 1])
-    return values
-
-
-def _is_in_place(operator: str) -> bool:
-    """Whether an operator, such as `aten::copy_`, changes its first argument and gives it as the result."""
-    return operator.partition(".")[0].endswith("_")
-
-
-def _separate_result(taken: Sequence[int], extra: Sequence[int]) -> int | None:
-    """The value that becomes the result of an in-place operator, unless it is the argument that is changed.
-
-    ExecuTorch up to 1.0 gives results values of their own. Source: codegen/gen.py, return_assignment.
-    """
-    return extra[0] if len(extra) == 1 and extra[0] not in taken else None
 
 
 def _bind_current(bind: Callable[[Sequence[object]], Step], operands: Sequence[Register]) -> Step:

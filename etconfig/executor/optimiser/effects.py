@@ -39,14 +39,11 @@ class Effects(NamedTuple):
 
 
 def is_straight(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> bool:
-    """Whether every instruction of `plan` runs once, in order, on tensors that stay where they are.
+    """Whether every instruction of `plan`, which moves nothing, runs once on tensors that stay in place.
 
     Views count as that if it is sure where they are. So do numbers that are computed.
     """
-    if len(plan.chains) != 1:
-        return False
-    kinds = set(map(type, plan.chains[0].instructions))
-    if not kinds.isdisjoint((model.JumpFalseCall, model.MoveCall)):
+    if len(plan.chains) != 1 or model.JumpFalseCall in map(type, plan.chains[0].instructions):
         return False
     changing = {index: each for index, each in enumerate(kernels) if each and each.varying_positions}
     if not all(plan.operators[index].full_name.startswith(_OF_EXECUTORCH) for index in changing):

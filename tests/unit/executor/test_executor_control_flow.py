@@ -345,6 +345,17 @@ class TestInPlace:
         assert as_lists(method.execute([floats(1, 2)])) == [[1, 2], [1, 2]]
         assert as_lists(method.execute([floats(3, 4)])) == [[3, 4], [4, 6]]
 
+    def test_the_result_names_the_memory_also_when_a_constant_is_written_there(self) -> None:
+        builder = PlanBuilder()
+        state, x, result, out = (builder.tensor(2) for _ in range(4))
+        later = builder.tensor(2, offset=builder.values[state].allocation_info.memory_offset)
+        builder.inputs, builder.outputs = [x], [out]
+        builder.call("aten::relu.out", x, state, state)
+        builder.call("aten::copy_", state, x, builder.scalar(False), result)
+        builder.call("aten::relu.out", builder.constant(floats(7, 8)), later, later)
+        builder.add_(result, x, out)
+        assert as_lists(builder.load().execute([floats(1, 2)])) == [[8, 10]]
+
     def test_any_other_value_too_many_is_refused(self) -> None:
         builder = self.build(result_first=False)
         call = builder.instructions[0]
