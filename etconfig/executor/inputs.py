@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from operator import gt
 from typing import Any
 
 import numpy as np
@@ -140,10 +139,8 @@ class TensorSlot(_Slot):
         return array
 
     def _fits(self, shape: Shape) -> bool:
-        """Whether an input may have `shape`: none of its sizes exceeds a bound."""
         form = self._tensor.form
-        is_bounded = form.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
-        return form.allows(shape) and not (is_bounded and any(map(gt, shape, form.bounds)))
+        return form.allows(shape) and not form.is_exceeded_by(shape)
 
     def set(self, value: Any) -> None:
         tensor = self._tensor

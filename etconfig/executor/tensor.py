@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import gt
 from typing import Any
 
 import ml_dtypes
@@ -97,6 +98,11 @@ class TensorForm:
             return False
         is_bounded = self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
         return min(shape) >= 0 and not (is_bounded and math.prod(shape) > math.prod(bounds))
+
+    def is_exceeded_by(self, shape: Shape) -> bool:
+        """Whether a size of `shape` is beyond its bound, which inputs and the entries of maps keep to."""
+        is_bounded = self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
+        return is_bounded and any(map(gt, shape, self.bounds))
 
 
 class Tensor:

@@ -142,7 +142,14 @@ def et_copy_index(copy_to: Tensor, copy_from: Tensor, index: Register) -> Step:
             entry,
             copy_to.shape[1:],
         )
-        copy_to.resize((place + 1, *entry))
+        shape = (place + 1, *entry)
+        require(
+            not copy_to.form.is_exceeded_by(shape),
+            "shape {} of copy_to exceeds the planned bounds {}",
+            shape,
+            copy_to.form.bounds,
+        )
+        copy_to.resize(shape)
         np.copyto(copy_to.array[place, ...], copy_from.array)
 
     return run

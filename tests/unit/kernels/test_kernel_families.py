@@ -255,6 +255,12 @@ class TestNumbers:
             run("executorch_prim::et_copy_index.tensor", collected, tensor(4), place)
         assert collected.array.tolist() == [[0, 0], [1, 1]]
 
+    def test_an_entry_of_a_map_is_no_larger_than_planned(self) -> None:
+        collected = tensor(3, 2, is_dynamic=True)
+        message = r"shape \(1, 4\) of copy_to exceeds the planned bounds \(3, 2\)"
+        with pytest.raises(KernelArgumentError, match=message):
+            run("executorch_prim::et_copy_index.tensor", collected, tensor(4), Register(0))
+
 
 class TestErrorFunction:
     """erf is within a few units in the last place, and exactly odd, bounded and saturated."""
