@@ -16,10 +16,13 @@ from typing import cast
 
 import numpy as np
 
-from etconfig.executor import KernelRegistry, Method, RecordingTracer, load_method
+from etconfig import Method
+from etconfig.kernel.registry import KernelRegistry
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor import load_method
 from etconfig.program import Program, model
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
+from etconfig.tracing import RecordingTracer
 
 ROUNDS = 400
 BYTES = 16

@@ -137,8 +137,8 @@ def print_python_backend() -> None:
     from etconfig_executorch.executor import ExecutorchExecutor
 
     from etconfig.backend import Backend, BoundBackend
-    from etconfig.execution import ProgramRequest
-    from etconfig.executor import method_request
+    from etconfig.method import ProgramRequest
+    from etconfig.numpy_executor import method_request
     from etconfig.program import open_program
 
     class Nothing(Backend[Any, Any]):

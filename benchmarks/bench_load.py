@@ -30,8 +30,9 @@ from executorch.exir.schema import Instruction, KernelCall
 from executorch.runtime import Runtime
 from torch import nn
 
-from etconfig.executor import Method, load_method
+from etconfig import Method
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor import load_method
 from etconfig.program import open_program
 
 T = TypeVar("T")

@@ -28,8 +28,8 @@ from pathlib import Path
 
 import tomli
 
-from etconfig.installation import Installation
-from etconfig.validation import Validator
+from etconfig.app.installation import Installation
+from etconfig.app.validation import Validator
 
 TARGET_FILES_PER_S = 7_000
 FLOOR_FILES_PER_S = 23_400  # of the machine for which that target was set

@@ -15,31 +15,33 @@ __version__ = "0.1.0"
 _HOME = {
     "Arguments": "resolver",
     "ConfigError": "errors",
-    "Configuration": "configuration",
+    "Configuration": "app.configuration",
     "Diagnostic": "diagnostics",
     "EtconfigError": "errors",
     "ExecutionError": "errors",
     "FactSheet": "facts",
-    "Installation": "installation",
+    "Installation": "app.installation",
     "InternalError": "errors",
-    "LiveArguments": "live",
-    "LoadedProgram": "api",
-    "Method": "execution.method",
+    "LiveArguments": "app.live",
+    "LoadedProgram": "app.api",
+    "Method": "method.method",
     "Origin": "provenance",
     "PluginError": "errors",
     "ProgramError": "errors",
     "Resolution": "resolver",
     "Verification": "program",
-    "configure": "configuration",
-    "detect_facts": "api",
-    "load_program": "api",
-    "resolve": "api",
+    "configure": "app.configuration",
+    "detect_facts": "app.api",
+    "load_program": "app.api",
+    "resolve": "app.api",
 }
 """Where each public name lives; a test holds it against the imports below."""
 
 if TYPE_CHECKING:
-    from etconfig.api import LoadedProgram, detect_facts, load_program, resolve
-    from etconfig.configuration import Configuration, configure
+    from etconfig.app.api import LoadedProgram, detect_facts, load_program, resolve
+    from etconfig.app.configuration import Configuration, configure
+    from etconfig.app.installation import Installation
+    from etconfig.app.live import LiveArguments
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
         ConfigError,
@@ -49,10 +51,8 @@ if TYPE_CHECKING:
         PluginError,
         ProgramError,
     )
-    from etconfig.execution.method import Method
     from etconfig.facts import FactSheet
-    from etconfig.installation import Installation
-    from etconfig.live import LiveArguments
+    from etconfig.method.method import Method
     from etconfig.program import Verification
     from etconfig.provenance import Origin
     from etconfig.resolver import Arguments, Resolution

@@ -1,6 +1,6 @@
 """`python -m etconfig`."""
 
-from etconfig.cli.main import main
+from etconfig.cli.startup.main import main
 
 if __name__ == "__main__":
     main()

@@ -26,7 +26,7 @@ import click
 import tomli
 from kit_docs import KIT_PARTS
 
-from etconfig.cli.group import etconfig
+from etconfig.cli.startup.group import etconfig
 from etconfig.diagnostics import CODES
 from etconfig.facts import BUILTIN_FACTS, facts_markdown
 from etconfig.kernels import builtin_tables

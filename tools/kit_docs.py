@@ -12,8 +12,8 @@ from inspect import cleandoc, getsource
 from etconfig.backend import Capabilities
 from etconfig.conformance.cases import load_cases
 from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit import LEVELS
-from etconfig.conformance.outcome import Outcome
+from etconfig.conformance.kit.kit import LEVELS
+from etconfig.conformance.kit.outcome import Outcome
 
 _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n        .+)*)", re.MULTILINE)
 

@@ -1,6 +1,6 @@
 """The contract between the executor and a backend: `Backend` and the contexts it is given."""
 
-from etconfig.backend.binding import BoundBackend
+from etconfig.backend.bound_backend import BoundBackend
 from etconfig.backend.contract import (
     Allocator,
     Availability,

@@ -1,1 +1,1 @@
-"""The command line: one module a command, imported when the command is run."""
+"""The command line."""

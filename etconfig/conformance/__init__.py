@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 from etconfig.lazy import lazy_names
 
 _HOME = {
-    "BackendConformance": "suite",
-    "Check": "check",
-    "KIT": "kit",
-    "Outcome": "outcome",
-    "Report": "report",
-    "Result": "result",
-    "Settings": "settings",
-    "run_conformance": "running",
+    "BackendConformance": "kit.suite",
+    "Check": "kit.check",
+    "KIT": "kit.kit",
+    "Outcome": "kit.outcome",
+    "Report": "kit.report",
+    "Result": "kit.result",
+    "Settings": "kit.settings",
+    "run_conformance": "kit.running",
 }
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
-    from etconfig.conformance.check import Check
-    from etconfig.conformance.kit import KIT
-    from etconfig.conformance.outcome import Outcome
-    from etconfig.conformance.report import Report
-    from etconfig.conformance.result import Result
-    from etconfig.conformance.running import run_conformance
-    from etconfig.conformance.settings import Settings
-    from etconfig.conformance.suite import BackendConformance
+    from etconfig.conformance.kit.check import Check
+    from etconfig.conformance.kit.kit import KIT
+    from etconfig.conformance.kit.outcome import Outcome
+    from etconfig.conformance.kit.report import Report
+    from etconfig.conformance.kit.result import Result
+    from etconfig.conformance.kit.running import run_conformance
+    from etconfig.conformance.kit.settings import Settings
+    from etconfig.conformance.kit.suite import BackendConformance
 
 __all__ = [
     "KIT",

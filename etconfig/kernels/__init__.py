@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from etconfig.executor.registry import KernelRegistry, KernelTable
+    from etconfig.kernel.registry import KernelRegistry, KernelTable
 
 FAMILIES = (
     "activations",
@@ -29,7 +29,7 @@ FAMILIES = (
     "linalg",
     "masking",
     "math_functions",
-    "normalisation",
+    "normalization",
     "ordering",
     "padding",
     "pooling",
@@ -53,6 +53,6 @@ def builtin_tables() -> tuple[KernelTable, ...]:
 
 def builtin_kernels() -> KernelRegistry:
     """All kernels of this package."""
-    from etconfig.executor.registry import KernelRegistry
+    from etconfig.kernel.registry import KernelRegistry
 
     return KernelRegistry(builtin_tables())

@@ -6,12 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import dimension, is_floating, require, require_floating, require_same_dtype
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.arithmetic import clamp_step
-from etconfig.kernels.binding import (
+from etconfig.kernel.checks import dimension, is_floating, require, require_floating, require_same_dtype
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import KernelTable, Scalar, Step, kernel
+from etconfig.kernel.step_makers import (
     BOOL,
     DType,
     computation_dtype,
@@ -19,6 +17,8 @@ from etconfig.kernels.binding import (
     in_dtype,
     in_sequence,
 )
+from etconfig.kernel.tensor import Tensor
+from etconfig.kernels.arithmetic import clamp_step
 from etconfig.kernels.math_functions import sigmoid_step
 
 

@@ -9,17 +9,16 @@ from functools import partial, reduce
 
 import numpy as np
 
-from etconfig.executor.checks import (
+from etconfig.kernel.checks import (
     require,
     require_dtype,
     require_floating,
     require_rank,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Ints, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import (
     BOOL,
     DType,
     computation_dtype,
@@ -29,10 +28,11 @@ from etconfig.kernels.binding import (
     is_empty,
     run_through,
 )
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.pooling import smallest, strides
+from etconfig.kernels.pooling_windows import MAX_WINDOW, spread
 from etconfig.kernels.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
-from etconfig.kernels.windows import MAX_WINDOW, spread
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::_adaptive_avg_pool2d.out")

@@ -13,11 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from etconfig.executor.checks import broadcast_shape, is_floating, require, require_floating
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Kernel, KernelTable, Scalar, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.checks import broadcast_shape, is_floating, require, require_floating
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import Kernel, KernelTable, Scalar, Step, kernel
+from etconfig.kernel.step_makers import (
     BOOL,
     FLOAT32,
     DType,
@@ -30,6 +29,7 @@ from etconfig.kernels.binding import (
     ufunc_step,
     wrapped,
 )
+from etconfig.kernel.tensor import Tensor
 
 BinaryStep: TypeAlias = Callable[[Array, Array, Array, DType], Step]
 """Makes the step for (self, other, out) that computes in a dtype."""

@@ -11,20 +11,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from etconfig.executor.checks import (
+from etconfig.kernel.checks import (
     require,
     require_dtype,
     require_floating,
     require_rank,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array, Shape
-from etconfig.executor.registry import KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, copy_step, in_sequence, is_empty
+from etconfig.kernel.memory import Array, Shape
+from etconfig.kernel.registry import KernelTable, Step, kernel
+from etconfig.kernel.step_makers import computation_dtype, copy_step, in_sequence, is_empty
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.indexing import require_in_range
 from etconfig.records import record
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 
 @kernel("llama::update_cache.out")

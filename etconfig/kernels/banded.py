@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Step
-from etconfig.kernels.binding import FLOAT32, FLOAT64, constant, copy_step, in_same_memory, viewed_as
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import Step
+from etconfig.kernel.step_makers import FLOAT32, FLOAT64, constant, copy_step, in_same_memory, viewed_as
 from etconfig.kernels.depthwise import depthwise_steps
-from etconfig.kernels.windows import Windows
+from etconfig.kernels.pooling_windows import Windows
 
 MAX_WIDTH = 7
 """How wide an image may be, as a multiple of the window's width."""

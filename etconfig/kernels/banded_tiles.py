@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from etconfig.executor.memory import Array, Scratch, Shape
-from etconfig.executor.registry import Step
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import Step
+from etconfig.kernel.step_makers import constant, copy_step, in_same_memory, viewed_as
 from etconfig.kernels.banded import bands_of, repeat_unless_finite
-from etconfig.kernels.binding import constant, copy_step, in_same_memory, viewed_as
 from etconfig.kernels.depthwise import depthwise_steps
-from etconfig.kernels.windows import Windows
+from etconfig.kernels.pooling_windows import Windows
 
 TILE = 16
 """The most windows in a tile: more of them meet more zeros, fewer take more calls of BLAS."""

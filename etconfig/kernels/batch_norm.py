@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import require, require_floating, require_same_dtype
-from etconfig.executor.memory import Array, Shape
-from etconfig.executor.registry import KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, constant, in_dtype, in_sequence
+from etconfig.kernel.checks import require, require_floating, require_same_dtype
+from etconfig.kernel.memory import Array, Shape
+from etconfig.kernel.registry import KernelTable, Step, kernel
+from etconfig.kernel.step_makers import computation_dtype, constant, in_dtype, in_sequence
+from etconfig.kernel.tensor import Tensor
 
 
 @kernel("aten::_native_batch_norm_legit_no_training.out")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from etconfig.executor.checks import broadcast_shape, is_floating, require
-from etconfig.executor.registry import Kernel, KernelTable, Scalar, Step
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.checks import broadcast_shape, is_floating, require
+from etconfig.kernel.registry import Kernel, KernelTable, Scalar, Step
+from etconfig.kernel.step_makers import (
     BOOL,
     DType,
     computation_dtype,
@@ -16,6 +15,7 @@ from etconfig.kernels.binding import (
     ufunc_step,
     wrapped,
 )
+from etconfig.kernel.tensor import Tensor
 
 
 def _comparison(name: str, ufunc: np.ufunc) -> tuple[Kernel, Kernel]:

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from etconfig.executor.checks import dimensions, require, require_dtype
-from etconfig.executor.registry import Ints, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import copy_step, in_sequence
-from etconfig.values import ScalarType
+from etconfig.kernel.checks import dimensions, require, require_dtype
+from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import copy_step, in_sequence
+from etconfig.kernel.tensor import Tensor
+from etconfig.scalar_types import ScalarType
 
 REAL = frozenset({ScalarType.FLOAT, ScalarType.DOUBLE})
 COMPLEX = frozenset({ScalarType.COMPLEX64, ScalarType.COMPLEX128})

@@ -13,13 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.executor.checks import require, require_rank, require_same_dtype
-from etconfig.executor.memory import Array, Scratch, Shape
-from etconfig.executor.registry import Ints, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.banded import banded_steps, can_be_banded, is_banded_better
-from etconfig.kernels.banded_tiles import are_tiles_better, tiled_steps
-from etconfig.kernels.binding import (
+from etconfig.kernel.checks import require, require_rank, require_same_dtype
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import (
     computation_dtype,
     constant,
     copy_step,
@@ -29,9 +26,12 @@ from etconfig.kernels.binding import (
     run_through,
     viewed_as,
 )
+from etconfig.kernel.tensor import Tensor
+from etconfig.kernels.banded import banded_steps, can_be_banded, is_banded_better
+from etconfig.kernels.banded_tiles import are_tiles_better, tiled_steps
 from etconfig.kernels.depthwise import depthwise_steps
+from etconfig.kernels.pooling_windows import Windows, spread
 from etconfig.kernels.row_products import are_rows_better, row_steps
-from etconfig.kernels.windows import Windows, spread
 
 TILE_BYTES = 4 << 20
 """The most that a matrix of windows takes; a larger one is made and used in parts."""

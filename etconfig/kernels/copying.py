@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from etconfig.executor.checks import require_same_dtype
-from etconfig.executor.registry import Ints, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import copy_step, ufunc_step
+from etconfig.kernel.checks import require_same_dtype
+from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import copy_step, ufunc_step
+from etconfig.kernel.tensor import Tensor
 
 
 def _copy(source: Tensor, out: Tensor) -> Step:

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from etconfig.executor.checks import is_floating, require
-from etconfig.executor.memory import Array
-from etconfig.executor.registry import Ints, KernelTable, Scalar, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import INT64, constant, copy_step
+from etconfig.kernel.checks import is_floating, require
+from etconfig.kernel.memory import Array
+from etconfig.kernel.registry import Ints, KernelTable, Scalar, Step, kernel
+from etconfig.kernel.step_makers import INT64, constant, copy_step
+from etconfig.kernel.tensor import Tensor
 
 
 def _fill(size: tuple[int, ...], value: Scalar, out: Tensor) -> Step:

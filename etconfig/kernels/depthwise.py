@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from etconfig.executor.memory import Array, Scratch, Shape
-from etconfig.executor.registry import Step
-from etconfig.kernels.binding import constant, copy_step, viewed_as
-from etconfig.kernels.windows import Windows
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import Step
+from etconfig.kernel.step_makers import constant, copy_step, viewed_as
+from etconfig.kernels.pooling_windows import Windows
 from etconfig.records import record
-from etconfig.values import strides_of
+from etconfig.scalar_types import strides_of
 
 LINE_BYTES = 64
 """How much a cache moves at once."""

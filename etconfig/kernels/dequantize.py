@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from etconfig.executor.checks import promote, require_floating
-from etconfig.executor.memory import Array, Scratch, Shape
-from etconfig.executor.registry import KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import FLOAT64, computation_dtype, copy_step, in_sequence, ufunc_step
+from etconfig.kernel.checks import promote, require_floating
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import KernelTable, Step, kernel
+from etconfig.kernel.step_makers import FLOAT64, computation_dtype, copy_step, in_sequence, ufunc_step
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.quantized_numbers import (
     channel_shape,
     element,

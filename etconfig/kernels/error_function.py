@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from etconfig.executor.memory import Array
-from etconfig.executor.registry import Step
+from etconfig.kernel.memory import Array
+from etconfig.kernel.registry import Step
 
 _LARGEST = np.float32(3.95)
 """Beyond it, erf rounds to 1 in float32."""

@@ -8,11 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import require, require_floating, require_same_dtype
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.checks import require, require_floating, require_same_dtype
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import KernelTable, Step, kernel
+from etconfig.kernel.step_makers import (
     FLOAT64,
     computation_dtype,
     constant,
@@ -20,6 +19,7 @@ from etconfig.kernels.binding import (
     in_sequence,
     run_through,
 )
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.error_function import erf_step
 
 BLOCK = 16384

@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.executor.checks import (
+from etconfig.kernel.checks import (
     require,
     require_dtype,
     require_floating,
     require_rank,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Bools, Ints, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import Bools, Ints, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import (
     computation_dtype,
     constant,
     in_dtype,
@@ -29,9 +28,10 @@ from etconfig.kernels.binding import (
     packed,
     run_through,
 )
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.convolution import multiplication
-from etconfig.kernels.windows import Windows, spread
-from etconfig.values import ScalarType
+from etconfig.kernels.pooling_windows import Windows, spread
+from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::convolution_backward.out")

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from etconfig.executor.checks import require, require_floating, require_rank, require_same_dtype
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, in_dtype
+from etconfig.kernel.checks import require, require_floating, require_rank, require_same_dtype
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import KernelTable, Step, kernel
+from etconfig.kernel.step_makers import computation_dtype, in_dtype
+from etconfig.kernel.tensor import Tensor
 
 BILINEAR, NEAREST, BICUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)

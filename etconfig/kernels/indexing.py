@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.executor.checks import dimension, require, require_dtype, require_rank, require_same_dtype
-from etconfig.executor.memory import Array
-from etconfig.executor.registry import KernelTable, OptionalTensors, Scalar, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import constant, copy_step, in_sequence, is_empty, write_resized
+from etconfig.kernel.checks import dimension, require, require_dtype, require_rank, require_same_dtype
+from etconfig.kernel.memory import Array
+from etconfig.kernel.registry import KernelTable, OptionalTensors, Scalar, Step, kernel
+from etconfig.kernel.step_makers import constant, copy_step, in_sequence, is_empty, write_resized
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.shape import select, slice_of
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 INDEX_TYPES = frozenset({ScalarType.INT, ScalarType.LONG})
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from etconfig.executor.checks import dimension, require, require_same_dtype
-from etconfig.executor.memory import Array
-from etconfig.executor.registry import Ints, KernelTable, Step, Tensors, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import copy_step, in_sequence
+from etconfig.kernel.checks import dimension, require, require_same_dtype
+from etconfig.kernel.memory import Array
+from etconfig.kernel.registry import Ints, KernelTable, Step, Tensors, kernel
+from etconfig.kernel.step_makers import copy_step, in_sequence
+from etconfig.kernel.tensor import Tensor
 
 
 @kernel("aten::cat.out")

@@ -7,11 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import broadcast_shape, require_rank, require_same_dtype
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.checks import broadcast_shape, require_rank, require_same_dtype
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import KernelTable, Scalar, Step, kernel
+from etconfig.kernel.step_makers import (
     computation_dtype,
     constant,
     copy_step,
@@ -20,6 +19,7 @@ from etconfig.kernels.binding import (
     packed,
     reshaped_copy_step,
 )
+from etconfig.kernel.tensor import Tensor
 
 MAX_FEW_ROWS = 32
 """Up to so many rows, a product with a transposed matrix is computed the other way round."""

@@ -6,10 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import broadcast_shape, require, require_dtype, require_same_dtype
-from etconfig.executor.registry import KernelTable, Scalar, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.checks import broadcast_shape, require, require_dtype, require_same_dtype
+from etconfig.kernel.registry import KernelTable, Scalar, Step, kernel
+from etconfig.kernel.step_makers import (
     BOOL,
     constant,
     copy_step,
@@ -19,7 +18,8 @@ from etconfig.kernels.binding import (
     result_dtype,
     write_resized,
 )
-from etconfig.values import ScalarType
+from etconfig.kernel.tensor import Tensor
+from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::where.self_out", is_elementwise=True)

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from etconfig.executor.checks import is_floating, require_floating, require_same_dtype
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Kernel, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.checks import is_floating, require_floating, require_same_dtype
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import (
     BOOL,
     computation_dtype,
     constant,
@@ -19,6 +18,7 @@ from etconfig.kernels.binding import (
     in_sequence,
     ufunc_step,
 )
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.error_function import erf_step
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from etconfig.executor.checks import dimension, require, require_dtype, require_same_dtype
-from etconfig.executor.registry import KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype
-from etconfig.values import ScalarType
+from etconfig.kernel.checks import dimension, require, require_dtype, require_same_dtype
+from etconfig.kernel.registry import KernelTable, Step, kernel
+from etconfig.kernel.step_makers import computation_dtype
+from etconfig.kernel.tensor import Tensor
+from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::topk.values")

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.executor.checks import require, require_rank, require_same_dtype
-from etconfig.executor.memory import Array
-from etconfig.executor.registry import Ints, Kernel, KernelTable, Scalar, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import constant, copy_step, in_sequence, is_empty
+from etconfig.kernel.checks import require, require_rank, require_same_dtype
+from etconfig.kernel.memory import Array
+from etconfig.kernel.registry import Ints, Kernel, KernelTable, Scalar, Step, kernel
+from etconfig.kernel.step_makers import constant, copy_step, in_sequence, is_empty
+from etconfig.kernel.tensor import Tensor
 
 
 @kernel("aten::constant_pad_nd.out")

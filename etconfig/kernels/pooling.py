@@ -7,7 +7,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from etconfig.executor.checks import (
+from etconfig.kernel.checks import (
     is_floating,
     require,
     require_dtype,
@@ -15,10 +15,9 @@ from etconfig.executor.checks import (
     require_rank,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array, Scratch, Shape
-from etconfig.executor.registry import Ints, KernelTable, Step, Unread, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import Ints, KernelTable, Step, Unread, kernel
+from etconfig.kernel.step_makers import (
     BOOL,
     DType,
     computation_dtype,
@@ -29,8 +28,9 @@ from etconfig.kernels.binding import (
     is_empty,
     run_through,
 )
-from etconfig.kernels.windows import Windows
-from etconfig.values import ScalarType
+from etconfig.kernel.tensor import Tensor
+from etconfig.kernels.pooling_windows import Windows
+from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::max_pool2d_with_indices.out")

@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from etconfig.executor.checks import require, require_dtype, require_floating
-from etconfig.executor.memory import Array
-from etconfig.executor.registry import Kernel, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import FLOAT32, computation_dtype
-from etconfig.values import ScalarType
+from etconfig.kernel.checks import require, require_dtype, require_floating
+from etconfig.kernel.memory import Array
+from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import FLOAT32, computation_dtype
+from etconfig.kernel.tensor import Tensor
+from etconfig.scalar_types import ScalarType
 
 TOKEN_RANGE = (-128, 127)
 """Rows are quantized to int8."""

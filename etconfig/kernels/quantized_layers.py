@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import (
+from etconfig.kernel.checks import (
     promote,
     require,
     require_dtype,
@@ -16,12 +16,12 @@ from etconfig.executor.checks import (
     require_rank,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Kernel, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import FLOAT32, copy_step, in_sequence, ufunc_step
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import FLOAT32, copy_step, in_sequence, ufunc_step
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.indexing import INDEX_TYPES, require_in_range
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 # --- embeddings --------------------------------------------------------------------------
 

@@ -2,17 +2,17 @@
 
 quantized = clamp(round(real / scale) + zero_point), real = (quantized - zero_point) * scale. A scale and
 zero point stand for the whole tensor, or there is one for each channel, for each row (a token) or for each
-group within a row. What does not fit is refused as in `etconfig.executor.checks`.
+group within a row. What does not fit is refused as in `etconfig.kernel.checks`.
 """
 
 from __future__ import annotations
 
 import math
 
-from etconfig.executor.checks import dimension, require, require_dtype, require_rank
-from etconfig.executor.memory import Array, Shape
-from etconfig.executor.tensor import DTYPES, Tensor
-from etconfig.values import ScalarType
+from etconfig.kernel.checks import dimension, require, require_dtype, require_rank
+from etconfig.kernel.memory import Array, Shape
+from etconfig.kernel.tensor import DTYPES, Tensor
+from etconfig.scalar_types import ScalarType
 
 QUANTIZED = frozenset(
     {

@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import require, require_dtype, require_floating, require_same_dtype
-from etconfig.executor.memory import Scratch
-from etconfig.executor.registry import Ints, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, constant, copy_step, in_sequence, ufunc_step
-from etconfig.values import ScalarType
+from etconfig.kernel.checks import require, require_dtype, require_floating, require_same_dtype
+from etconfig.kernel.memory import Scratch
+from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import computation_dtype, constant, copy_step, in_sequence, ufunc_step
+from etconfig.kernel.tensor import Tensor
+from etconfig.scalar_types import ScalarType
 
 
 @kernel("aten::rand.out")

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import (
+from etconfig.kernel.checks import (
     dimension,
     dimensions,
     require,
@@ -20,10 +20,9 @@ from etconfig.executor.checks import (
     require_floating,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array, Scratch, Shape
-from etconfig.executor.registry import Ints, Kernel, KernelTable, Scalar, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import (
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import Ints, Kernel, KernelTable, Scalar, Step, kernel
+from etconfig.kernel.step_makers import (
     BOOL,
     computation_dtype,
     constant,
@@ -32,7 +31,8 @@ from etconfig.kernels.binding import (
     in_sequence,
     viewed_as,
 )
-from etconfig.values import ScalarType
+from etconfig.kernel.tensor import Tensor
+from etconfig.scalar_types import ScalarType
 
 
 def _reduced(shape: Shape, axes: Ints, keepdim: bool) -> Shape:

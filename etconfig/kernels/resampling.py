@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from etconfig.executor.checks import require, require_floating, require_rank, require_same_dtype
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Floats, Ints, KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import DType, computation_dtype, in_sequence, is_empty
+from etconfig.kernel.checks import require, require_floating, require_rank, require_same_dtype
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import Floats, Ints, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import DType, computation_dtype, in_sequence, is_empty
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
 
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Step
-from etconfig.kernels.binding import constant, copy_step, packed, viewed_as
-from etconfig.kernels.windows import Windows
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import Step
+from etconfig.kernel.step_makers import constant, copy_step, packed, viewed_as
+from etconfig.kernels.pooling_windows import Windows
 
 TILE_BYTES = 4 << 20
 """About the most that a matrix takes; a larger one is made and used in parts."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from etconfig.executor.checks import (
+from etconfig.kernel.checks import (
     broadcast_shape,
     dimension,
     dimensions,
@@ -20,10 +20,10 @@ from etconfig.executor.checks import (
     require_rank,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array, Shape
-from etconfig.executor.registry import Ints, KernelTable, Step, TensorAlias, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import copy_step, reshaped_copy_step, viewed_as
+from etconfig.kernel.memory import Array, Shape
+from etconfig.kernel.registry import Ints, KernelTable, Step, TensorAlias, kernel
+from etconfig.kernel.step_makers import copy_step, reshaped_copy_step, viewed_as
+from etconfig.kernel.tensor import Tensor
 
 
 def _copy_view(self: Tensor, view: Array, out: Tensor) -> Step:

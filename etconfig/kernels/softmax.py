@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import dimension, require_floating
-from etconfig.executor.memory import Array, Scratch, Shape
-from etconfig.executor.registry import KernelTable, Step, kernel
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import computation_dtype, in_dtype, in_sequence
+from etconfig.kernel.checks import dimension, require_floating
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import KernelTable, Step, kernel
+from etconfig.kernel.step_makers import computation_dtype, in_dtype, in_sequence
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.reduction import sum_step
 
 INTP = np.dtype(np.intp)

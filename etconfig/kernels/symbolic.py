@@ -12,9 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.executor.checks import dimension, require, require_same_dtype
-from etconfig.executor.registry import Kernel, KernelTable, Scalar, Step, kernel
-from etconfig.executor.tensor import Register, Tensor
+from etconfig.kernel.checks import dimension, require, require_same_dtype
+from etconfig.kernel.registry import Kernel, KernelTable, Scalar, Step, kernel
+from etconfig.kernel.tensor import Register, Tensor
 
 _INT64 = range(-(2**63), 2**63)
 

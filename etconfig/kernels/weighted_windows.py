@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from etconfig.executor.checks import require
-from etconfig.executor.memory import Array, Scratch
-from etconfig.executor.registry import Step
-from etconfig.executor.tensor import Tensor
-from etconfig.kernels.binding import in_dtype
+from etconfig.kernel.checks import require
+from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.registry import Step
+from etconfig.kernel.step_makers import in_dtype
+from etconfig.kernel.tensor import Tensor
 
 MAX_WEIGHTS = 1 << 26
 """The most weights along one axis, such as those that make 4,096 elements 16,384."""

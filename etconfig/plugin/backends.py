@@ -8,7 +8,7 @@ from typing import Any
 from etconfig.backend import Availability, Backend, Capabilities
 from etconfig.errors import BackendUnavailableError
 from etconfig.plugin.api_version import CURRENT, negotiate
-from etconfig.plugin.binding import call_problem, place_of
+from etconfig.plugin.call_check import call_problem, place_of
 from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from etconfig.plugin.binding import call_problem
+from etconfig.plugin.call_check import call_problem
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.hookspecs import ConformanceContribution

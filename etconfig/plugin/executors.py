@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from etconfig.execution import Executor
-from etconfig.plugin.binding import call_problem
+from etconfig.method import Executor
+from etconfig.plugin.call_check import call_problem
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.hookspecs import ExecutorContribution

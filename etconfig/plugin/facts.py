@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from etconfig.facts.detector import Detector, FunctionDetector
 from etconfig.facts.registry import FactInfo
-from etconfig.plugin.binding import call_problem
+from etconfig.plugin.call_check import call_problem
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.hookspecs import FactsContribution

@@ -12,9 +12,9 @@ from typing import Any
 
 import pluggy
 
-from etconfig.execution import Executor
 from etconfig.facts.detector import Detector
 from etconfig.facts.registry import FactInfo
+from etconfig.method import Executor
 from etconfig.records import record
 from etconfig.schema import ApiRange, BackendSpec
 

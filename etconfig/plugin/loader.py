@@ -20,7 +20,7 @@ from etconfig.diagnostics import did_you_mean
 from etconfig.errors import PluginLoadError
 from etconfig.plugin import hookspecs
 from etconfig.plugin.api_version import CURRENT, negotiate
-from etconfig.plugin.binding import call_problem, place_of
+from etconfig.plugin.call_check import call_problem, place_of
 from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import (

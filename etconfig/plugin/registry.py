@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from etconfig.backend import Backend
 from etconfig.errors import PluginLoadError
-from etconfig.execution import Executor
+from etconfig.method import Executor
 from etconfig.plugin.backends import check_spec, make_backend
 from etconfig.plugin.conformance import check_conformance
 from etconfig.plugin.entry_points import EntryPoint

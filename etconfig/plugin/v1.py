@@ -24,7 +24,10 @@ from etconfig.errors import (
     OptionError,
     RuntimeFailedError,
 )
-from etconfig.execution import (
+from etconfig.facts.detector import Detector, FunctionDetector, Reading
+from etconfig.facts.registry import FactInfo, FactType, Volatility
+from etconfig.facts.system import System
+from etconfig.method import (
     DelegateHost,
     DelegateRun,
     Executor,
@@ -34,9 +37,6 @@ from etconfig.execution import (
     ProgramRequest,
     RunnableMethod,
 )
-from etconfig.facts.detector import Detector, FunctionDetector, Reading
-from etconfig.facts.registry import FactInfo, FactType, Volatility
-from etconfig.facts.system import System
 from etconfig.plugin.deprecation import deprecated_names
 from etconfig.plugin.hookspecs import (
     BackendRequest,
@@ -51,6 +51,7 @@ from etconfig.plugin.hookspecs import (
     LoweringRequest,
     hookimpl,
 )
+from etconfig.scalar_types import ScalarType
 from etconfig.schema import (
     ApiRange,
     Applies,
@@ -66,7 +67,6 @@ from etconfig.schema import (
 )
 from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
 from etconfig.transport import EXECUTORCH, WireOption, wire_options
-from etconfig.values import ScalarType
 
 __all__ = [
     "EXECUTORCH",

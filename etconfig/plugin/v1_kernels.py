@@ -1,12 +1,12 @@
 """What the author of kernels may import beside `etconfig.plugin.v1`, which loads no numpy: version 1.
 
-How a kernel is written stands in `etconfig.executor.registry`. This module is the one door from plugins to
+How a kernel is written stands in `etconfig.kernel.registry`. This module is the one door from plugins to
 the executor; nothing of etconfig's own imports it.
 """
 
 from typing import TYPE_CHECKING
 
-from etconfig.executor.checks import (
+from etconfig.kernel.checks import (
     broadcast_shape,
     dimension,
     dimensions,
@@ -17,8 +17,8 @@ from etconfig.executor.checks import (
     require_rank,
     require_same_dtype,
 )
-from etconfig.executor.memory import Array, Scratch, Shape
-from etconfig.executor.registry import (
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import (
     Bools,
     Floats,
     Ints,
@@ -32,7 +32,7 @@ from etconfig.executor.registry import (
     Unread,
     kernel,
 )
-from etconfig.executor.tensor import Register, Tensor
+from etconfig.kernel.tensor import Register, Tensor
 from etconfig.plugin.deprecation import deprecated_names
 
 __all__ = [

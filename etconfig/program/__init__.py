@@ -20,7 +20,7 @@ _HOME = {
     "Extent": "cursor",
     "Limits": "limits",
     "MethodMeta": "metadata",
-    "PROGRAM_ERROR_CODES": "faults",
+    "PROGRAM_ERROR_CODES": "program_errors",
     "Program": "program",
     "TensorInfo": "metadata",
     "Verification": "program",
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
     from etconfig.program.cursor import Extent
     from etconfig.program.external_data import DataSources
-    from etconfig.program.faults import PROGRAM_ERROR_CODES
     from etconfig.program.flat_tensor import DataFile, open_data_file
     from etconfig.program.header import ExtendedHeader
     from etconfig.program.limits import Limits
     from etconfig.program.metadata import MethodMeta, TensorInfo
     from etconfig.program.program import Program, Verification, open_program
+    from etconfig.program.program_errors import PROGRAM_ERROR_CODES
 
 __all__ = [
     "PROGRAM_ERROR_CODES",

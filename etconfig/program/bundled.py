@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from etconfig.program.cursor import Cursor, Extent
-from etconfig.program.faults import known, malformed, missing_field, truncated
 from etconfig.program.layout import BOOL_VALUE, DOUBLE, I8, INT, REFERENCE, U8, U32, Layout
+from etconfig.program.program_errors import known, malformed, missing_field, truncated
 from etconfig.program.tensor_layout import TensorLayout, read_tensor_layout
 
 _BUNDLED_PROGRAM = Layout(version=U32, method_test_suites=REFERENCE, program=REFERENCE)

@@ -15,10 +15,17 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from etconfig.errors import ProgramError
-from etconfig.program.faults import bad_index, limit_exceeded, locate, malformed, missing_field, truncated
 from etconfig.program.layout import BOOL, F64, I32, I64, REFERENCE, U8, U32, U64, Kind, Layout
 from etconfig.program.limits import Limits
-from etconfig.program.shape import Shape, compile_shape
+from etconfig.program.program_errors import (
+    bad_index,
+    limit_exceeded,
+    locate,
+    malformed,
+    missing_field,
+    truncated,
+)
+from etconfig.program.table_reader import Shape, compile_shape
 
 if TYPE_CHECKING:
     import numpy as np

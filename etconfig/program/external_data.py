@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from etconfig.errors import MissingDataError
-from etconfig.program.faults import malformed, naming
+from etconfig.program.bulk.shared_values import different
 from etconfig.program.flat_tensor import DataFile, open_data_file
 from etconfig.program.limits import Limits
 from etconfig.program.model import ExecutionPlan, Tensor
-from etconfig.program.shared_values import different
+from etconfig.program.program_errors import malformed, naming
 from etconfig.program.source import LoadMode, ProgramSource
 from etconfig.program.tensor_layout import TensorLayout
 

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 
 from etconfig.errors import ProgramError
 from etconfig.program.cursor import Cursor, Extent
-from etconfig.program.faults import bad_index, malformed, naming, truncated, unsupported
 from etconfig.program.identify import check_is_data_file
 from etconfig.program.layout import I8, REFERENCE, U32, Layout
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
+from etconfig.program.program_errors import bad_index, malformed, naming, truncated, unsupported
 from etconfig.program.segments import read_segments
 from etconfig.program.source import LoadMode, ProgramSource, open_bytes
 from etconfig.program.tensor_layout import TensorLayout, read_tensor_layout

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from etconfig.program.cursor import Cursor
-from etconfig.program.faults import malformed, truncated
+from etconfig.program.program_errors import malformed, truncated
 
 _MAGIC = b"eh00"
 _START = 8

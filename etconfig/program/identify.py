@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from etconfig.errors import NotAProgramError
 from etconfig.program.cursor import Cursor
-from etconfig.program.faults import unsupported
+from etconfig.program.program_errors import unsupported
 
 _EXPECTED = "an ExecuTorch program (.pte), which has 'ET12' at byte 4"
 _EXPECTED_DATA = "an ExecuTorch data file (.ptd), which has 'FT01' at byte 4"

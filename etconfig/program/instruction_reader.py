@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from etconfig.program import layout
-from etconfig.program.columns import DoubtError, columns_of
+from etconfig.program.bulk.columns import DoubtError, columns_of
 from etconfig.program.cursor import Cursor
-from etconfig.program.faults import bad_index, known, malformed, missing_field
 from etconfig.program.layout import I32, InstructionArguments
 from etconfig.program.model import (
     Chain,
@@ -19,6 +18,7 @@ from etconfig.program.model import (
     KernelCall,
     MoveCall,
 )
+from etconfig.program.program_errors import bad_index, known, malformed, missing_field
 
 
 class InstructionReader:
@@ -62,7 +62,7 @@ class InstructionReader:
         count = self._cursor.length(instructions, "instructions", limit, "max_instructions")
         self._destinations = range(count + 1)  # a jump to the end of the chain ends it
         with suppress(DoubtError), columns_of(self._cursor, count, are_alike=True) as columns:
-            from etconfig.program.bulk_instructions import read_instructions
+            from etconfig.program.bulk.bulk_instructions import read_instructions
 
             operators, values = len(self._operators), len(self._values)
             return Chain(

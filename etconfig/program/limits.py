@@ -9,7 +9,7 @@ from etconfig.records import record
 class Limits:
     """Bounds on a program. The defaults fit every program that ExecuTorch exports.
 
-    The rank of a tensor is not among them: `etconfig.values.MAX_RANK` is part of the format.
+    The rank of a tensor is not among them: `etconfig.scalar_types.MAX_RANK` is part of the format.
 
     Attributes:
         max_file_bytes: Size of the file, segments included.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from etconfig.program import model
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 
 class TensorInfo:

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple, TypeAlias
 
 from etconfig.records import record
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 
 class TensorShapeDynamism(enum.IntEnum):

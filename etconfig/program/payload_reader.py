@@ -9,10 +9,10 @@ from typing import Any
 
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor, Extent
-from etconfig.program.faults import bad_index, malformed, truncated
 from etconfig.program.header import ExtendedHeader
 from etconfig.program.layout import Layout
 from etconfig.program.payloads import Payloads
+from etconfig.program.program_errors import bad_index, malformed, truncated
 from etconfig.program.segments import read_segments
 
 

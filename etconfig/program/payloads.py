@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from etconfig.program.cursor import Extent
-from etconfig.program.faults import bad_index, truncated
 from etconfig.program.model import BackendDelegateDataReference, DataLocation
+from etconfig.program.program_errors import bad_index, truncated
 from etconfig.records import record
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from etconfig.program import layout
+from etconfig.program.bulk.shared_values import different
 from etconfig.program.cursor import Cursor
-from etconfig.program.faults import bad_index, known, malformed, missing_field
 from etconfig.program.instruction_reader import InstructionReader
 from etconfig.program.layout import I32, I64
 from etconfig.program.model import (
@@ -30,10 +30,10 @@ from etconfig.program.model import (
     TensorList,
 )
 from etconfig.program.payloads import Payloads
-from etconfig.program.shared_values import different
+from etconfig.program.program_errors import bad_index, known, malformed, missing_field
 from etconfig.program.tensor_reader import TensorReader
 from etconfig.program.value_reader import ValueReader
-from etconfig.values import MAX_RANK
+from etconfig.scalar_types import MAX_RANK
 
 _DATA_LOCATIONS = {member.value: member for member in DataLocation}
 _LISTS = (IntList, DoubleList, BoolList, TensorList, OptionalTensorList)

@@ -16,7 +16,6 @@ from etconfig.program import layout
 from etconfig.program.collection import collection_paused
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.external_data import DataSources, ExternalData, open_data_files
-from etconfig.program.faults import locate, malformed, naming, unreadable
 from etconfig.program.flat_tensor import DataFile
 from etconfig.program.header import ExtendedHeader, read_header
 from etconfig.program.identify import check_is_program, is_bundled
@@ -27,6 +26,7 @@ from etconfig.program.payload_reader import read_payloads
 from etconfig.program.payloads import Payloads
 from etconfig.program.plan_reader import PlanReader
 from etconfig.program.process_lock import ProcessLock
+from etconfig.program.program_errors import locate, malformed, naming, unreadable
 from etconfig.program.segments import gaps_between
 from etconfig.program.source import LoadMode, ProgramSource, open_bytes
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor, Extent
-from etconfig.program.faults import malformed, truncated
+from etconfig.program.program_errors import malformed, truncated
 
 
 def read_segments(cursor: Cursor, position: int, base: int, end: int) -> tuple[Extent, ...]:

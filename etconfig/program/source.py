@@ -11,9 +11,9 @@ import weakref
 from typing import Literal, TypeAlias
 
 from etconfig.program.cursor import Cursor
-from etconfig.program.faults import NO_MEMORY, limit_exceeded, unreadable
 from etconfig.program.limits import Limits
 from etconfig.program.process_lock import ProcessLock
+from etconfig.program.program_errors import NO_MEMORY, limit_exceeded, unreadable
 
 ProgramSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview"
 """The path of a .pte file, or its bytes."""

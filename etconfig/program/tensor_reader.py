@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor
-from etconfig.program.faults import known, malformed, missing_field, unsupported
 from etconfig.program.layout import I32, U8
 from etconfig.program.model import AllocationDetails, DeviceType, Tensor, TensorShapeDynamism
 from etconfig.program.payloads import Payloads
+from etconfig.program.program_errors import known, malformed, missing_field, unsupported
 from etconfig.program.tensor_layout import check_shape, check_span
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
 _DYNAMISMS = {member.value: member for member in TensorShapeDynamism}

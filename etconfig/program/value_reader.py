@@ -8,9 +8,8 @@ from typing import Any
 
 from etconfig.errors import ProgramError
 from etconfig.program import layout
-from etconfig.program.columns import Columns, DoubtError, columns_of
+from etconfig.program.bulk.columns import Columns, DoubtError, columns_of
 from etconfig.program.cursor import Cursor
-from etconfig.program.faults import known, locate, malformed, missing_field
 from etconfig.program.layout import I32, I64, KernelTypes, Kind
 from etconfig.program.model import (
     Bool,
@@ -24,6 +23,7 @@ from etconfig.program.model import (
     String,
     TensorList,
 )
+from etconfig.program.program_errors import known, locate, malformed, missing_field
 from etconfig.program.tensor_reader import TensorReader
 
 _NULL, _LAST_TYPE = KernelTypes.NULL.value, max(KernelTypes).value
@@ -86,7 +86,7 @@ class ValueReader:
         return tuple(values)
 
     def _read_in_bulk(self, columns: Columns, position: int, count: int) -> tuple[EValue, ...]:
-        from etconfig.program.bulk_values import BulkValues  # small plans, which are most, need it not
+        from etconfig.program.bulk.bulk_values import BulkValues  # small plans, which are most, need it not
 
         types, contents = columns.table(columns.references(position, count), layout.E_VALUE)
         columns.check((types >= _NULL) & (types <= _LAST_TYPE))

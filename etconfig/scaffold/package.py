@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from etconfig.errors import ScaffoldError
-from etconfig.program.renaming import rename_backend
+from etconfig.program.editing.renaming import rename_backend
 from etconfig.scaffold.licenses import License
 from etconfig.scaffold.names import PackageNames
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from etconfig.lazy import lazy_names
 
 _HOME = {
-    "ANDROID": "carrier",
-    "APPLE": "carrier",
-    "EXECUTORCH": "carrier",
+    "ANDROID": "runtime_limits",
+    "APPLE": "runtime_limits",
+    "EXECUTORCH": "runtime_limits",
     "INCLUDE": "headers",
     "LANGUAGES": "builders",
-    "Carrier": "carrier",
+    "Carrier": "runtime_limits",
     "Package": "package",
     "PackedBackend": "package",
     "PackedConfiguration": "package",
@@ -23,7 +23,7 @@ _HOME = {
     "PackedOption": "package",
     "PlainValue": "package",
     "WireOption": "wire",
-    "WireValue": "carrier",
+    "WireValue": "runtime_limits",
     "emit": "builders",
     "include_files": "headers",
     "load_package": "etargs_reader",
@@ -36,7 +36,6 @@ _HOME = {
 
 if TYPE_CHECKING:
     from etconfig.transport.builders import LANGUAGES, emit
-    from etconfig.transport.carrier import ANDROID, APPLE, EXECUTORCH, Carrier, WireValue
     from etconfig.transport.etargs_reader import load_package, read_package
     from etconfig.transport.etargs_writer import write_package
     from etconfig.transport.headers import INCLUDE, include_files
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
         PackedOption,
         PlainValue,
     )
+    from etconfig.transport.runtime_limits import ANDROID, APPLE, EXECUTORCH, Carrier, WireValue
     from etconfig.transport.wire import WireOption, sent_value, wire_options
 
 __all__ = [

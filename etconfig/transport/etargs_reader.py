@@ -10,6 +10,7 @@ from pathlib import Path
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import SavedResultError
 from etconfig.fingerprint import fingerprint
+from etconfig.flatbuffer.reader import Table, Tables
 from etconfig.schema import Applies, Scope
 from etconfig.transport.etargs_format import (
     IDENTIFIER,
@@ -31,7 +32,6 @@ from etconfig.transport.package import (
     PackedOption,
     PlainValue,
 )
-from etconfig.transport.tables import Table, Tables
 
 MAX_BYTES = 16 << 20
 """The largest `.etargs` file that is read."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
-from etconfig.flatbuffer import Fields, FlatBufferWriter, Place
+from etconfig.flatbuffer.writer import Fields, FlatBufferWriter, Place
 from etconfig.schema import Applies, Scope
 from etconfig.transport.etargs_format import (
     IDENTIFIER,

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from etconfig.records import record
 from etconfig.schema import Applies, Scope
-from etconfig.transport.carrier import Carrier
+from etconfig.transport.runtime_limits import Carrier
 
 PlainValue: TypeAlias = "bool | int | float | str | tuple[PlainValue, ...] | Mapping[str, PlainValue] | None"
 """An option's value: a choice by its name, an array as a tuple, a table as a mapping."""

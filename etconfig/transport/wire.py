@@ -9,7 +9,7 @@ from etconfig.records import record
 from etconfig.schema import BackendOptions, Scope
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.plain_data import jsonable
-from etconfig.transport.carrier import Carrier, WireValue
+from etconfig.transport.runtime_limits import Carrier, WireValue
 
 
 @record(frozen=True)

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 import etconfig
+from etconfig.app.validation import validate_file
 from etconfig.diagnostics.render import ansi, plain, render
 from etconfig.facts import FactSheet
-from etconfig.validation import validate_file
 
 HERE = Path(__file__).parent
 DIGITS = HERE.parents[1] / "tests" / "data" / "digits"

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import Backend, Capabilities, ExecuteContext, Value
-from etconfig.conformance.check import Check, check
-from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.settings import Settings
-from etconfig.conformance.subject import Subject
-from etconfig.execution.method import Method
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.kit.check import Check, check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.subject.subject import Subject
+from etconfig.method.method import Method
 
 
 class NativeSubject(Subject):

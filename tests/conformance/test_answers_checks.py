@@ -13,8 +13,8 @@ from mutants.mutant import output_of
 
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.checks import answers, arguments, lifecycle, resources, shapes
-from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 
 CHECKS = (*answers.CHECKS, *lifecycle.CHECKS, *resources.CHECKS, *arguments.CHECKS, *shapes.CHECKS)
 BY_ID = {check.id: check for check in CHECKS}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from etconfig.conformance.comparison import check_outputs, precise, right
-from etconfig.conformance.outcome import CheckFailedError
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.comparison import check_outputs, precise, right
 
 NAN, INF = np.nan, np.inf
 

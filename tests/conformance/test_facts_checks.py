@@ -9,11 +9,11 @@ import pytest
 from kit_checks import subject
 from mutants.facts import CORES, contribution
 
-from etconfig.conformance import contributions
-from etconfig.conformance.check import Check
-from etconfig.conformance.checks import surroundings
+from etconfig.conformance.checks import missing_resources
 from etconfig.conformance.checks.facts import facts_bounded, facts_serialisable
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.check import Check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject import contributions
 from etconfig.plugin.v1 import FactInfo, FactType, FunctionDetector, Reading, System, Volatility
 
 Detect = Callable[[System], Iterable[Reading]]
@@ -88,7 +88,7 @@ class TestFacts:
             yield Reading(CORES.name, len(text), "/proc/cpuinfo")  # type: ignore[arg-type]  # the mistake
 
         detecting(detect)
-        monkeypatch.setattr(surroundings, "hide_devices", lambda: None)
+        monkeypatch.setattr(missing_resources, "hide_devices", lambda: None)
         assert "detector 'acme' failed where nothing can be read: TypeError: object of" in message_of(
-            surroundings.no_device
+            missing_resources.no_device
         )

@@ -15,15 +15,15 @@ from etconfig_reference import plugin
 from etconfig_reference.cpu import ReferenceCpuBackend
 from kit_checks import subject
 
-from etconfig.conformance.check import Check
-from etconfig.conformance.checks import imports, surroundings
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.process import Ended
+from etconfig.conformance.checks import imports, missing_resources
+from etconfig.conformance.kit.check import Check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.process.process import Ended
 from etconfig.errors import PluginLoadError
 from etconfig.plugin.v1 import Availability, BackendRequest, BackendSpec, hookimpl
 
 REFERENCE = "etconfig_reference.plugin"
-ASKING = "etconfig.conformance.loading.ask_process"
+ASKING = "etconfig.conformance.process.loading.ask_process"
 
 
 def message_of(check: Check) -> str:
@@ -141,12 +141,12 @@ class TestSurroundings:
 
     @pytest.fixture(autouse=True)
     def _keep_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(surroundings, "cut_network", list)
-        monkeypatch.setattr(surroundings, "hide_devices", lambda: None)
+        monkeypatch.setattr(missing_resources, "cut_network", list)
+        monkeypatch.setattr(missing_resources, "hide_devices", lambda: None)
 
     def test_an_unavailable_backend_says_why(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "availability", lambda self: Availability.no("no chip", " "))
-        assert message_of(surroundings.no_device).endswith(
+        assert message_of(missing_resources.no_device).endswith(
             "where no device file can be opened: ReferenceCpuBackend is not available, but availability() "
             "does not say why and what to do; return Availability.no(reason, fix)"
         )
@@ -154,27 +154,27 @@ class TestSurroundings:
     def test_an_unavailable_backend_may_be_so(self, monkeypatch: pytest.MonkeyPatch):
         no = Availability.no("no chip", "plug it in")
         monkeypatch.setattr(ReferenceCpuBackend, "availability", lambda self: no)
-        surroundings.no_device.run(subject())
+        missing_resources.no_device.run(subject())
 
     def test_options_alone_need_no_device(self, declare: Callable[..., None]):
         declare(factory=None)
         with pytest.raises(
             NotApplicableError, match=r"etconfig-reference .* contributes no detector of facts"
         ):
-            surroundings.no_device.run(subject())
+            missing_resources.no_device.run(subject())
 
     def test_where_devices_are_no_files_they_cannot_be_hidden(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(sys, "platform", "win32")
         with pytest.raises(NotApplicableError, match="on Windows devices are no files, so they cannot be"):
-            surroundings.no_device.run(subject())
+            missing_resources.no_device.run(subject())
 
     def test_a_plugin_that_cannot_be_loaded_has_shown_nothing(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(plugin, "etconfig_backend", None)
         with pytest.raises(PluginLoadError, match="has no etconfig_backend"):
-            surroundings.no_network.run(subject())
+            missing_resources.no_network.run(subject())
 
     def test_what_is_required_is_followed_without_extras(self):
-        required = surroundings.required_distributions("etconfig-reference")
+        required = missing_resources.required_distributions("etconfig-reference")
         assert {"etconfig-reference", "etconfig", "numpy", "pydantic", "typing-extensions"} <= required
         assert required.isdisjoint({"executorch", "pytest", "hypothesis"})
 
@@ -183,7 +183,7 @@ GUARDED = """
 import os, socket, subprocess, sys
 from importlib.util import find_spec
 from urllib.request import urlopen
-from etconfig.conformance import guards
+from etconfig.conformance.process import guards
 
 imported = guards.watch_imports({"acme_sdk"})
 find_spec("acme_sdk")

@@ -21,10 +21,10 @@ from etconfig.conformance.checks.init_arguments import (
     named_data_missing,
     spec_bad,
 )
-from etconfig.conformance.given import Given
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.subject import Subject
-from etconfig.program.replacing import replace_payloads
+from etconfig.conformance.interpose.replacing_init import Given
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.subject.subject import Subject
+from etconfig.program.editing.replacing import replace_payloads
 from etconfig.schema import CompileSpecEncoding, CompileSpecInfo
 
 

@@ -14,12 +14,12 @@ import pytest
 from kit_checks import Fronted, subject
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance import holdings
-from etconfig.conformance.check import Check
 from etconfig.conformance.checks import arguments, lifecycle, resources
-from etconfig.conformance.holdings import Holdings, open_files, threads
-from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.kit.check import Check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.process import process_resources
+from etconfig.conformance.process.process_resources import Holdings, open_files, threads
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a fork and /proc")
 
@@ -152,7 +152,7 @@ class TestHoldings:
 
     @linux
     def test_fewer_than_there_were_loads_are_an_accident(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(holdings, "_SETTLE_SECONDS", 0)
+        monkeypatch.setattr(process_resources, "_SETTLE_SECONDS", 0)
         held = Holdings()
         descriptor = os.open(os.devnull, os.O_RDONLY)
         try:

@@ -10,8 +10,8 @@ import pytest
 from etconfig_reference.conformance import GOLDEN
 from kit_checks import subject
 
-from etconfig.conformance import lowering
-from etconfig.conformance.lowering import LoweringError, lower_cases
+from etconfig.conformance.subject import lowering
+from etconfig.conformance.subject.lowering import LoweringError, lower_cases
 from etconfig.plugin.v1 import ApiRange, ConformanceContribution, LoweringRequest
 
 BACKEND = "ReferenceCpuBackend"

@@ -13,8 +13,8 @@ from mutants import all_mutants
 from mutants.mutant import subject_of
 
 from etconfig.conformance.checks import all_checks, imports
-from etconfig.conformance.outcome import Outcome
-from etconfig.conformance.running import run_check
+from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.running import run_check
 
 MUTANTS = all_mutants()
 CHECKS = {check.id: check for check in all_checks()}

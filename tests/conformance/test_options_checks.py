@@ -18,8 +18,8 @@ from etconfig.conformance.checks.options import (
     schema_roundtrip,
     unknown_option,
 )
-from etconfig.conformance.option_values import other_values
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject.option_values import other_values
 from etconfig.plugin.v1 import (
     ApiRange,
     Backend,

@@ -13,11 +13,11 @@ from mutants.mutant import BACKEND
 
 from etconfig.conformance.checks import payload
 from etconfig.conformance.checks.payload import CHECKS, corrupt, empty, format_version, read_only_buffer
-from etconfig.conformance.damage import damages, raised
-from etconfig.conformance.given import load_changed
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.settings import Settings
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.interpose.payload_damage import damages, raised
+from etconfig.conformance.interpose.replacing_init import load_changed
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError
 
 SUBJECT = Subject(Settings(backend=BACKEND))

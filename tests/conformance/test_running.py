@@ -8,14 +8,14 @@ from collections.abc import Callable
 import pytest
 from kit_checks import failing, inapplicable, made, passing, quitting, stumbling, subject, undelegated
 
-from etconfig.conformance import running
-from etconfig.conformance.check import Check
-from etconfig.conformance.kit import LEVELS, is_newer
-from etconfig.conformance.outcome import Outcome
-from etconfig.conformance.result import Result
-from etconfig.conformance.running import run_check, run_conformance
-from etconfig.conformance.settings import Settings
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit import running
+from etconfig.conformance.kit.check import Check
+from etconfig.conformance.kit.kit import LEVELS, is_newer
+from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.result import Result
+from etconfig.conformance.kit.running import run_check, run_conformance
+from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import UnknownPluginError
 
 

@@ -14,9 +14,9 @@ from etconfig.backend import Capabilities
 from etconfig.conformance.checks import side_by_side, threads
 from etconfig.conformance.checks.side_by_side import fault_contained, interleave, matrix
 from etconfig.conformance.checks.threads import in_threads, parallel_same
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
-from etconfig.conformance.settings import Settings
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import MethodInUseError
 
 

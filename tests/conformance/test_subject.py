@@ -11,8 +11,8 @@ from kit_checks import subject
 
 from etconfig.backend import Capabilities
 from etconfig.conformance.cases import load_cases
-from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 
 CPU = "ReferenceCpuBackend"
 OTHERS = str(GOLDEN / "ReferenceNpuBackend")

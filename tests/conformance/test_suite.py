@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from etconfig.conformance import BackendConformance, suite
+from etconfig.conformance import BackendConformance
+from etconfig.conformance.kit import suite
 
 pytest_plugins = ("pytester",)
 
@@ -15,8 +16,9 @@ TESTS = """
 import kit_checks
 import pytest
 from pathlib import Path
-from etconfig.conformance import BackendConformance, suite
-from etconfig.conformance.check import check
+from etconfig.conformance import BackendConformance
+from etconfig.conformance.kit import suite
+from etconfig.conformance.kit.check import check
 
 CHECKS = (
     kit_checks.made(kit_checks.passing, "passes", level=1),

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from plugin_data import search_path, write_distribution
 
-from etconfig.cli.group import run as run_etconfig
+from etconfig.app.installation import Installation
+from etconfig.cli.startup.group import run as run_etconfig
 from etconfig.diagnostics import CODES, Diagnostic
 from etconfig.diagnostics.render import FORMATS, Style, plain, render, render_text
 from etconfig.facts import load_fact_sheet
-from etconfig.installation import Installation
 from etconfig.plugin import discover_plugins
 
 DOCS = Path(__file__).parents[2] / "docs" / "diagnostics"
@@ -106,7 +106,8 @@ def run(
         monkeypatch.syspath_prepend(path)
     installed = [str(tmp_path / "installed"), *fixtures]
     monkeypatch.setattr(
-        "etconfig.installation.discover_plugins", lambda _, policy: discover_plugins(installed, policy=policy)
+        "etconfig.app.installation.discover_plugins",
+        lambda _, policy: discover_plugins(installed, policy=policy),
     )
     monkeypatch.setattr(
         Installation, "detect_facts", lambda self: load_fact_sheet(GIVEN["pi5.json"], self.fact_registry)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from doc_pages import PAGES, ROOT, Page, Walkthrough
 
-from etconfig.cli.commands import COMMANDS
+from etconfig.cli.startup.command_list import COMMANDS
 from etconfig.errors import ProfileError
 from etconfig.facts import BUILTIN_FACTS, load_fact_sheet
 from etconfig.profile import Fault, Unknown, parse_expression

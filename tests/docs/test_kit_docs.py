@@ -8,8 +8,8 @@ from kit_docs import capabilities, cases, checks, levels, outcomes, table
 
 from etconfig.conformance.cases import load_cases
 from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit import LEVELS
-from etconfig.conformance.outcome import Outcome
+from etconfig.conformance.kit.kit import LEVELS
+from etconfig.conformance.kit.outcome import Outcome
 from etconfig.plugin.v1 import Capabilities
 
 

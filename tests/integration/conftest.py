@@ -19,8 +19,8 @@ from command_line import DEVICE, DIGITS, ON_DEVICE, SCRIPT, Outcome
 from plugin_data import PLUGIN_DATA, search_path, write_distribution
 from plugin_wheels import install_wheels
 
-from etconfig.cli.main import main
-from etconfig.installation import Installation
+from etconfig.app.installation import Installation
+from etconfig.cli.startup.main import main
 
 
 @pytest.fixture(scope="session")

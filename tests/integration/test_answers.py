@@ -126,7 +126,7 @@ class TestFiles:
         assert done.stdout.startswith(shown)
 
     def test_integers_are_shown_in_full(self, cli: Callable[..., Outcome], place: Path) -> None:
-        from etconfig.cli.arrays import format_output
+        from etconfig.cli.shared.arrays import format_output
 
         assert format_output(np.array([1234567, -1])) == "int64 [2]: 1234567, -1"
         assert format_output(np.array([True])) == "bool [1]: True"

@@ -17,13 +17,13 @@ from plugin_wheels import WHEELS
 from program_writer import instruction, plan, table, tensor, write
 
 import etconfig
+from etconfig.app.installation import Installation
 from etconfig.conformance.checks import all_checks
-from etconfig.conformance.running import run_check
-from etconfig.conformance.settings import Settings
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit.running import run_check
+from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import BackendUnavailableError, DelegateError, OptionError, RuntimeFailedError
 from etconfig.facts import FactSheet
-from etconfig.installation import Installation
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 X = np.array([1, -2], np.float32)

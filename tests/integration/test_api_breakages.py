@@ -19,6 +19,7 @@ from delegating_programs import delegating_program
 from newer_core import become_newer
 
 import etconfig
+from etconfig.app.installation import Installation
 from etconfig.backend import Backend, InitContext
 from etconfig.backend.contract import HandleT, OptionsT
 from etconfig.errors import (
@@ -29,15 +30,14 @@ from etconfig.errors import (
     ProgramError,
     RemovedNameError,
 )
-from etconfig.executor import delegate
-from etconfig.executor.memory import Scratch
-from etconfig.executor.tensor import Tensor
-from etconfig.installation import Installation
+from etconfig.kernel.memory import Scratch
+from etconfig.kernel.tensor import Tensor
+from etconfig.method import delegate
 from etconfig.plugin import v1
 from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
 from etconfig.plugin.deprecation import Deprecation, deprecated_names
 from etconfig.records import record
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 X = np.array([1, -2], np.float32)
 VENDOR = """

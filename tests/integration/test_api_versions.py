@@ -12,8 +12,8 @@ from delegating_programs import delegating_program
 from newer_core import become_newer
 
 import etconfig
+from etconfig.app.installation import Installation
 from etconfig.errors import PluginLoadError
-from etconfig.installation import Installation
 from etconfig.plugin.api_version import CURRENT
 
 X = np.array([1, -2], np.float32)

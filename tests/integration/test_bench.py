@@ -12,8 +12,8 @@ import pytest
 from command_line import DATA, ON_DEVICE, Outcome, error
 
 from etconfig import load_program
-from etconfig.cli.arrays import generate_inputs
-from etconfig.cli.bench_comparison import compare, describe_comparison
+from etconfig.cli.bench.comparison import compare, describe_comparison
+from etconfig.cli.shared.arrays import generate_inputs
 
 BENCH = ("bench", "model.pte", "--runs", "4", *ON_DEVICE)
 

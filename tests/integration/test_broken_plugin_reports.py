@@ -12,10 +12,10 @@ from delegating_programs import delegating_program
 from plugin_data import write_distribution
 
 from etconfig.conformance.checks import all_checks
-from etconfig.conformance.outcome import Outcome
-from etconfig.conformance.running import run_check
-from etconfig.conformance.settings import Settings
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.running import run_check
+from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.subject.subject import Subject
 
 CHECKS = {check.id: check for check in all_checks()}
 

@@ -12,8 +12,10 @@ from command_line import Outcome, error
 from etconfig_reference.conformance import GOLDEN
 from kit_checks import failing, inapplicable, made, passing
 
-from etconfig.conformance import checks, lowering, report, running
-from etconfig.conformance.subject import Subject
+from etconfig.conformance import checks
+from etconfig.conformance.kit import report, running
+from etconfig.conformance.subject import lowering
+from etconfig.conformance.subject.subject import Subject
 
 CHECKS = (
     made(passing, "loads", level=0),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from command_line import Outcome
 
+from etconfig.app.installation import Installation
 from etconfig.facts import FactSheet
-from etconfig.installation import Installation
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 BOARD = """\

@@ -14,7 +14,7 @@ import pytest
 from command_line import TWO_CAMERAS, Outcome
 
 import etconfig
-from etconfig.cli.commands import COMMANDS
+from etconfig.cli.startup.command_list import COMMANDS
 
 VALID = TWO_CAMERAS / "profiles" / "demo" / "two-cameras.toml"
 FINDINGS = TWO_CAMERAS / "typo.toml"

@@ -13,8 +13,8 @@ import pytest
 from command_line import DATA, Outcome
 from packages import EVERYTHING
 
-from etconfig.cli.commands import COMMANDS
-from etconfig.cli.group import etconfig
+from etconfig.cli.startup.command_list import COMMANDS
+from etconfig.cli.startup.group import etconfig
 from etconfig.transport import write_package
 
 PROJECT = """\

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.cli.commands import help_text
-from etconfig.cli.group import run
-from etconfig.cli.quick import quick_text
+from etconfig.cli.startup.command_list import help_text
+from etconfig.cli.startup.group import run
+from etconfig.cli.startup.quick_answers import quick_text
 
 ANSWERED = ["backends", "backends --json", "profiles", "profiles list", "profiles list --json"]
 

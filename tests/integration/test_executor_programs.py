@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from kernel_cases import assert_close
 
+from etconfig import Method
 from etconfig.errors import (
     BackendUnavailableError,
     InvalidInputError,
     KernelArgumentError,
 )
-from etconfig.executor import Method, load_method
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor import load_method
 from etconfig.program import Program, model, open_program
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 DATA = Path(__file__).parents[1] / "data"
 KERNELS = builtin_kernels()

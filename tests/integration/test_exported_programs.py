@@ -12,10 +12,11 @@ import pytest
 from command_line import DATA, Outcome, error
 from kernel_cases import assert_close
 
+from etconfig import Method
 from etconfig.backend import Backend, BoundBackend, ExecuteContext, InitContext, Processed, Value
 from etconfig.errors import MissingDataError
-from etconfig.executor import Method, load_method
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor import load_method
 from etconfig.program import open_program
 
 EXPORTS = DATA / "exports"

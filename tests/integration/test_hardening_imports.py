@@ -52,7 +52,7 @@ PROJECTS = {
 WATCHED = """\
 import contextlib, io, json, sys
 from pathlib import Path
-from etconfig.cli.group import run
+from etconfig.cli.startup.group import run
 
 events = []
 FORBIDDEN = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class")

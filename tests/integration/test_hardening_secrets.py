@@ -9,8 +9,8 @@ import pytest
 from command_line import ON_DEVICE, Outcome
 
 import etconfig
+from etconfig.app.installation import Installation
 from etconfig.errors import ConfigError
-from etconfig.installation import Installation
 
 SECRET = "canary-3f1c9be5"
 BROKEN = '[profile]\nname = "p"\nmatch = "os.nam == 1"\n[options.ReferenceNpuBackend]\ncoer = 1\n'

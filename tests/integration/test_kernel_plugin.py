@@ -11,8 +11,8 @@ import pytest
 from plugin_data import write_distribution
 
 import etconfig
+from etconfig.app.installation import Installation
 from etconfig.errors import DuplicatePluginError, MissingOperatorError
-from etconfig.installation import Installation
 
 PROGRAM = Path(__file__).parents[1] / "data" / "programs" / "convolution_channels_last.pte"
 MODULE = """

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import etconfig
+from etconfig.app.live import LiveChange, Refresh
 from etconfig.errors import BackendUnavailableError, DelegateError, EtconfigError, OptionError
 from etconfig.facts import FactSheet
-from etconfig.live import LiveChange, Refresh
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 PROFILE = """\

@@ -22,8 +22,9 @@ from mutations import DATA
 from plans import KERNELS
 
 import etconfig
+from etconfig import Method
 from etconfig.errors import MethodInUseError
-from etconfig.executor import Method, load_method
+from etconfig.numpy_executor import load_method
 from etconfig.program import Program, open_program
 
 IS_WHOLE = os.environ.get("ETCONFIG_SOAK") == "1"
@@ -37,7 +38,7 @@ FORKED = """\
 import os, sys, threading
 import numpy as np
 from plans import KERNELS
-from etconfig.executor import load_method
+from etconfig.numpy_executor import load_method
 from etconfig.program import open_program
 
 def load():

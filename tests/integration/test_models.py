@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from model_cases import DATA, assert_model_close, recorded_calls
 
-from etconfig.executor import Method, load_method
+from etconfig import Method
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor import load_method
 from etconfig.program import open_program
 
 KERNELS = builtin_kernels()

@@ -10,8 +10,8 @@ from command_line import DATA
 from kernel_cases import assert_close
 
 from etconfig.errors import UnsupportedProgramError
-from etconfig.executor import load_method
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor import load_method
 from etconfig.program import DataSources, open_program
 
 OLDER = DATA / "older"

@@ -13,7 +13,7 @@ from command_line import DATA, ON_DEVICE, Outcome, error
 
 SMALL_DISK = """\
 import resource, sys
-from etconfig.cli.main import main
+from etconfig.cli.startup.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 main(sys.argv[1:])
 """

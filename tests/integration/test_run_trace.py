@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import ON_DEVICE, Outcome, error
 
-from etconfig.executor import RecordingTracer
+from etconfig.tracing import RecordingTracer
 
 RUN = ("run", "model.pte", "--input", "x.npy", "--repeat", "3", *ON_DEVICE)
 DATA = Path(__file__).parents[1] / "data"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.installation import Installation
+from etconfig.app.installation import Installation
+from etconfig.app.validation import Validator
 from etconfig.profile import Document, load_document
-from etconfig.validation import Validator
 
 
 @pytest.fixture

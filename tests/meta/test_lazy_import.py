@@ -33,12 +33,16 @@ def modules_after(code: str) -> set[str]:
 
 def modules_of(*arguments: str | Path) -> set[str]:
     """The modules that a command loads when its output goes into a pipe."""
-    return modules_after(f"from etconfig.cli.main import main; main({[*map(str, arguments)]})")
+    return modules_after(f"from etconfig.cli.startup.main import main; main({[*map(str, arguments)]})")
 
 
 @pytest.mark.parametrize(
     "code",
-    ["import etconfig", "import etconfig.errors", "import etconfig.installation, etconfig.cli.listings"],
+    [
+        "import etconfig",
+        "import etconfig.errors",
+        "import etconfig.app.installation, etconfig.cli.startup.listings",
+    ],
 )
 def test_no_third_party_package_is_loaded(code: str) -> None:
     assert not modules_after(code) & THIRD_PARTY
@@ -64,7 +68,7 @@ class TestColdStart:
         """Of pydantic's validators none is built, which imports importlib.metadata."""
         loaded = modules_of(*words)
         assert "pydantic" in loaded
-        unneeded = {"etconfig.api", "etconfig.program", "numpy", "rich", "importlib.metadata"}
+        unneeded = {"etconfig.app.api", "etconfig.program", "numpy", "rich", "importlib.metadata"}
         assert not loaded & {*unneeded, "click.shell_completion"}
 
     def test_bundled_profiles_are_selected_without_a_parser_of_conditions(self) -> None:
@@ -75,7 +79,7 @@ class TestColdStart:
         unneeded = {f"etconfig.program.{m}" for m in ("bulk_instructions", "bulk_values", "bundled")}
         loaded = modules_of("resolve", PROGRAM, "--json")
         assert "etconfig.program" in loaded
-        assert not loaded & {*unneeded, "numpy", "etconfig.executor", "etconfig.kernels"}
+        assert not loaded & {*unneeded, "numpy", "etconfig.numpy_executor", "etconfig.kernels"}
 
     def test_a_file_that_sets_no_options_is_checked_without_pydantic(self) -> None:
         loaded = modules_of("validate", SETS_NO_OPTIONS)
@@ -84,7 +88,7 @@ class TestColdStart:
 
 def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:
     loaded = modules_after(
-        "from pathlib import Path\nfrom etconfig.installation import Installation\n"
+        "from pathlib import Path\nfrom etconfig.app.installation import Installation\n"
         "assert Installation(Path('/')).backend_ids"
     )
     assert not loaded & (THIRD_PARTY - {"click"})
@@ -92,7 +96,7 @@ def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:
 
 def test_resolving_loads_no_numpy() -> None:
     """A release engineer's machine may check configuration without it."""
-    assert "numpy" not in modules_after("import etconfig.resolver, etconfig.installation")
+    assert "numpy" not in modules_after("import etconfig.resolver, etconfig.app.installation")
 
 
 def test_every_public_name_is_there_and_lives_where_it_says() -> None:

@@ -9,9 +9,9 @@ import pytest
 from plans import PlanBuilder
 
 from etconfig.errors import InvalidInputError
-from etconfig.executor.foreign import as_array, flatten
-from etconfig.executor.tensor import DTYPES
-from etconfig.values import ScalarType
+from etconfig.kernel.tensor import DTYPES
+from etconfig.method.foreign import as_array, flatten
+from etconfig.scalar_types import ScalarType
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import etconfig
-from etconfig.executor import RecordingTracer, etdump
+from etconfig.tracing import RecordingTracer, etdump
 
 # torch and executorch warn when they are imported; the Inspector warns that no tensors were saved
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from etconfig.program import MethodMeta, open_program
+from etconfig.program.editing.replacing import replace_payloads
 from etconfig.program.model import DataLocation
-from etconfig.program.replacing import replace_payloads
 
 # torch and executorch warn when they are imported
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]

@@ -12,14 +12,16 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from plans import PlanBuilder
 
+from etconfig import Method
 from etconfig.backend import Backend, BoundBackend, ExecuteContext, InitContext, Processed, Value
 from etconfig.errors import EtconfigError
-from etconfig.executor import Method, dynamic, tensor
-from etconfig.executor import compile as compiling
-from etconfig.executor.dynamic import DynamicStep
-from etconfig.executor.tensor import KEPT_SHAPES
+from etconfig.kernel import tensor
+from etconfig.kernel.tensor import KEPT_SHAPES
+from etconfig.numpy_executor import compile as compiling
+from etconfig.numpy_executor.rebinding import dynamic
+from etconfig.numpy_executor.rebinding.dynamic import DynamicStep
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 STATIC = TensorShapeDynamism.STATIC
 BOUND = TensorShapeDynamism.DYNAMIC_BOUND

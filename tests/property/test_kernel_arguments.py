@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from etconfig.errors import KernelArgumentError
-from etconfig.executor.argument_kinds import ArgumentKind
-from etconfig.executor.memory import Scratch, allocate_zeroed
-from etconfig.executor.plan import Block, Plan
-from etconfig.executor.tensor import Register, Tensor
+from etconfig.kernel.argument_kinds import ArgumentKind
+from etconfig.kernel.memory import Scratch, allocate_zeroed
+from etconfig.kernel.tensor import Register, Tensor
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor.plan import Block, Plan
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 KERNELS = builtin_kernels()
 CALLS_PER_KERNEL = 25

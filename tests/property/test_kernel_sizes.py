@@ -14,10 +14,10 @@ from kernel_cases import KernelCase, Recorded, case_ids, load_cases
 from mutations import sharded
 
 from etconfig.errors import KernelArgumentError
-from etconfig.executor.memory import Scratch, allocate_zeroed
-from etconfig.executor.plan import Block, Plan
-from etconfig.executor.tensor import Tensor
+from etconfig.kernel.memory import Scratch, allocate_zeroed
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor.plan import Block, Plan
 
 KERNELS = builtin_kernels()
 LARGEST = 2**31 - 1

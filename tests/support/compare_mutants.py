@@ -16,8 +16,8 @@ from pathlib import Path
 from mutations import VERIFIER, mutants
 
 from etconfig.errors import EtconfigError
-from etconfig.executor import load_method
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor import load_method
 from etconfig.program import open_program
 
 warnings.simplefilter("ignore")

@@ -22,11 +22,11 @@ import pytest
 import tomli
 from plugin_data import write_distribution
 
-from etconfig.cli.group import run
+from etconfig.app.installation import Installation
+from etconfig.app.validation import validate_file
+from etconfig.cli.startup.group import run
 from etconfig.facts import BUILTIN_FACTS
-from etconfig.installation import Installation
 from etconfig.profile import parse_expression
-from etconfig.validation import validate_file
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.executor.memory import Scratch, allocate_zeroed
-from etconfig.executor.plan import Block, Plan
-from etconfig.executor.tensor import DTYPES, Tensor
+from etconfig.kernel.memory import Scratch, allocate_zeroed
+from etconfig.kernel.tensor import DTYPES, Tensor
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor.plan import Block, Plan
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 KERNELS = builtin_kernels()
 

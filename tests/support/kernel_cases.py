@@ -11,11 +11,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from etconfig.executor.memory import Scratch, allocate_zeroed
-from etconfig.executor.registry import Kernel
-from etconfig.executor.tensor import DTYPES, Tensor
+from etconfig.kernel.memory import Scratch, allocate_zeroed
+from etconfig.kernel.registry import Kernel
+from etconfig.kernel.tensor import DTYPES, Tensor
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 DATA = Path(__file__).parents[1] / "data" / "kernels"
 

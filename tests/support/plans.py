@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.executor import Method, load_method
-from etconfig.executor.tensor import DTYPES
+from etconfig import Method
+from etconfig.kernel.tensor import DTYPES
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor import load_method
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 FLOAT = ScalarType.FLOAT
 KERNELS = builtin_kernels()

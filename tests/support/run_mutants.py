@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 from mutations import mutants
 
+from etconfig import Method
 from etconfig.errors import EtconfigError, InvalidInputError, ProgramError
-from etconfig.executor import Method, load_method
-from etconfig.executor.tensor import DTYPES
+from etconfig.kernel.tensor import DTYPES
 from etconfig.kernels import builtin_kernels
+from etconfig.numpy_executor import load_method
 from etconfig.program import open_program
 
 MEMORY_BYTES = 2 << 30

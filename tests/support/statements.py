@@ -6,7 +6,7 @@ from pathlib import Path
 
 from etconfig.conformance import Report, Settings, run_conformance
 from etconfig.conformance.checks import all_checks
-from etconfig.conformance.xfails import read_xfails
+from etconfig.conformance.kit.xfails import read_xfails
 
 
 def conformance_report(settings: Settings, xfails: Path | None = None) -> Report:

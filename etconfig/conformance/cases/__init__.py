@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.conformance.case import Case, Run
+from etconfig.conformance.subject.case import Case, Run
 
 CASES = Path(__file__).parent / "cases.json"
 """What the cases are; a value is a number, or the name of an array with its dtype."""

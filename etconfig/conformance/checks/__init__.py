@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from etconfig.conformance.check import Check
 from etconfig.conformance.checks import (
     answers,
     arguments,
@@ -12,6 +11,7 @@ from etconfig.conformance.checks import (
     imports,
     init_arguments,
     lifecycle,
+    missing_resources,
     no_globals,
     option_effects,
     options,
@@ -20,14 +20,14 @@ from etconfig.conformance.checks import (
     resources,
     shapes,
     side_by_side,
-    surroundings,
     threads,
 )
+from etconfig.conformance.kit.check import Check
 
 MODULES = (
     discovery,
     imports,
-    surroundings,
+    missing_resources,
     facts,
     contract,
     options,

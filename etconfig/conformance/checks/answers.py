@@ -7,12 +7,12 @@ from itertools import islice
 
 import numpy as np
 
-from etconfig.conformance.check import check
-from etconfig.conformance.golden import DelegatedCase
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, advising
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, advising
+from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 _REPEATS = 20
 

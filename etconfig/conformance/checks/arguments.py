@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.check import check
-from etconfig.conformance.disturbing import PLACES, Disturbing
-from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, advising
-from etconfig.conformance.subject import Subject
-from etconfig.execution.method import Method
+from etconfig.conformance.interpose.fault_injector import PLACES, Disturbing
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, advising
+from etconfig.conformance.subject.subject import Subject
+from etconfig.method.method import Method
 
 _ERRORS: tuple[type[BaseException], ...] = (RuntimeError, MemoryError, KeyboardInterrupt)
 

@@ -8,15 +8,15 @@ from contextlib import suppress
 from typing import Any
 
 from etconfig.backend import Backend
-from etconfig.conformance.check import check
-from etconfig.conformance.contributions import facts_of_vendor
-from etconfig.conformance.outcome import CheckFailedError
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.contributions import facts_of_vendor
+from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import nearest
 from etconfig.errors import BackendUnavailableError, PluginLoadError
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.backends import check_spec
-from etconfig.plugin.binding import place_of
+from etconfig.plugin.call_check import place_of
 from etconfig.plugin.loader import BACKEND_HOOK, load_plugin
 
 

@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from etconfig.api import load_program
-from etconfig.conformance.check import check
-from etconfig.conformance.contributions import entries_of_vendor
-from etconfig.conformance.loading import require_ordinary_load
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.subject import Subject
+from etconfig.app.api import load_program
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.process.loading import require_ordinary_load
+from etconfig.conformance.subject.contributions import entries_of_vendor
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import BackendUnavailableError, PluginLoadError
 from etconfig.plugin import BACKENDS
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from etconfig.conformance.check import check
-from etconfig.conformance.contributions import VendorFacts
-from etconfig.conformance.outcome import CheckFailedError
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.contributions import VendorFacts
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import FactError
 from etconfig.facts import FactSheet, Volatility
 from etconfig.facts.detection import DETECTOR_LIMIT_S

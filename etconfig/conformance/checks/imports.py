@@ -16,12 +16,12 @@ from importlib import import_module
 from io import StringIO
 from typing import Any
 
-from etconfig.conformance.check import check
-from etconfig.conformance.contributions import facts_of_vendor
-from etconfig.conformance.guards import watch_actions
-from etconfig.conformance.loading import probe
-from etconfig.conformance.outcome import CheckFailedError
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.process.guards import watch_actions
+from etconfig.conformance.process.loading import probe
+from etconfig.conformance.subject.contributions import facts_of_vendor
+from etconfig.conformance.subject.subject import Subject
 
 BUDGET_SECONDS = 0.6
 """What loading a plugin may take of the processor, besides etconfig and pydantic."""
@@ -79,7 +79,7 @@ def import_reentrant(subject: Subject) -> None:
     """The plugin can be loaded before etconfig and after all of it, and twice, and declares the same."""
     orders = {
         "imported before etconfig": (subject.entry.module,),
-        "imported after all of etconfig": ("etconfig.api",),
+        "imported after all of etconfig": ("etconfig.app.api",),
     }
     declared = list(subject.spec.options.option_infos())
     for where, first in orders.items():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from etconfig.conformance.check import check
-from etconfig.conformance.given import Given
-from etconfig.conformance.golden import DelegatedCase
-from etconfig.conformance.outcome import CheckFailedError, NotDelegatedError
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.interpose.replacing_init import Given
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotDelegatedError
+from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.schema import CompileSpecInfo
 

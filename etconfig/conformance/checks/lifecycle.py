@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.check import check
-from etconfig.conformance.disturbing import ARGUMENTS, Disturbing
-from etconfig.conformance.given import refuses_part
-from etconfig.conformance.golden import DelegatedCase
-from etconfig.conformance.holdings import Holdings
-from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.neighbour import Neighbour
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, advising
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.interpose.fault_injector import ARGUMENTS, Disturbing
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.loaded_peer import Neighbour
+from etconfig.conformance.interpose.replacing_init import refuses_part
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, advising
+from etconfig.conformance.process.process_resources import Holdings
+from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, MethodClosedError
 
 _REFUSALS = 5

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from etconfig.conformance.check import check
-from etconfig.conformance.golden import DelegatedCase
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.subject import Subject
-from etconfig.conformance.vendor_state import VendorState, package_of
+from etconfig.conformance.interpose.vendor_state import VendorState, package_of
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.subject import Subject
 
 
 @check("no-globals", level=2, prevents="state that all methods of a process share")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from etconfig.conformance.check import check
-from etconfig.conformance.option_values import effective_values, options_place, other_values
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject.option_values import effective_values, options_place, other_values
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, OptionError
-from etconfig.execution.method import Method
+from etconfig.method.method import Method
 from etconfig.schema import Applies
 
 TRIES = 2

@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from etconfig.conformance.check import check
-from etconfig.conformance.option_values import (
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject.option_values import (
     options_place,
     other_values,
     shown,
     usual_values,
     valid_options,
 )
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import PluginCallError
-from etconfig.plugin.binding import place_of
+from etconfig.plugin.call_check import place_of
 from etconfig.provenance import Sourced
 from etconfig.resolver import values_without_configuration
 from etconfig.schema import BackendOptions, BackendSpec, ProblemKind, json_schema, validate_options

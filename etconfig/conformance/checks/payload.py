@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.check import check
-from etconfig.conformance.comparison import check_outputs
-from etconfig.conformance.damage import Change, damages, raised
-from etconfig.conformance.given import load_changed
-from etconfig.conformance.golden import DelegatedCase
-from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.outcome import CheckFailedError
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.payload_damage import Change, damages, raised
+from etconfig.conformance.interpose.replacing_init import load_changed
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.comparison import check_outputs
+from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
-from etconfig.executor.delegate import Payload
+from etconfig.method.delegate import Payload
 from etconfig.program.model import DataLocation
 
 _VERSION_BYTES = 32

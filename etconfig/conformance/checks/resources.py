@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from etconfig.backend import InitContext, Processed
-from etconfig.conformance.check import check
-from etconfig.conformance.golden import DelegatedCase
-from etconfig.conformance.holdings import Holdings, resident_bytes
-from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.outcome import CheckFailedError, NotApplicableError, advising
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, advising
+from etconfig.conformance.process.process_resources import Holdings, resident_bytes
+from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.subject import Subject
 
 _CHILD_SECONDS = 5
 """How long a forked child may take to answer."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.conformance.case import Run
-from etconfig.conformance.check import check
-from etconfig.conformance.outcome import advising
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import advising
+from etconfig.conformance.subject.case import Run
+from etconfig.conformance.subject.subject import Subject
 
 
 @check("dim-order-strides", level=3, requires=("channels_last",), prevents="permuted data")

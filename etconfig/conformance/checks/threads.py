@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from etconfig.conformance.check import check
-from etconfig.conformance.neighbour import Neighbour
-from etconfig.conformance.outcome import CheckFailedError
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.interpose.loaded_peer import Neighbour
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import MethodInUseError
 
 _THREADS = 4

@@ -14,7 +14,7 @@ from etconfig.transport.builders.language import (
     introduction,
     pascal_case,
 )
-from etconfig.transport.carrier import EXECUTORCH, WireValue
+from etconfig.transport.runtime_limits import EXECUTORCH, WireValue
 
 _HEAD = """
 #pragma once

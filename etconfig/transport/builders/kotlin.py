@@ -11,7 +11,7 @@ from etconfig.transport.builders.language import (
     integer_literal,
     object_of_functions,
 )
-from etconfig.transport.carrier import ANDROID
+from etconfig.transport.runtime_limits import ANDROID
 
 _OPENING = (
     "import org.pytorch.executorch.BackendOptionsMap",

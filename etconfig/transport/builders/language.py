@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from etconfig.diagnostics import Diagnostic
 from etconfig.records import record
 from etconfig.schema import Scope
-from etconfig.transport.carrier import Carrier, WireValue
 from etconfig.transport.package import PackedMethod
+from etconfig.transport.runtime_limits import Carrier, WireValue
 from etconfig.transport.wire import refusal
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from etconfig.transport.builders.language import CarriedMethod, Language, object_of_functions
-from etconfig.transport.carrier import APPLE, WireValue
+from etconfig.transport.runtime_limits import APPLE, WireValue
 
 _OPENING = (
     "import ExecuTorch",

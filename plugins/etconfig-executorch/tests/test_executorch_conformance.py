@@ -9,8 +9,8 @@ import pytest
 from statements import conformance_report, statement, words
 
 from etconfig.conformance import Outcome, Settings
-from etconfig.conformance.lowering import lower_cases
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.subject.lowering import lower_cases
+from etconfig.conformance.subject.subject import Subject
 
 # torch and executorch warn when they are imported
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]

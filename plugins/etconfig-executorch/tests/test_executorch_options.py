@@ -9,7 +9,7 @@ import pytest
 
 import etconfig
 from etconfig.errors import DelegateError, OptionError
-from etconfig.executor import RecordingTracer
+from etconfig.tracing import RecordingTracer
 
 pytestmark = pytest.mark.peers
 

@@ -19,9 +19,9 @@ import numpy as np
 import etconfig
 from etconfig.backend import BoundBackend
 from etconfig.plugin.v1 import Backend, BackendOptions
-from etconfig.execution.method import Method
-from etconfig.execution import ProgramRequest
-from etconfig.executor import method_request
+from etconfig.method.method import Method
+from etconfig.method import ProgramRequest
+from etconfig.numpy_executor import method_request
 from etconfig.program import open_program
 from etconfig_executorch.executor import ExecutorchExecutor
 

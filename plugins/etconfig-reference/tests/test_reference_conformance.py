@@ -9,7 +9,7 @@ from etconfig_reference.conformance import GOLDEN
 
 from etconfig.conformance import KIT, BackendConformance, Settings
 from etconfig.conformance.cases import load_cases
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.subject.subject import Subject
 
 README = Path(__file__).parents[1] / "README.md"
 MAX_GOLDEN_BYTES = 400_000

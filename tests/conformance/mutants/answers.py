@@ -9,7 +9,7 @@ import numpy as np
 from driver import STATE
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.interpose.interposer import Interposed
 from mutants.mutant import Mutant, claiming, output_of
 
 STATE.runs = 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.interpose.interposer import Interposed
 from mutants.mutant import Mutant, output_of
 
 

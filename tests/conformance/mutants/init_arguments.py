@@ -15,7 +15,7 @@ from etconfig_reference.plugin import SPECS
 
 from etconfig.backend import Capabilities, InitContext, Processed
 from etconfig.conformance.checks.init_arguments import OTHER_HOST
-from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.interpose.interposer import Interposed
 from mutants.mutant import BACKEND, Mutant
 
 STATE.named_data = {}

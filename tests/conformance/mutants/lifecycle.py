@@ -11,7 +11,7 @@ from typing import Any
 from driver import STATE
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.interpose.interposer import Interposed
 from mutants.mutant import Mutant, output_of
 
 STATE.loaded = []

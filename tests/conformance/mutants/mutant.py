@@ -11,9 +11,9 @@ import numpy as np
 from etconfig_reference.conformance import etconfig_conformance as reference_conformance
 from etconfig_reference.plugin import SPECS
 
-from etconfig.conformance.interposed import Interposed
-from etconfig.conformance.settings import Settings
-from etconfig.conformance.subject import Subject
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.subject.subject import Subject
 from etconfig.plugin.v1 import (
     BackendRequest,
     BackendSpec,

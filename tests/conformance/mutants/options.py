@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from etconfig_reference.options import ReferenceCpuOptions
 
 from etconfig.backend import InitContext, Processed, UpdateContext
-from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.interpose.interposer import Interposed
 from etconfig.plugin.v1 import Ge, option
 from mutants.mutant import Mutant
 

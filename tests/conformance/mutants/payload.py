@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.interposed import Interposed
-from etconfig.executor.delegate import Payload
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.method.delegate import Payload
 from mutants.mutant import Mutant
 
 _FIXED_BYTES = 24

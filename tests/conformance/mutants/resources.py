@@ -12,7 +12,7 @@ import numpy as np
 from driver import STATE
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.interpose.interposer import Interposed
 from mutants.mutant import Mutant, claiming
 
 STATE.weights = []

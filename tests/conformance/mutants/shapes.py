@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.interpose.interposer import Interposed
 from mutants.mutant import Mutant, output_of
 
 

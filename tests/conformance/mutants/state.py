@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from driver import STATE
 
 from etconfig.backend import InitContext, Processed, UpdateContext
-from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.interpose.interposer import Interposed
 from etconfig.schema import Applies
 from mutants.mutant import Mutant
 

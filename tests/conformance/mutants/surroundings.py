@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.backend import Availability, InitContext, Processed
-from etconfig.conformance.interposed import Interposed
+from etconfig.conformance.interpose.interposer import Interposed
 from mutants.imports import REFERENCE
 from mutants.mutant import BACKEND, Mutant
 

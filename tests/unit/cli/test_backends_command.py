@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from npu import SPEC
 
-from etconfig.cli.backends import default_text
+from etconfig.cli.commands.backends import default_text
 from etconfig.resolver import values_without_configuration
 
 

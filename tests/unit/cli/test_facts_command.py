@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from etconfig.cli.group import run
+from etconfig.cli.startup.group import run
 from etconfig.facts import Host, System, load_fact_sheet
 
 SHEETS = Path(__file__).parents[2] / "data" / "sheets"

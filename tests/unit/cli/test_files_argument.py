@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from etconfig.cli.files import find_files
+from etconfig.cli.shared.files import find_files
 
 FILES = ["b.toml", "a.toml", "sub/c.toml", "sub/deep/d.toml", ".hidden/e.toml", "sub/note.txt", "[x].toml"]
 

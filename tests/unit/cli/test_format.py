@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from etconfig.cli.format import format_number, format_seconds
+from etconfig.cli.shared.format import format_number, format_seconds
 
 
 class TestNumbers:

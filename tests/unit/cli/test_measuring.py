@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from etconfig.cli import measuring
-from etconfig.cli.measuring import MIN_RUNS, Budget, Latencies, instruction_table, measure
-from etconfig.executor import Event
+from etconfig.cli.bench import measuring
+from etconfig.cli.bench.measuring import MIN_RUNS, Budget, Latencies, instruction_table, measure
+from etconfig.tracing import Event
 
 
 class TestLatencies:

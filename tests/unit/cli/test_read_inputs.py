@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from plans import PlanBuilder
 
-from etconfig.cli.arrays import read_inputs
+from etconfig.cli.shared.arrays import read_inputs
 from etconfig.errors import InvalidInputError
 from etconfig.program import MethodMeta
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 
 def taking(*types: ScalarType) -> MethodMeta:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from profile_texts import expression, problems_of, profile
 
-from etconfig.installation import Installation
+from etconfig.app.installation import Installation
+from etconfig.app.validation import validate_file
 from etconfig.profile import parse_document
-from etconfig.validation import validate_file
 
 HEAD = '[profile]\nname = "p"\n'
 INVISIBLE = (

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.executor.plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.facts.commands import COMMAND_LIMIT_S, MAX_OUTPUT_BYTES
 from etconfig.facts.detection import DETECTOR_LIMIT_S
+from etconfig.numpy_executor.plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.profile import document, inheritance
 from etconfig.profile.expression import lexer, parser
 from etconfig.program.limits import DEFAULT_LIMITS
-from etconfig.values import MAX_RANK
+from etconfig.scalar_types import MAX_RANK
 
 SECURITY = (Path(__file__).parents[3] / "SECURITY.md").read_text(encoding="utf-8")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from profile_texts import problems_of, write_profiles
 
+from etconfig.app.installation import PROFILE_PATH_VARIABLE, PROJECT_VARIABLE, Installation
 from etconfig.diagnostics import Diagnostic
-from etconfig.installation import PROFILE_PATH_VARIABLE, PROJECT_VARIABLE, Installation
 from etconfig.profile import check_trusted, load_profile
 from etconfig.profile.library import Provider
 

@@ -11,10 +11,11 @@ from kernel_calls import KERNELS, run, tensor
 from kernel_cases import KernelCase, assert_close, case_ids, load_cases
 
 from etconfig.errors import KernelArgumentError
-from etconfig.executor.memory import Scratch, allocate_zeroed
-from etconfig.executor.tensor import Register, Tensor
-from etconfig.kernels import FAMILIES, binding, convolution, depthwise, row_products
-from etconfig.values import ScalarType
+from etconfig.kernel import step_makers
+from etconfig.kernel.memory import Scratch, allocate_zeroed
+from etconfig.kernel.tensor import Register, Tensor
+from etconfig.kernels import FAMILIES, convolution, depthwise, row_products
+from etconfig.scalar_types import ScalarType
 
 CASES = load_cases()
 FLOAT, LONG, BOOL = ScalarType.FLOAT, ScalarType.LONG, ScalarType.BOOL
@@ -69,7 +70,7 @@ WINDOWED = [case for case in CASES if "convolution" in case.operator or "max_poo
 def test_steps_that_are_too_many_to_keep_do_the_same(
     case: KernelCase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binding, "KEPT_STEPS", 3)
+    monkeypatch.setattr(step_makers, "KEPT_STEPS", 3)
     for output, expected in zip(case.run(KERNELS[case.operator]), case.expected, strict=True):
         assert_close(output.array, expected)
 

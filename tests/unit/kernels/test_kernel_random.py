@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from plans import PlanBuilder
 
-from etconfig.executor import Method
-from etconfig.values import ScalarType
+from etconfig import Method
+from etconfig.scalar_types import ScalarType
 
 COUNT = 20_000
 

@@ -8,8 +8,8 @@ import pytest
 from kernel_calls import run, tensor
 
 from etconfig.errors import KernelArgumentError
-from etconfig.executor.tensor import Tensor
-from etconfig.values import ScalarType
+from etconfig.kernel.tensor import Tensor
+from etconfig.scalar_types import ScalarType
 
 FLOAT, LONG, BOOL = ScalarType.FLOAT, ScalarType.LONG, ScalarType.BOOL
 

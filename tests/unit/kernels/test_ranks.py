@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernel_calls import tensor_of
 
-from etconfig.executor.memory import Scratch
+from etconfig.kernel.memory import Scratch
 from etconfig.kernels import builtin_kernels
 
 SUB = "aten::sub.out"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from kernel_cases import Recorded
 
-from etconfig.executor.memory import Scratch
+from etconfig.kernel.memory import Scratch
 from etconfig.kernels import builtin_kernels
 
 DIVIDENDS = [0.0, -0.0, 0.0, -0.0, 3.0, -3.0, 5.0, -5.0]

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from etconfig.executor.memory import Scratch
+from etconfig.kernel.memory import Scratch
 from etconfig.kernels import row_products
+from etconfig.kernels.pooling_windows import Windows
 from etconfig.kernels.row_products import PACKED_BYTES, are_rows_better, row_steps
-from etconfig.kernels.windows import Windows
 
 SQUARE = Windows((3, 3), (1, 1), (1, 1), (1, 1))
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from kernel_calls import tensor_of
 
-from etconfig.executor.memory import Scratch
-from etconfig.executor.registry import Step
-from etconfig.kernels import binding, builtin_kernels
-from etconfig.kernels.binding import in_dtype
+from etconfig.kernel import step_makers
+from etconfig.kernel.memory import Scratch
+from etconfig.kernel.registry import Step
+from etconfig.kernel.step_makers import in_dtype
+from etconfig.kernels import builtin_kernels
 
 KERNELS = builtin_kernels()
 SHAPES = range(17, 25)
@@ -128,12 +129,12 @@ class TestStandIns:
 
     @pytest.mark.parametrize("side", [5, 40])
     @pytest.mark.parametrize("groups", [1, 8])
-    @pytest.mark.parametrize("kept_steps", [3, binding.KEPT_STEPS])
+    @pytest.mark.parametrize("kept_steps", [3, step_makers.KEPT_STEPS])
     @pytest.mark.parametrize("special", [0, np.inf, np.nan])
     def test_half_convolutions_are_rounded_float_convolutions(
         self, monkeypatch: pytest.MonkeyPatch, side: int, groups: int, kept_steps: int, special: float
     ) -> None:
-        monkeypatch.setattr(binding, "KEPT_STEPS", kept_steps)
+        monkeypatch.setattr(step_makers, "KEPT_STEPS", kept_steps)
         x, weight = half(2, 8, side, side), constant(half(8, 8 // groups, 3, 3))
         x[1, 3, 2, 2] = special
         step, out = convolve(Scratch(), x, weight, groups)

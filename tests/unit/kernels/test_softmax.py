@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from etconfig.executor.memory import Scratch, allocate_zeroed
-from etconfig.executor.tensor import Tensor
+from etconfig.kernel.memory import Scratch, allocate_zeroed
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 KERNELS = builtin_kernels()
 SHAPES = [(5,), (1, 5), (3, 1), (3, 5), (2, 3, 4)]

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from etconfig.errors import KernelArgumentError
-from etconfig.executor.memory import Scratch, allocate_zeroed
-from etconfig.executor.tensor import Tensor
+from etconfig.kernel.memory import Scratch, allocate_zeroed
+from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
 from etconfig.program.model import TensorShapeDynamism
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 KERNELS = builtin_kernels()
 

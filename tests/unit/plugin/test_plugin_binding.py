@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from etconfig.plugin.binding import call_problem, place_of
+from etconfig.plugin.call_check import call_problem, place_of
 
 CALL = ("context", "handle", "args")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from plugin_data import write_distribution
 
+from etconfig.app.installation import Installation
 from etconfig.errors import PluginLoadError
-from etconfig.installation import Installation
 from etconfig.plugin import PluginFailure
 
 SOURCE = """

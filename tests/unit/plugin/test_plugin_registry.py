@@ -13,7 +13,7 @@ from plugin_data import UPGRADE, search_path
 
 from etconfig.backend import Backend
 from etconfig.errors import BackendUnavailableError, DuplicatePluginError, PluginLoadError, UnknownPluginError
-from etconfig.execution import Executor
+from etconfig.method import Executor
 from etconfig.plugin import PluginFailure, PluginPolicy, discover_plugins
 from etconfig.plugin.api_version import CURRENT, OLDEST, negotiate
 from etconfig.plugin.registry import PluginRegistry

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from etconfig.app.installation import Installation
+from etconfig.app.validation import Validator
 from etconfig.facts import detect, load_fact_sheet
-from etconfig.installation import Installation
 from etconfig.profile import (
     Profile,
     ProfileLibrary,
@@ -20,7 +21,6 @@ from etconfig.profile import (
     load_document,
     select_profile,
 )
-from etconfig.validation import Validator
 
 ROOT = Path(__file__).parents[3]
 SHEETS = ROOT / "tests" / "data" / "sheets"

@@ -14,7 +14,7 @@ import pytest
 from etconfig.errors import MissingDataError, NotAProgramError, ProgramError
 from etconfig.program import DataFile, Limits, Program, open_data_file, open_program
 from etconfig.program.tensor_layout import TensorLayout
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 EXPORTS = Path(__file__).parents[2] / "data" / "exports"
 WEIGHT = "second.weight"

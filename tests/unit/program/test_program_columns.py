@@ -13,9 +13,10 @@ import numpy
 import pytest
 
 from etconfig.errors import ProgramError
-from etconfig.program import Limits, columns, open_program
+from etconfig.program import Limits, open_program
+from etconfig.program.bulk import columns
+from etconfig.program.bulk.columns import DoubtError, columns_of
 from etconfig.program.collection import collection_paused
-from etconfig.program.columns import DoubtError, columns_of
 from etconfig.program.cursor import Cursor
 from etconfig.program.layout import F64, I32, U64, Layout
 

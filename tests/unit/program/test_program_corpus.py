@@ -11,7 +11,7 @@ import pytest
 
 from etconfig.program import Verification, open_program
 from etconfig.program import model as m
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 CORPUS = Path(__file__).parents[2] / "data" / "programs"
 PROGRAMS = sorted(path.stem for path in CORPUS.glob("*.pte"))

@@ -9,7 +9,7 @@ import pytest
 
 from etconfig.program import model as m
 from etconfig.program import open_program
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 EXTREMES = [-(2**31), -1, 3, 4, 2**31 - 1]
 

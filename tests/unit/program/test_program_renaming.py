@@ -8,8 +8,8 @@ import pytest
 
 from etconfig.errors import NotAProgramError
 from etconfig.program import Program, open_program
+from etconfig.program.editing.renaming import rename_backend
 from etconfig.program.model import ExecutionPlan
-from etconfig.program.renaming import rename_backend
 
 PROGRAMS = Path(__file__).parents[2] / "data" / "programs"
 OLD = "XnnpackBackend"

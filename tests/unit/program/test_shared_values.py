@@ -7,9 +7,9 @@ import pickle
 
 import pytest
 
+from etconfig.program.bulk.shared_values import SharedValues, different, pick, share
 from etconfig.program.model import Bool, EValue, Int, Tensor, TensorShapeDynamism
-from etconfig.program.shared_values import SharedValues, different, pick, share
-from etconfig.values import ScalarType
+from etconfig.scalar_types import ScalarType
 
 
 def tensor(*sizes: int) -> Tensor:

@@ -1,0 +1,1 @@
+"""The composition level: the modules where configuration and execution meet."""

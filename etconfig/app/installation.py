@@ -1,0 +1,263 @@
+"""`Installation`: what is installed and configured here, looked at when it is needed.
+
+One object holds what every command shares: the project file, the plugins, the facts that can
+be known, and the profiles. It is created where a program starts and handed on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etconfig.plugin import (
+    BACKENDS,
+    FACTS,
+    KERNELS,
+    PluginIndex,
+    PluginPolicy,
+    discover_plugins,
+    profile_directories,
+)
+
+if TYPE_CHECKING:
+    from etconfig.errors import ProfileError
+    from etconfig.facts import Detector, FactRegistry, FactSheet
+    from etconfig.kernel.registry import KernelRegistry
+    from etconfig.plugin import PluginFailure
+    from etconfig.plugin.registry import PluginRegistry
+    from etconfig.profile import Document, ProfileLibrary, ProjectFile
+
+_IS_LINUX = sys.platform == "linux"
+
+PROFILE_PATH_VARIABLE = "ETCONFIG_PROFILE_PATH"
+"""Further directories of profiles, separated as in PATH."""
+
+PROJECT_VARIABLE = "ETCONFIG_PROJECT"
+"""The project file, instead of looking for one."""
+
+PROJECT_FILES = ("etconfig.toml", "pyproject.toml")
+"""Project files, the first one found counts; of pyproject.toml only `[tool.etconfig]`."""
+
+
+class Installation:
+    """What is installed and configured here. Nothing is read before it is asked for.
+
+    Args:
+        directory: Where to look for a project file, upwards; None reads no project file.
+        environ: The environment variables; by default those of the process. With others, only their
+            XDG_CONFIG_HOME says where the user's profiles are.
+        profile_directories: Further directories of profiles.
+        search_path: Where distributions are installed; by default `sys.path`.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        environ: Mapping[str, str] | None = None,
+        profile_directories: Iterable[Path] = (),
+        search_path: Sequence[str] | None = None,
+    ) -> None:
+        self.environ = dict(os.environ if environ is None else environ)
+        self._is_own_environment = environ is None
+        self._directory = directory
+        self._profile_directories = tuple(profile_directories)
+        self._search_path = search_path
+
+    # --- the project file ----------------------------------------------------------------
+
+    @cached_property
+    def _project_document(self) -> Document | None:
+        if self._directory is None:
+            return None
+        named = self.environ.get(PROJECT_VARIABLE)
+        path = Path(named) if named else find_project_file(self._directory)
+        if path is None:
+            return None
+        from etconfig.profile import check_trusted, load_document
+
+        if not named:
+            check_trusted((path,), f"name it: {PROJECT_VARIABLE}={path}")
+        return load_document(path)
+
+    @cached_property
+    def project(self) -> ProjectFile | None:
+        """The project file, or None if there is none.
+
+        Raises:
+            DocumentError: it cannot be read, or was found and may be by somebody else.
+            ProfileError: it is malformed.
+        """
+        if self._project_document is None:
+            return None
+        from etconfig.profile import ExpressionParser, parse_project
+
+        return parse_project(self._project_document, ExpressionParser(self.fact_registry))
+
+    # --- plugins -------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> PluginIndex:
+        """The installed plugins, listed without importing them."""
+        return discover_plugins(self._search_path, policy=self._policy())
+
+    @cached_property
+    def plugins(self) -> PluginRegistry:
+        """The plugins, each imported when it is needed."""
+        from etconfig.plugin.registry import PluginRegistry
+
+        return PluginRegistry(self.index)
+
+    @property
+    def backend_ids(self) -> tuple[str, ...]:
+        """The ids of all installed backends."""
+        return tuple(sorted({entry.name for entry in self.index.entries(BACKENDS)}))
+
+    def _policy(self) -> PluginPolicy:
+        if self._project_document is None:
+            return PluginPolicy().with_environment(self.environ)
+        # Before the facts of plugins are known, and so apart from the rest of the file.
+        from etconfig.profile import parse_plugin_choices
+
+        choices = parse_plugin_choices(self._project_document)
+        policy = PluginPolicy(allow=choices.allow, deny=choices.deny, prefer=choices.prefer)
+        return policy.with_environment(self.environ)
+
+    # --- facts ---------------------------------------------------------------------------
+
+    @cached_property
+    def fact_registry(self) -> FactRegistry:
+        """The facts that can be known: the built-in ones and those of plugins."""
+        from etconfig.facts import BUILTIN_FACTS
+
+        if not self.index.entries(FACTS):
+            return BUILTIN_FACTS
+        registry = BUILTIN_FACTS
+        for contribution in self.plugins.facts():
+            registry = registry.extended(contribution.facts)
+        return registry
+
+    def detect_facts(self) -> FactSheet:
+        """The facts of this device, detected now."""
+        from etconfig.facts import detect
+
+        return detect(registry=self.fact_registry, detectors=self._detectors)
+
+    def redetect_facts(self, sheet: FactSheet) -> FactSheet:
+        """The facts of a sheet, with those that may change at any time detected anew."""
+        from etconfig.facts import redetect
+
+        return redetect(sheet, detectors=self._detectors)
+
+    @cached_property
+    def _detectors(self) -> Sequence[Detector]:
+        from etconfig.facts import BUILTIN_DETECTORS
+
+        contributions = self.plugins.facts() if self.index.entries(FACTS) else ()
+        return [*BUILTIN_DETECTORS, *(d for contribution in contributions for d in contribution.detectors)]
+
+    # --- profiles and kernels ------------------------------------------------------------
+
+    @cached_property
+    def profiles(self) -> ProfileLibrary:
+        """The profiles of plugins, of etconfig itself, of the user, and of the directories that were named.
+
+        Raises:
+            ProfileError: a directory that was named is not there.
+            DocumentError: somebody else may have written a profile of the user.
+        """
+        from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
+
+        shipped, _ = profile_directories(self.index)
+        listed = self.environ.get(PROFILE_PATH_VARIABLE, "").split(os.pathsep)
+        named = [*(Path(text) for text in listed if text), *self._profile_directories]
+        for directory in named:
+            if not directory.is_dir():
+                raise _no_directory(directory)
+        named += self._user_profiles({directory.resolve() for directory in named})
+        sources = (
+            bundled_profiles(),
+            *(
+                ProfileSource(entry.distribution, directory, Provider.PACKAGE)
+                for entry, directory in shipped.items()
+            ),
+            *(ProfileSource(str(directory), directory, Provider.USER) for directory in named),
+        )
+        return ProfileLibrary(sources, self.fact_registry)
+
+    def _user_profiles(self, named: set[Path]) -> list[Path]:
+        """The user's own directory of profiles, if there is one and it was not named anyway."""
+        directory = self._user_directory()
+        if directory is None or not directory.is_dir() or directory.resolve() in named:
+            return []
+        from etconfig.profile import check_trusted
+
+        check_trusted(
+            (directory, *sorted(directory.rglob("*"))),
+            f"name the directory: {PROFILE_PATH_VARIABLE}={directory}",
+        )
+        return [directory]
+
+    def _user_directory(self) -> Path | None:
+        base = self.environ.get("XDG_CONFIG_HOME", "").strip()
+        if base and Path(base).is_absolute():
+            return Path(base, "etconfig", "profiles")
+        if not self._is_own_environment:
+            return None  # whose home is meant, nobody says
+        if _IS_LINUX:
+            # the default of the XDG base directory specification; platformdirs takes 8 ms to say so
+            return Path(os.path.expanduser("~/.config/etconfig/profiles"))  # noqa: PTH111  (never raises)
+        from platformdirs import user_config_path
+
+        return user_config_path("etconfig") / "profiles"
+
+    @cached_property
+    def kernels(self) -> KernelRegistry:
+        """The built-in kernels and those of plugins."""
+        from etconfig.kernel.registry import KernelRegistry, table_problem
+        from etconfig.kernels import builtin_tables
+
+        tables: list[Any] = list(builtin_tables())
+        if self.index.entries(KERNELS):
+            tables += [contribution.table for contribution in self.plugins.kernels(table_problem)]
+        return KernelRegistry(tables)
+
+    @property
+    def kernel_failures(self) -> tuple[PluginFailure, ...]:
+        """The plugins whose kernels are not among `kernels`, since they are broken."""
+        return tuple(each for each in self.plugins.failures if each.group == KERNELS)
+
+
+def _no_directory(directory: Path) -> ProfileError:
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.errors import ProfileError
+
+    problem = Diagnostic(
+        code="unreadable-file",
+        message=f"there is no directory of profiles {str(directory)!r}",
+        help=f"correct {PROFILE_PATH_VARIABLE}, or the directory that was named",
+    )
+    return ProfileError(diagnostics=(problem,))
+
+
+def find_project_file(directory: Path) -> Path | None:
+    """The project file in `directory` or the nearest directory above it."""
+    for place in (directory, *directory.resolve().parents):
+        for name in PROJECT_FILES:
+            path = place / name
+            if path.is_file() and (name != "pyproject.toml" or _speaks_of_etconfig(path)):
+                return path
+    return None
+
+
+def _speaks_of_etconfig(path: Path) -> bool:
+    """Whether a pyproject.toml has a table `[tool.etconfig]`; most do not, and need no parsing."""
+    try:
+        return re.search(rb"^\s*\[+\s*tool\s*\.\s*etconfig\b", path.read_bytes(), re.MULTILINE) is not None
+    except OSError:
+        return False

@@ -1,0 +1,187 @@
+"""Check configuration files: every problem of a file in one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from etconfig.app.configuration import (
+    choose_project_profile,
+    find_spec,
+    plugin_warning,
+    targets_of_program,
+)
+from etconfig.app.installation import PROJECT_FILES, Installation
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import ConfigError, PluginError
+from etconfig.facts import FactSheet
+from etconfig.profile import (
+    Layer,
+    Profile,
+    ProfileReader,
+    ProjectFile,
+    layers_of,
+    load_document,
+    parse_project,
+    salvage_layer,
+)
+from etconfig.provenance import OriginKind, Sourced
+from etconfig.records import record
+from etconfig.resolver import ANY_METHOD, Resolver, Target, verify_against_program, verify_layers
+from etconfig.schema import BackendSpec
+
+if TYPE_CHECKING:
+    from etconfig.app.api import LoadedProgram
+    from etconfig.resolver import Fit
+
+
+@record(frozen=True, kw_only=True)
+class Validator:
+    """Checks configuration files; what they share (schemas, bases) is read once for all of them.
+
+    Attributes:
+        installation: The schemas, facts and profiles that files may refer to.
+        program: If given, names are checked against it, and its arguments must resolve.
+        device: If given, arguments must resolve on it, also without a program. Where a device is
+            needed and none is given it is this one.
+        fact_overrides: Facts set by hand, by name; they win over those that files set.
+    """
+
+    installation: Installation
+    program: LoadedProgram | None = None
+    device: FactSheet | None = None
+    fact_overrides: Mapping[str, Sourced[object]] = field(default_factory=dict)
+    _known: dict[str, BackendSpec | Diagnostic] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _known_fits: set[Fit] = field(default_factory=set, init=False, repr=False, compare=False)
+
+    def problems(self, path: Path) -> tuple[Diagnostic, ...]:
+        """Everything that is wrong with a profile or a project file, each once, in the order of places.
+
+        A file named `etconfig.toml` or `pyproject.toml` is a project file, any other one a profile.
+
+        Raises:
+            BackendUnavailableError: the program delegates to a backend that is not installed.
+            PluginError: a plugin that the program needs is broken.
+        """
+        found = tuple(dict.fromkeys(self._problems(path)))
+        return found if len(found) < 2 else tuple(sorted(found, key=_place))
+
+    @cached_property
+    def _facts(self) -> FactSheet:
+        return self.installation.detect_facts() if self.device is None else self.device
+
+    @cached_property
+    def _backend_ids(self) -> frozenset[str]:
+        return frozenset(self.installation.backend_ids)
+
+    @cached_property
+    def _profiles(self) -> ProfileReader:
+        return ProfileReader(self.installation.profiles)
+
+    def _problems(self, path: Path) -> Iterator[Diagnostic]:
+        try:
+            chain, project = self._read(path)
+            layers = layers_of(chain, project)
+        except ConfigError as error:
+            yield from error.diagnostics
+            yield from self._salvaged_problems(path)
+            return
+        specs, broken = self._specs(layers)
+        yield from broken
+        if self.program is None and self.device is not None:
+            targets = (Target(method=ANY_METHOD, backends=tuple(specs)),)
+            yield from self._settings_problems(layers, specs, targets)
+            return
+        yield from self._settings_problems(layers, specs)
+        if self.program is not None:
+            yield from self._program_problems(self.program, layers)
+
+    def _read(self, path: Path) -> tuple[tuple[Profile, ...], ProjectFile | None]:
+        if path.name not in PROJECT_FILES:
+            file = self.installation.profiles.find(path)
+            try:
+                return self._profiles.chain(file), None
+            finally:
+                self._profiles.forget(file)  # only bases are kept: there may be very many files
+        project = parse_project(load_document(path), self._profiles.expressions)
+        facts = self._facts.with_overrides({**project.settings.facts, **self.fact_overrides})
+        return choose_project_profile(self.installation, project, facts)[0], project
+
+    def _salvaged_problems(self, path: Path) -> tuple[Diagnostic, ...]:
+        """What is wrong with the options of a file that is wrong elsewhere, as far as it can be read."""
+        kind = OriginKind.PROJECT if path.name in PROJECT_FILES else OriginKind.PROFILE
+        try:
+            layers = (salvage_layer(load_document(path), self._profiles.expressions, kind),)
+            return tuple(self._settings_problems(layers, self._specs(layers)[0]))
+        except ConfigError:
+            return ()  # it is no TOML, or chooses plugins wrongly: that was said
+
+    def _specs(self, layers: Sequence[Layer]) -> tuple[dict[str, BackendSpec], list[Diagnostic]]:
+        """The schemas of the installed backends that the layers mention, and warnings for broken ones."""
+        mentioned = {assignment.path.backend for layer in layers for assignment in layer.assignments}
+        specs: dict[str, BackendSpec] = {}
+        broken: list[Diagnostic] = []
+        for backend in sorted(mentioned & self._backend_ids):
+            if backend not in self._known:
+                self._known[backend] = self._spec(backend)
+            spec = self._known[backend]
+            if isinstance(spec, Diagnostic):
+                broken.append(spec)
+            else:
+                specs[backend] = spec
+        return specs, broken
+
+    def _spec(self, backend: str) -> BackendSpec | Diagnostic:
+        try:
+            return self.installation.plugins.backend_spec(backend)
+        except PluginError as error:
+            return plugin_warning(error)
+
+    def _settings_problems(
+        self, layers: Sequence[Layer], specs: Mapping[str, BackendSpec], targets: Sequence[Target] = ()
+    ) -> Iterator[Diagnostic]:
+        """What is wrong with the layers against schemas, and where arguments of targets do not resolve."""
+        if not targets:
+            yield from verify_layers(layers, specs, self._backend_ids, self._known_fits)
+            return
+        by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=self.fact_overrides)
+        try:
+            resolver = Resolver.compile(specs, (*layers, by_hand), targets, self._backend_ids)
+            yield from resolver.warnings
+            resolver.resolve(self._facts)
+        except ConfigError as error:
+            yield from error.diagnostics
+
+    def _program_problems(self, program: LoadedProgram, layers: Sequence[Layer]) -> Iterator[Diagnostic]:
+        backends_of = {method: program.backends(method) for method in program.method_names}
+        yield from verify_against_program(layers, backends_of, self._backend_ids)
+        needed = sorted({backend for backends in backends_of.values() for backend in backends})
+        specs = {backend: find_spec(self.installation, backend) for backend in needed}
+        yield from self._settings_problems(layers, specs, targets_of_program(program, {}))
+
+
+def validate_file(
+    path: Path,
+    installation: Installation,
+    program: LoadedProgram | None = None,
+    facts: FactSheet | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Everything that is wrong with one file; see `Validator`, which is for many.
+
+    Raises:
+        BackendUnavailableError: the program delegates to a backend that is not installed.
+        PluginError: a plugin that the program needs is broken.
+    """
+    return Validator(installation=installation, program=program, device=facts).problems(path)
+
+
+def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
+    if not diagnostic.spans:
+        return "", 0, 0
+    span = diagnostic.spans[0]
+    return span.file, span.line, span.column

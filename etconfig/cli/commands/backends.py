@@ -1,0 +1,133 @@
+"""`etconfig backends`: which backends are installed, and what one of them offers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from etconfig.app.installation import Installation
+from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
+from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.startup.completion import complete_backend
+from etconfig.cli.startup.listings import list_backends
+from etconfig.errors import BackendUnavailableError
+
+if TYPE_CHECKING:
+    from etconfig.resolver import UnconfiguredValue
+    from etconfig.schema import BackendSpec, OptionInfo
+
+
+@click.command("backends")
+@click.argument("backend", required=False, shell_complete=complete_backend)
+@device_options
+@json_option
+def command(backend: str | None, sheet: Path | None, fact_texts: Sequence[str], as_json: bool) -> None:
+    """List installed backends and their options.
+
+    Without BACKEND no plugin is imported. With it, its options are shown, what they are on this device when
+    nothing sets them, and whether the backend can run here.
+
+    \b
+    Examples:
+      etconfig backends
+      etconfig backends ReferenceNpuBackend
+      etconfig backends ReferenceCpuBackend --facts pi5.json
+    """
+    installation = make_installation()
+    if backend is None:
+        _list(installation, as_json)
+        return
+    from etconfig.resolver import values_without_configuration
+
+    spec = installation.plugins.backend_spec(backend)
+    facts = read_device(installation, sheet, fact_texts).known
+    values = values_without_configuration(spec, facts.values)
+    _show(spec, values, _unavailability(installation, backend), as_json)
+
+
+def _list(installation: Installation, as_json: bool) -> None:
+    listing = list_backends(installation)
+    if as_json:
+        print_json(listing.to_jsonable())
+    elif listing.rows:
+        print_table(listing.headers, listing.rows)
+    else:
+        click.echo("No backend plugin is installed. Install one, for example: pip install etconfig-reference")
+
+
+def _show(
+    spec: BackendSpec, values: Mapping[str, UnconfiguredValue], problem: str | None, as_json: bool
+) -> None:
+    infos = spec.options.option_infos().values()
+    if as_json:
+        print_json(
+            {
+                "backend": spec.id,
+                "doc": spec.doc,
+                "available": problem is None,
+                "reason": problem,
+                "options": {info.name: _option_data(info, values[info.name]) for info in infos},
+            }
+        )
+        return
+    click.echo(f"{spec.id}: {spec.doc}")
+    click.echo("It can run here.\n" if problem is None else f"It cannot run here: {problem}\n")
+    defaults = {info.name: default_text(info, values[info.name]) for info in infos}
+    rows = [
+        (info.name, info.expected, defaults[info.name], info.applies.value, info.scope.value, info.doc)
+        for info in infos
+    ]
+    print_table(("OPTION", "VALUE", "DEFAULT", "APPLIES", "SCOPE", "MEANING"), rows)
+
+
+def _unavailability(installation: Installation, backend: str) -> str | None:
+    try:
+        installation.plugins.create_backend(backend)
+    except BackendUnavailableError as error:
+        return error.reason if error.help is None else f"{error.reason} ({error.help})"
+    return None
+
+
+def default_text(info: OptionInfo, here: UnconfiguredValue) -> str:
+    """What an option is on a device when nothing sets it, and what the schema alone would say."""
+    from etconfig.provenance import OriginKind, Sourced
+    from etconfig.schema import MISSING, show_value
+
+    literal = None if info.default is MISSING else show_value(info.default)
+    if here is None:
+        return "required" if info.from_fact is None else f"required ({info.from_fact} is unknown here)"
+    if not isinstance(here, Sourced):
+        return f"none here: {here.message}"
+    value = show_value(here.value)
+    if here.origin.kind is OriginKind.RECOMMENDATION:
+        reason = "recommended here"
+    elif here.origin.detail is not None:
+        reason = f"{here.origin.detail} here"
+    elif info.from_fact is not None:
+        return f"{value} (fact {info.from_fact} is unknown here)"
+    else:
+        return value
+    return f"{value} ({reason})" if literal is None else f"{value} ({reason}, else {literal})"
+
+
+def _option_data(info: OptionInfo, here: UnconfiguredValue) -> dict[str, Any]:
+    from etconfig.provenance import Sourced
+    from etconfig.schema import MISSING, jsonable
+
+    return {
+        "type": str(info.type),
+        "expected": info.expected,
+        "default": None if info.default is MISSING else jsonable(info.default),
+        "from_fact": info.from_fact,
+        "here": {"value": jsonable(here.value), "from": str(here.origin)}
+        if isinstance(here, Sourced)
+        else None,
+        "required": info.is_required,
+        "applies": info.applies.value,
+        "scope": info.scope.value,
+        "unit": info.unit.value if info.unit else None,
+        "doc": info.doc,
+    }

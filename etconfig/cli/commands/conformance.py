@@ -1,0 +1,262 @@
+"""`etconfig conformance`: check that a backend does what the contract asks and what it declares."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from etconfig.cli.shared.options import executor_option, json_option
+from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.shared.writing import check_can_write, write_file
+from etconfig.cli.startup.completion import complete_backend
+from etconfig.conformance.kit.kit import KIT, LEVELS
+
+if TYPE_CHECKING:
+    from etconfig.conformance.kit.check import Check
+    from etconfig.conformance.kit.report import Report
+    from etconfig.conformance.kit.result import Result
+    from etconfig.conformance.kit.settings import Settings
+
+_LINE = 100
+
+
+def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequence[Path]) -> Sequence[Path]:
+    for path in paths:
+        if path.suffix not in _FORMATS:
+            raise click.BadParameter(f"{path} must end in {', '.join(_FORMATS)}", context, parameter)
+    return paths
+
+
+@click.command("conformance")
+@click.argument("backend", required=False, shell_complete=complete_backend)
+@click.option(
+    "--level",
+    type=click.IntRange(min(LEVELS), max(LEVELS)),
+    default=max(LEVELS),
+    show_default=True,
+    help=f"The level to reach, {min(LEVELS)} to {max(LEVELS)}.",
+)
+@click.option(
+    "--kit",
+    default=KIT,
+    metavar="1.N",
+    help="The version of the kit to hold to; checks that came later only advise.",
+)
+@click.option("--xfails", type=click.Path(path_type=Path), help="Expected failures: lines of CHECK # REASON.")
+@click.option(
+    "--programs",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Golden programs, instead of those of the plugin.",
+)
+@executor_option
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    callback=_report_path,
+    help="Write a report: .json, .xml (JUnit) or .svg (a badge). Repeatable.",
+)
+@click.option(
+    "--lower",
+    metavar="DIRECTORY",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Check nothing; write golden programs with the plugin's ahead-of-time half.",
+)
+@click.option("--list", "lists", is_flag=True, help="Check nothing; list all checks.")
+@json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    backend: str | None,
+    level: int,
+    kit: str,
+    xfails: Path | None,
+    programs: Path | None,
+    executor: str,
+    reports: Sequence[Path],
+    lower: Path | None,
+    lists: bool,
+    as_json: bool,
+) -> None:
+    """Check a backend against the contract and its own claims.
+
+    Levels: 0 loads, 1 runs, 2 isolates and survives, 3 does everything it declares. Exits with 1
+    if the level is not reached. No project file and no variable of etconfig counts.
+
+    \b
+    Examples:
+      etconfig conformance ReferenceCpuBackend
+      etconfig conformance ReferenceNpuBackend --level 0 --report badge.svg
+      etconfig conformance --list
+    """
+    if lists:
+        _refuse_others(context, "--list", {"lists", "as_json"})
+        _list_checks(as_json)
+        return
+    if backend is None:
+        raise click.UsageError("name a backend; `etconfig backends` lists those that are installed", context)
+    settings = _settings(backend, level, kit, executor, programs)
+    if lower is not None:
+        _refuse_others(context, "--lower", {"lower", "backend"})
+        _lower(settings, lower)
+        return
+    expected = _expected_failures(xfails)
+    for path in reports:
+        check_can_write(path)
+    report = _run(settings, expected, is_silent=as_json)
+    if as_json:
+        print_json(report.to_json())
+    for path in reports:
+        write_file(path, _FORMATS[path.suffix](report))
+    if not report.passed:
+        context.exit(1)
+
+
+def _refuse_others(context: click.Context, mode: str, used: Collection[str]) -> None:
+    """Refuse what was given and has no effect where nothing is checked. Raises UsageError."""
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if is_given and parameter.name not in used:
+            hint = parameter.get_error_hint(context)
+            raise click.UsageError(f"{mode} checks nothing, so {hint} has no effect; leave it out", context)
+
+
+def _settings(backend: str, level: int, kit: str, executor: str, programs: Path | None) -> Settings:
+    from etconfig.conformance.kit.settings import Settings
+
+    try:
+        return Settings(
+            backend=backend,
+            level=level,
+            kit=kit,
+            executor=executor,
+            programs=None if programs is None else str(programs.resolve()),
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _expected_failures(path: Path | None) -> Mapping[str, str]:
+    from etconfig.conformance.checks import all_checks
+    from etconfig.conformance.kit.xfails import XfailsError, read_xfails
+
+    if path is None:
+        return {}
+    try:
+        return read_xfails(path, [check.id for check in all_checks()])
+    except XfailsError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _run(settings: Settings, xfails: Mapping[str, str], *, is_silent: bool) -> Report:
+    from etconfig.conformance.kit.running import run_conformance
+
+    if is_silent:
+        return run_conformance(settings, xfails)
+    level = -1
+    told: dict[str, str] = {}
+
+    def show(check: Check, result: Result) -> None:
+        nonlocal level
+        if check.level > level:
+            level = check.level
+            click.echo(f"L{level} {LEVELS[level]}")
+        _print_result(result, told)
+
+    report = run_conformance(settings, xfails, progress=show)
+    _print_end(report)
+    return report
+
+
+def _print_result(result: Result, told: dict[str, str]) -> None:
+    """Print one result; of what another check has `told` already, its name alone."""
+    note = " (advisory)" if result.is_advisory else ""
+    text = ": ".join(filter(None, (result.reason, result.message)))
+    if text in told:
+        note += f": as {told[text]}"
+        text = ""
+    elif text:
+        told[text] = result.check_id
+    click.echo(f"  {result.outcome.value:<14}  {result.check_id}{note}")
+    for line in textwrap.wrap(text, _LINE - 18, break_long_words=False, break_on_hyphens=False):
+        click.echo(f"  {'':<14}    {line}")
+
+
+def _print_end(report: Report) -> None:
+    click.echo()
+    if report.coverage:
+        missing_programs = [name for name, is_there in report.coverage.items() if not is_there]
+        count = len(report.coverage) - len(missing_programs)
+        without = f", without {', '.join(missing_programs)}" if missing_programs else ""
+        click.echo(f"golden programs: {count} of {len(report.coverage)}{without}")
+    source = f"{report.backend} of {report.distribution} {report.version}"
+    click.echo(f"{source}: {report.summary}")
+    if not report.passed:
+        missing = 0 if report.level is None else report.level + 1
+        names = ", ".join(result.check_id for result in report.obstacles(missing))
+        click.echo(f"L{missing} needs: {names}")
+
+
+def _list_checks(as_json: bool) -> None:
+    from etconfig.conformance.checks import all_checks
+
+    checks = all_checks()
+    if as_json:
+        print_json(
+            {
+                "checks": [
+                    {
+                        "id": check.id,
+                        "level": check.level,
+                        "since": check.since,
+                        "requires": list(check.requires),
+                        "doc": check.doc,
+                        "prevents": check.prevents,
+                    }
+                    for check in checks
+                ]
+            }
+        )
+        return
+    rows = [(f"L{check.level}", check.id, ", ".join(check.requires) or "-", check.doc) for check in checks]
+    print_table(("LEVEL", "CHECK", "REQUIRES", "WHAT IT HOLDS"), rows)
+
+
+def _lower(settings: Settings, directory: Path) -> None:
+    from etconfig.conformance.subject.lowering import LoweringError, lower_cases
+    from etconfig.conformance.subject.subject import Subject
+
+    try:
+        written = lower_cases(
+            Subject(settings), directory, progress=lambda name, what: click.echo(f"{name}: {what}")
+        )
+    except LoweringError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"programs in {directory}: {len(written)}")
+
+
+def _json(report: Report) -> bytes:
+    return (json.dumps(report.to_json(), indent=2) + "\n").encode()
+
+
+def _junit(report: Report) -> bytes:
+    from etconfig.conformance.kit.junit import junit_xml
+
+    return junit_xml(report)
+
+
+def _badge(report: Report) -> bytes:
+    from etconfig.conformance.kit.badge import badge_svg
+
+    return badge_svg(report).encode()
+
+
+_FORMATS: Mapping[str, Callable[[Report], bytes]] = {".json": _json, ".xml": _junit, ".svg": _badge}
+"""By the ending of a report's name, what writes it."""

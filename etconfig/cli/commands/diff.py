@@ -1,0 +1,71 @@
+"""`etconfig diff`: what differs between two configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
+from etconfig.cli.shared.output import print_json
+
+if TYPE_CHECKING:
+    from etconfig.option_path import OptionPath
+    from etconfig.resolver import ToldValue
+
+
+@click.command("diff")
+@click.argument("old", metavar="A")
+@click.argument("new", metavar="B")
+@click.option("--program", type=click.Path(path_type=Path), help="Resolve for the methods of this program.")
+@configuration_options
+@json_option
+def command(old: str, new: str, program: Path | None, request: ConfigurationRequest, as_json: bool) -> int:
+    """Say which options differ between two configurations.
+
+    A and B are each one of:
+
+    \b
+      NAME or FILE.toml   a profile, resolved like --profile
+      FILE.json           a result that `etconfig resolve --json` printed
+      facts:FILE.json     a fact sheet, resolved like --facts
+
+    All other options hold for both. Only values count: where they come from is told, not
+    compared. Exits with 1 if an option differs.
+
+    \b
+    Examples:
+      etconfig diff generic/any generic/any
+      etconfig diff facts:pi5.json facts:pi5.json --profile generic/any
+    """
+    from etconfig.resolver import differences
+
+    sides = [_told(text, program, request) for text in (old, new)]
+    changes = differences(*sides)
+    if as_json:
+        print_json({"changes": [change.to_jsonable() for change in changes]})
+    elif not changes:
+        click.echo("The options are the same.")
+    for change in () if as_json else changes:
+        click.echo(change)
+        for mark, told in (("-", change.old), ("+", change.new)):
+            if told is not None:
+                click.echo(f"  {mark} {told}")
+    return 1 if changes else 0
+
+
+def _told(text: str, program: Path | None, request: ConfigurationRequest) -> Mapping[OptionPath, ToldValue]:
+    """The options of one side."""
+    from etconfig.resolver import load_saved_resolution, told_values
+
+    kind, colon, rest = text.partition(":")
+    if colon and kind == "facts":
+        request = replace(request, sheet=Path(rest))
+    elif text.endswith(".json"):
+        return load_saved_resolution(Path(text))
+    else:
+        request = replace(request, profile=text)
+    return told_values(request.resolve_file(program))

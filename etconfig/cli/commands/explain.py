@@ -1,0 +1,41 @@
+"""`etconfig explain`: where one option's value comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
+from etconfig.cli.shared.output import print_json
+from etconfig.cli.startup.completion import complete_option_path
+
+
+@click.command("explain")
+@click.argument("path", shell_complete=complete_option_path)
+@click.argument("program", required=False, type=click.Path(path_type=Path))
+@configuration_options
+@json_option
+def command(path: str, program: Path | None, request: ConfigurationRequest, as_json: bool) -> None:
+    """Say where an option's value comes from, and what it beat.
+
+    PATH is [METHOD[@INSTANCE]:]BACKEND.OPTION; without a method, every method instance is told.
+
+    \b
+    Examples:
+      etconfig explain ReferenceNpuBackend.core model.pte
+      etconfig explain forward@left:ReferenceNpuBackend.core model.pte --json
+    """
+    from etconfig.option_path import parse_option_path
+    from etconfig.resolver import explain_option, find_stories
+
+    try:
+        option_path = parse_option_path(path)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    resolution = request.resolve_file(program)
+    if as_json:
+        stories = find_stories(resolution, option_path)
+        print_json([{"path": str(full), **story.to_jsonable()} for full, story in stories])
+    else:
+        click.echo(explain_option(resolution, option_path), nl=False)

@@ -1,0 +1,153 @@
+"""`etconfig facts`: what is known about this device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.shared.format import format_fact
+from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
+from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.shared.writing import write_file
+
+if TYPE_CHECKING:
+    from etconfig.app.installation import Installation
+    from etconfig.facts import FactSheet, SheetDifference
+
+
+@click.group("facts", invoke_without_command=True)
+@device_options
+@click.option(
+    "--adb",
+    "serial",
+    is_flag=False,
+    flag_value="",
+    metavar="[SERIAL]",
+    help="Detect the facts of the Android device that adb reaches; of several, the one with this serial.",
+)
+@click.option(
+    "--save", type=click.Path(path_type=Path), help="Write the facts to a sheet for other commands."
+)
+@click.option("--all", "show_all", is_flag=True, help="Show unknown facts too, and why they are unknown.")
+@json_option
+@click.pass_context
+def command(
+    context: click.Context,
+    sheet: Path | None,
+    fact_texts: Sequence[str],
+    serial: str | None,
+    save: Path | None,
+    show_all: bool,
+    as_json: bool,
+) -> None:
+    """Show what is known about this device.
+
+    \b
+    Examples:
+      etconfig facts
+      etconfig facts --save pi5.json
+      etconfig facts --facts pi5.json --fact power.source=battery
+      etconfig facts --adb --save phone.json
+    """
+    if context.invoked_subcommand is not None:
+        _refuse_options_before(context, context.invoked_subcommand)
+        return
+    if serial is not None and sheet is not None:
+        raise click.UsageError("--adb and --facts name two devices; give one of them")
+    installation = make_installation()
+    facts = (
+        read_device(installation, sheet, fact_texts).known
+        if serial is None
+        else _facts_over_adb(installation, serial, fact_texts)
+    )
+    if save is not None:
+        write_file(save, facts.to_json().encode())
+    if as_json:
+        click.echo(facts.to_json(), nl=False)
+    elif save is None:
+        _print(facts, show_all)
+    else:
+        click.echo(f"{len(facts.values)} facts written to {save}")
+
+
+@command.command("diff")
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path), required=False)
+@click.option("--ignore-live", is_flag=True, help="Leave out facts that may change at any time.")
+@json_option
+def diff(old: Path, new: Path | None, ignore_live: bool, as_json: bool) -> int:
+    """Compare two fact sheets, or one with this device.
+
+    Compared are the values of known facts, wherever they come from. The exit status is 0 when
+    they are the same, 1 when they differ, and 2 when a sheet cannot be read.
+
+    \b
+    Examples:
+      etconfig facts diff before.json after.json
+      etconfig facts diff pi5.json --ignore-live
+    """
+    from etconfig.facts import diff_sheets
+
+    installation = make_installation()
+    before, after = (read_device(installation, sheet, ()).facts for sheet in (old, new))
+    difference = diff_sheets(before, after, ignore_live=ignore_live)
+    if as_json:
+        print_json(difference.to_record())
+    else:
+        _print_difference(before, after, difference)
+    return 1 if difference else 0
+
+
+@command.command("schema")
+def schema() -> None:
+    """Print the JSON Schema (draft 2020-12) of a fact sheet.
+
+    \b
+    Example:
+      etconfig facts schema > sheet.schema.json
+    """
+    from etconfig.facts import sheet_schema
+
+    print_json(sheet_schema(make_installation().fact_registry))
+
+
+def _refuse_options_before(context: click.Context, subcommand: str) -> None:
+    """Options of `facts` itself would be ignored, and so be misunderstood."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} does not apply to `facts {subcommand}`")
+
+
+def _facts_over_adb(installation: Installation, serial: str, fact_texts: Sequence[str]) -> FactSheet:
+    from etconfig.facts import attached_device, detect, parse_fact_assignments
+
+    registry = installation.fact_registry
+    facts = detect(attached_device(serial or None), registry=registry)
+    return facts.with_overrides(dict(parse_fact_assignments(fact_texts, registry)))
+
+
+def _print(facts: FactSheet, show_all: bool) -> None:
+    known = [fact for fact in facts.facts.values() if fact.is_known]
+    print_table(("FACT", "VALUE", "FROM"), [(f.name, format_fact(f), f.origin.place) for f in known])
+    unknown = [fact for fact in facts.facts.values() if not fact.is_known]
+    if show_all:
+        click.echo()
+        print_table(("UNKNOWN", "WHY"), [(fact.name, fact.reason or "") for fact in unknown])
+    elif unknown:
+        click.echo(f"\n{len(unknown)} facts are unknown here; --all shows why.")
+
+
+def _print_difference(old: FactSheet, new: FactSheet, difference: SheetDifference) -> None:
+    """One line a fact: `-` only before, `+` only now, `~` another value."""
+    for name in difference.removed:
+        click.echo(f"- {name}  {format_fact(old[name])}")
+    for name in difference.added:
+        click.echo(f"+ {name}  {format_fact(new[name])}")
+    for name in difference.changed:
+        click.echo(f"~ {name}  {format_fact(old[name])} -> {format_fact(new[name])}")
+    if not difference:
+        click.echo("The facts are the same.")

@@ -1,0 +1,35 @@
+"""`etconfig lock`: record what a resolution rests on and what it came to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import ConfigurationRequest, configuration_options
+from etconfig.cli.shared.writing import write_file
+
+
+@click.command("lock")
+@click.argument("program", required=False, type=click.Path(path_type=Path))
+@configuration_options
+def command(program: Path | None, request: ConfigurationRequest) -> None:
+    """Record a resolution and what it rests on, for --locked.
+
+    Writes etconfig.app.lock beside the project file, or into the current directory: versions of
+    plugins, hashes of profiles and of the project file, the facts that have a say, and the value
+    of every option. With --locked, `resolve` and `run` fail when any of these differs.
+
+    \b
+    Examples:
+      etconfig lock model.pte
+      etconfig lock model.pte --facts pi5.json
+    """
+    from etconfig.app.lock import lock_path, make_lock
+
+    configuration = request.configure_file(program)
+    lock = make_lock(configuration, configuration.resolve())
+    path = lock_path(configuration)
+    write_file(path, lock.to_json().encode(), is_named=False)
+    click.echo(f"{format_count(len(lock.options), 'option')} written to {path}")

@@ -1,0 +1,76 @@
+"""`etconfig new-backend`: write the package of a new backend."""
+
+from __future__ import annotations
+
+from datetime import date
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import make_installation
+from etconfig.errors import ScaffoldError
+from etconfig.plugin.entry_points import BACKENDS
+from etconfig.scaffold import LICENSES, PackageNames, derive_names, render_package, write_package
+
+
+@click.command("new-backend")
+@click.argument("name")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path),
+    help="Where to write it, a new or empty directory; by default one called as the package is.",
+)
+@click.option("--id", "backend_id", help="The backend's id in programs; by default it follows from NAME.")
+@click.option(
+    "--license",
+    "license_name",
+    type=click.Choice(list(LICENSES)),
+    default="apache-2.0",
+    show_default=True,
+    help="The license of the package.",
+)
+@click.option("--author", help="Who holds the copyright; by default the authors of the package.")
+def command(
+    name: str, directory: Path | None, backend_id: str | None, license_name: str, author: str | None
+) -> None:
+    """Write the package of a new backend, complete and tested.
+
+    It has options, a runtime and an ahead-of-time half for a simulated device, a versioned payload, a
+    profile, tests, golden programs and the metadata of a distribution; its tests pass as it stands. Replace
+    the simulated device by yours.
+
+    \b
+    Examples:
+      etconfig new-backend acme-npu
+      etconfig new-backend acme-npu --directory backends/acme --id AcmeBackend --license mit
+    """
+    names = derive_names(name, backend_id)
+    _check_is_new(names)
+    year = date.today().year  # the copyright's, where the author is
+    files = render_package(names, LICENSES[license_name], author=author, year=year)
+    directory = Path(names.distribution) if directory is None else directory
+    write_package(directory, files)
+    click.echo(f"{format_count(len(files), 'file')} written to {directory}; next:")
+    click.echo(f"  cd {directory}")
+    click.echo("  pip install -e '.[test]'")
+    click.echo("  pytest")
+    click.echo(f"  etconfig conformance {names.backend_id} --level 1")
+    click.echo(f"then replace src/{names.package}/device.py by calls of your driver; see README.md there")
+
+
+def _check_is_new(names: PackageNames) -> None:
+    """Refuse names that something has which is installed here."""
+    for entry in make_installation().index.entries(BACKENDS):
+        if entry.name == names.backend_id:
+            raise ScaffoldError(
+                problem=f"backend {entry.name} is installed already, by {entry.distribution} {entry.version}",
+                help="choose another --id, or uninstall that",
+            )
+    module = find_spec(names.package)
+    if module is not None and module.origin is not None:  # without one it is but a directory of that name
+        raise ScaffoldError(
+            problem=f"a package {names.package} is installed already, in {module.origin}",
+            help="choose another name, or uninstall that",
+        )

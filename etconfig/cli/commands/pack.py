@@ -1,0 +1,137 @@
+"""`etconfig pack`: resolved arguments for runtimes elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig import __version__
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import ConfigurationRequest, several_configurations_options
+from etconfig.cli.shared.output import show_diagnostics
+from etconfig.cli.shared.writing import write_file
+
+if TYPE_CHECKING:
+    from etconfig.resolver import Resolution
+    from etconfig.transport import PackedConfiguration
+
+_PRODUCER = f"etconfig {__version__}"
+
+
+@click.command("pack")
+@click.argument("program", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Where to: an .etargs file, or code, which otherwise goes to stdout.",
+)
+@click.option(
+    "--emit",
+    "language",
+    type=click.Choice(["cpp", "kotlin", "swift"]),
+    help="Write code that gives ExecuTorch the options.",
+)
+@click.option(
+    "--header",
+    "include",
+    metavar="DIRECTORY",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the C++ headers that read .etargs files; the directory is what compilers take as -I.",
+)
+@several_configurations_options
+def command(
+    program: Path | None,
+    output: Path | None,
+    language: str | None,
+    include: Path | None,
+    requests: Sequence[ConfigurationRequest],
+) -> None:
+    """Write resolved arguments for a runtime elsewhere.
+
+    An .etargs file holds every option of one or more configurations; a program on the device
+    picks one by name. It is called by its profile, or by its fact sheet where several are given.
+
+    Code holds one configuration. The options that somebody set must fit what the language's way
+    to ExecuTorch carries; of the others, what does not is left out and listed in a comment.
+
+    \b
+    Examples:
+      etconfig pack model.pte --facts pi5.json -o model.etargs
+      etconfig pack model.pte --facts pi5.json --facts laptop.json -o model.etargs
+      etconfig pack model.pte --facts pi5.json --emit cpp -o model_options.h
+      etconfig pack --header include
+    """
+    if include is not None:
+        _write_headers(include)
+    if language is not None:
+        _emit(program, language, output, requests)
+    elif output is not None:
+        _write(program, output, requests)
+    elif include is None:
+        raise click.UsageError("say where to with --output FILE.etargs, or give --emit LANGUAGE")
+
+
+def _write_headers(directory: Path) -> None:
+    from etconfig.transport import include_files
+
+    for name, content in include_files().items():
+        path = directory / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise click.ClickException(f"cannot write {path.parent}: {error.strerror}") from error
+        write_file(path, content)
+        click.echo(f"{path} written")
+
+
+def _emit(
+    program: Path | None, language: str, output: Path | None, requests: Sequence[ConfigurationRequest]
+) -> None:
+    from etconfig.transport import emit
+
+    if len(requests) > 1:
+        raise click.UsageError("code holds one configuration: give one --profile and one --facts")
+    (configuration,) = _configurations(program, requests)
+    code = emit(configuration, language, _PRODUCER)
+    if output is None:
+        click.echo(code, nl=False)
+    else:
+        write_file(output, code.encode())
+
+
+def _write(program: Path | None, output: Path, requests: Sequence[ConfigurationRequest]) -> None:
+    from etconfig.app.pack import notes_beside_the_map
+    from etconfig.transport import Package, write_package
+
+    configurations = tuple(_configurations(program, requests))
+    data = write_package(Package(_PRODUCER, configurations))
+    show_diagnostics(notes_beside_the_map(configurations))
+    write_file(output, data)
+    click.echo(f"{format_count(len(configurations), 'configuration')} written to {output}")
+
+
+def _configurations(
+    program: Path | None, requests: Sequence[ConfigurationRequest]
+) -> Iterator[PackedConfiguration]:
+    """The configuration of each request, under a name of its own."""
+    from etconfig.app.pack import pack_resolution
+
+    names: set[str] = set()
+    is_by_sheet = len({request.sheet for request in requests}) > 1
+    for request in requests:
+        resolution = request.resolve_file(program)
+        name = request.sheet.stem if is_by_sheet and request.sheet else _profile_name(resolution)
+        if name in names:
+            raise click.UsageError(f"two configurations would be called {name!r}")
+        names.add(name)
+        yield pack_resolution(name, resolution)
+
+
+def _profile_name(resolution: Resolution) -> str:
+    assert resolution.profile is not None  # `configure` always chooses one
+    return resolution.profile

@@ -1,0 +1,147 @@
+"""`etconfig profiles`: which profiles there are, and which one fits a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import (
+    device_options,
+    json_option,
+    make_installation,
+    profile_path_option,
+    read_device,
+)
+from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.startup.completion import complete_profile_name
+from etconfig.cli.startup.listings import list_profiles
+from etconfig.cli.startup.usage import SuggestingGroup
+
+if TYPE_CHECKING:
+    from etconfig.profile import ProfileMatch
+
+
+@click.group("profiles", cls=SuggestingGroup, invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """List and show profiles, and say why they match or not.
+
+    \b
+    Examples:
+      etconfig profiles list
+      etconfig profiles show raspberry-pi/pi-5
+      etconfig profiles match
+      etconfig profiles match --facts pi5.json
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(list_command)
+
+
+@command.command("list")
+@profile_path_option
+@json_option
+def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> None:
+    """List the known profiles and where they are.
+
+    \b
+    Example:
+      etconfig profiles list --json
+    """
+    listing = list_profiles(make_installation(profile_paths))
+    if as_json:
+        print_json(listing.to_jsonable())
+    else:
+        print_table(listing.headers, listing.rows)
+
+
+@command.command("show")
+@click.argument("profile", metavar="NAME|FILE", shell_complete=complete_profile_name)
+@profile_path_option
+@json_option
+def show_command(profile: str, profile_paths: Sequence[Path], as_json: bool) -> None:
+    """Show a profile and all that it extends, base first: what a later one says wins.
+
+    FILE ends in .toml.
+
+    \b
+    Examples:
+      etconfig profiles show raspberry-pi/pi-5
+      etconfig profiles show profiles/acme/board.toml
+    """
+    from etconfig.profile import load_chain, load_document
+
+    told = []
+    for each in load_chain(make_installation(profile_paths).profiles, profile):
+        if each.path is not None:  # whatever a library holds came from a file
+            text = load_document(each.path).source.text
+            told.append({"name": each.name, "path": str(each.path), "text": text})
+    if as_json:
+        print_json(told)
+        return
+    click.echo(
+        "\n".join(f"# {each['name']}: {each['path']}\n{each['text'].rstrip()}\n" for each in told), nl=False
+    )
+
+
+@command.command("match")
+@click.argument("names", nargs=-1)
+@click.option("--all", "show_all", is_flag=True, help="Show the profiles that do not match, too.")
+@device_options
+@profile_path_option
+@json_option
+def match_command(
+    names: Sequence[str],
+    show_all: bool,
+    sheet: Path | None,
+    fact_texts: Sequence[str],
+    profile_paths: Sequence[Path],
+    as_json: bool,
+) -> int:
+    """Say which profiles match this device, why, and which one `auto` selects.
+
+    With NAMES, only these are told, whether they match or not. Exits with 1 if none is selected.
+
+    \b
+    Examples:
+      etconfig profiles match
+      etconfig profiles match raspberry-pi/pi-5 --fact power.source=battery
+    """
+    from etconfig.errors import ConfigError
+    from etconfig.profile import match_profiles, select_profile
+
+    installation = make_installation(profile_paths)
+    for name in names:
+        installation.profiles.find(name)  # a mistyped one is an error
+    facts = read_device(installation, sheet, fact_texts).known.values
+    matches = match_profiles(installation.profiles, facts)
+    told = [match for match in matches if not names or match.profile.name in names]
+    problem, selected = None, None
+    try:
+        selected = select_profile(installation.profiles, facts).profile.name
+    except ConfigError as error:
+        problem = error
+    if as_json:
+        rows = [{"profile": m.profile.name, "matches": m.is_match, "why": list(m.reasons)} for m in told]
+        print_json({"selected": selected, "profiles": rows})
+    else:
+        _print_matches(told if show_all or names else [match for match in told if match.is_match])
+        others = 0 if show_all or names else len(told) - sum(match.is_match for match in told)
+        if others:
+            click.echo(f"\n{format_count(others, 'profile')} not shown, which do not match; --all says why.")
+        click.echo(f"\nauto selects {selected}" if problem is None else f"\nauto selects none: {problem}")
+    return 0 if problem is None else 1
+
+
+def _print_matches(matches: Sequence[ProfileMatch]) -> None:
+    """A table with a line for each reason."""
+    rows: list[tuple[str, str, str]] = []
+    for match in matches:
+        head = (match.profile.name, "yes" if match.is_match else "no")
+        for reason in match.reasons:
+            rows.append((*head, reason))
+            head = ("", "")
+    print_table(("PROFILE", "MATCHES", "WHY"), rows)

@@ -1,0 +1,78 @@
+"""`etconfig resolve`: the arguments of every method, instance and backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.shared.options import (
+    ConfigurationRequest,
+    configuration_options,
+    json_option,
+    locked_option,
+)
+from etconfig.cli.shared.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from etconfig.resolver import Resolution
+
+
+@click.command("resolve")
+@click.argument("program", required=False, type=click.Path(path_type=Path))
+@configuration_options
+@locked_option
+@click.option("--toml", "as_toml", is_flag=True, help="Print a profile that sets every option to its value.")
+@click.option("--explain", is_flag=True, help="Say for every value what it beat and which facts decide.")
+@json_option
+def command(
+    program: Path | None, request: ConfigurationRequest, as_toml: bool, explain: bool, as_json: bool
+) -> None:
+    """Resolve the arguments of every method, instance and backend.
+
+    Without PROGRAM, for the methods and backends that the configuration mentions.
+
+    \b
+    Examples:
+      etconfig resolve model.pte
+      etconfig resolve model.pte --profile auto --set forward:ReferenceNpuBackend.core=1 --json
+      etconfig resolve model.pte --facts pi5.json --toml
+    """
+    if as_toml + explain + as_json > 1:
+        raise click.UsageError("give one of --toml, --explain and --json")
+    resolution = request.resolve_file(program)
+    if as_json:
+        print_json(resolution.to_jsonable())
+    elif as_toml:
+        click.echo(resolution.to_toml(), nl=False)
+    elif explain:
+        _print_explained(resolution)
+    else:
+        click.echo(f"profile {resolution.profile}\n")
+        print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), list(option_rows(resolution)))
+
+
+def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, str]]:
+    """A row for each option of each method instance and backend."""
+    from etconfig.resolver import shown
+
+    for arguments in resolution:
+        for backend, resolved in arguments.backends.items():
+            for name in resolved.chains:
+                winner = resolved.story(name).winner
+                yield arguments.label, backend, name, shown(winner.value), str(winner.origin)
+
+
+def _print_explained(resolution: Resolution) -> None:
+    from etconfig.option_path import OptionPath
+    from etconfig.resolver import explain_option
+
+    blocks = [
+        explain_option(resolution, OptionPath(backend, name, arguments.method, arguments.instance))
+        for arguments in resolution
+        for backend, resolved in arguments.backends.items()
+        for name in resolved.chains
+    ]
+    click.echo("\n".join(blocks), nl=False)

@@ -1,0 +1,75 @@
+"""`etconfig schema`: what options there are, for machines and for manuals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.app.installation import Installation
+from etconfig.cli.shared.options import make_installation
+from etconfig.cli.shared.output import print_json, show_diagnostics
+from etconfig.cli.startup.completion import complete_backend
+from etconfig.errors import PluginError
+
+if TYPE_CHECKING:
+    from etconfig.schema import BackendSpec
+
+
+@click.command("schema")
+@click.argument("backend", required=False, shell_complete=complete_backend)
+@click.option("--profile", "document", flag_value="profile", help="The JSON Schema of a whole profile.")
+@click.option("--project", "document", flag_value="project", help="The JSON Schema of a project file.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", "markdown"]),
+    default="json",
+    show_default=True,
+    help="JSON Schema for machines, Markdown (of a backend) for manuals.",
+)
+def command(backend: str | None, document: str | None, form: str) -> None:
+    """Print an option schema as JSON Schema or Markdown.
+
+    Of a BACKEND; or of whole files, with the options of all installed backends, for editors and linters.
+
+    \b
+    Examples:
+      etconfig schema ReferenceNpuBackend > npu.schema.json
+      etconfig schema ReferenceNpuBackend --format markdown
+      etconfig schema --profile > etconfig.schema.json
+    """
+    if (backend is None) == (document is None):
+        raise click.UsageError("give a backend, or --profile, or --project")
+    if document is not None and form != "json":
+        raise click.UsageError(f"--{document} is printed as JSON only")
+    installation = make_installation()
+    if document is not None:
+        _print_document_schema(document, installation)
+        return
+    from etconfig.schema import json_schema, markdown_reference
+
+    spec = installation.plugins.backend_spec(str(backend))
+    if form == "json":
+        print_json(json_schema(spec))
+    else:
+        click.echo(markdown_reference(spec), nl=False)
+
+
+def _print_document_schema(document: str, installation: Installation) -> None:
+    from etconfig.app.document_schema import profile_schema, project_schema
+
+    generate = profile_schema if document == "profile" else project_schema
+    print_json(generate(list(_specs(installation)), installation.fact_registry))
+
+
+def _specs(installation: Installation) -> Iterator[BackendSpec]:
+    """The installed backends; a broken one is left out with a warning."""
+    from etconfig.app.configuration import plugin_warning
+
+    for backend in installation.backend_ids:
+        try:
+            yield installation.plugins.backend_spec(backend)
+        except PluginError as error:
+            show_diagnostics([plugin_warning(error)])

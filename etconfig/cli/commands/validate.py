@@ -1,0 +1,130 @@
+"""`etconfig validate`: check configuration files, and repair what can be repaired."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.app.installation import Installation
+from etconfig.cli.shared.files import files_argument
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.options import device_options, make_installation, profile_path_option, read_device
+from etconfig.cli.shared.output import style_for, with_progress
+from etconfig.cli.shared.writing import write_file
+from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics.render import FORMATS, render
+
+if TYPE_CHECKING:
+    from etconfig.app.validation import Validator
+
+
+@click.command("validate")
+@files_argument
+@click.option("--program", type=click.Path(path_type=Path), help="Check against this program too.")
+@device_options
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="How findings are shown: text for people, concise for editors, json for programs, "
+    "sarif for code hosts, github for annotations in GitHub Actions.",
+)
+@click.option("--fix", is_flag=True, help="Repair the files where that keeps their meaning.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option(
+    "--unsafe-fixes", is_flag=True, help="With --fix or --diff: also take guesses, as at a mistyped name."
+)
+@profile_path_option
+def command(
+    files: Sequence[Path],
+    program: Path | None,
+    sheet: Path | None,
+    fact_texts: Sequence[str],
+    form: str,
+    fix: bool,
+    diff: bool,
+    unsafe_fixes: bool,
+    profile_paths: Sequence[Path],
+) -> int:
+    """Check configuration files; exit with 1 if there are findings.
+
+    Files named etconfig.toml and pyproject.toml are project files, all others are profiles. Of a directory
+    every *.toml below it is checked. With --facts or --fact the arguments must resolve on that device.
+
+    \b
+    Examples:
+      etconfig validate profiles/acme/*.toml
+      etconfig validate profiles --facts pi5.json
+      etconfig validate etconfig.toml --program model.pte --format concise
+      etconfig validate profiles --fix
+    """
+    if fix and diff:
+        raise click.UsageError("--diff shows what --fix would do; give one of them")
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
+    from etconfig.app.fixing import fix_files
+
+    validator = _make_validator(make_installation(profile_paths), program, sheet, fact_texts)
+    problems = _check(files, validator)
+    fixed = fix_files(files, problems, with_unsafe=unsafe_fixes) if fix or diff else []
+    if diff:
+        click.echo("".join(file.diff() for file in fixed), nl=False)
+    if fix and fixed:
+        for file in fixed:
+            write_file(file.path, file.after.encode())
+        problems = _check(files, replace(validator))  # a new one, which reads the files again
+        count = sum(file.count for file in fixed)
+        click.echo(f"{format_count(count, 'problem')} fixed in {format_count(len(fixed), 'file')}", err=True)
+    if not diff:
+        click.echo(render(problems, form, style_for(sys.stdout)), nl=False)
+    click.echo(_summary(files, problems), err=True)
+    return 1 if any(problem.is_error for problem in problems) else 0
+
+
+def _make_validator(
+    installation: Installation, program: Path | None, sheet: Path | None, fact_texts: Sequence[str]
+) -> Validator:
+    from etconfig.app.validation import Validator
+
+    loaded = None
+    if program is not None:
+        from etconfig.app.api import load_program
+
+        loaded = load_program(program, installation=installation)
+    if sheet is None and not fact_texts:
+        return Validator(installation=installation, program=loaded)
+    device = read_device(installation, sheet, fact_texts)
+    return Validator(
+        installation=installation, program=loaded, device=device.facts, fact_overrides=device.by_hand
+    )
+
+
+def _check(files: Sequence[Path], validator: Validator) -> list[Diagnostic]:
+    """The problems of all files, each once: several files may extend one that has problems."""
+    found = (problem for file in with_progress(files, "checking") for problem in validator.problems(file))
+    return list(dict.fromkeys(found))
+
+
+def _summary(files: Sequence[Path], problems: Iterable[Diagnostic]) -> str:
+    from etconfig.app.fixing import fixable
+
+    errors = sum(problem.is_error for problem in problems)
+    warnings = sum(not problem.is_error for problem in problems)
+    parts = [
+        f"{format_count(len(files), 'file')} checked: "
+        f"{format_count(errors, 'error')}, {format_count(warnings, 'warning')}"
+    ]
+    fixes = fixable(files, problems)
+    safe = sum(fix.is_safe for fix in fixes)
+    if safe:
+        parts.append(f"{safe} fixable with --fix")
+    if len(fixes) > safe:
+        parts.append(f"{len(fixes) - safe} fixable with --fix --unsafe-fixes")
+    return "; ".join(parts)

@@ -1,0 +1,125 @@
+"""`etconfig watch`: follow the facts of this device, and say which options would change."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
+from etconfig.cli.shared.output import fail
+from etconfig.errors import ConfigError
+
+if TYPE_CHECKING:
+    from etconfig.app.api import LoadedProgram
+    from etconfig.facts import FactSheet
+    from etconfig.resolver import OptionChange, Resolution
+
+_EFFECTS = {"execute": "at the next execute", "load": "needs a reload"}
+
+
+@click.command("watch")
+@click.argument("program", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--interval",
+    "interval_s",
+    default=2.0,
+    show_default=True,
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    help="The pause between two looks.",
+)
+@click.option("--count", type=click.IntRange(min=1), help="Look so many times; without it, until Ctrl-C.")
+@configuration_options
+@json_option
+def command(
+    program: Path | None, interval_s: float, count: int | None, request: ConfigurationRequest, as_json: bool
+) -> None:
+    """Follow this device's facts, and say which options would change.
+
+    Facts that may change at any time are detected again and again: cores, memory, battery,
+    temperature. For each option that they change, it says whether a loaded method can take the
+    new value at its next execute or must be loaded again. With --json, each change of facts is
+    one line. Ctrl-C ends it.
+
+    \b
+    Examples:
+      etconfig watch model.pte --count 1 --interval 0
+      etconfig watch model.pte --count 1 --interval 0 --json
+    """
+    from etconfig.app.api import load_program
+
+    loaded = None if program is None else load_program(program, installation=request.installation)
+    resolution = request.resolve(loaded)
+    facts = request.device.facts
+    click.echo("watching the facts of this device; Ctrl-C ends it", err=True)
+    try:
+        for _ in range(count) if count else itertools.repeat(None):
+            time.sleep(interval_s)
+            before, facts = facts, request.installation.redetect_facts(facts)
+            if facts != before:
+                resolution = _follow(request, loaded, facts, resolution, as_json)
+    except KeyboardInterrupt:
+        click.echo(err=True)  # the terminal has just shown ^C
+
+
+def _follow(
+    request: ConfigurationRequest,
+    program: LoadedProgram | None,
+    facts: FactSheet,
+    before: Resolution,
+    as_json: bool,
+) -> Resolution:
+    """Resolve on new facts and print what differs; where they do not resolve, why."""
+    from etconfig.resolver import differences, told_values
+
+    try:
+        # configured anew, since another profile may now match
+        after = request.configure_on(facts, program).resolve()
+    except ConfigError as error:
+        fail(error)
+        return before
+    changes = differences(told_values(before), told_values(after))
+    if changes:
+        turned = _turned(before.facts_used(), after.facts_used())
+        (_print_json if as_json else _print)(turned, changes)
+    return after
+
+
+def _turned(
+    old: Mapping[str, object], new: Mapping[str, object]
+) -> dict[str, tuple[object | None, object | None]]:
+    """The facts that differ, as (old, new) by name; None for unknown."""
+    names = dict.fromkeys([*old, *new])
+    return {name: (old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
+
+
+def _print(
+    turned: Mapping[str, tuple[object | None, object | None]], changes: Sequence[OptionChange]
+) -> None:
+    from etconfig.resolver import shown
+
+    for name, sides in turned.items():
+        old, new = ("unknown" if value is None else shown(value) for value in sides)
+        click.echo(f"{name}: {old} → {new}")
+    for change in changes:
+        effect = _EFFECTS[change.applies.value] if change.applies else "needs a reload"
+        click.echo(f"  {change}, {effect}")
+
+
+def _print_json(
+    turned: Mapping[str, tuple[object | None, object | None]], changes: Sequence[OptionChange]
+) -> None:
+    data = {
+        "facts": {name: {"old": old, "new": new} for name, (old, new) in turned.items()},
+        "changes": [
+            {**change.to_jsonable(), "applies": change.applies.value if change.applies else "load"}
+            for change in changes
+        ],
+    }
+    click.echo(json.dumps(data, ensure_ascii=False))

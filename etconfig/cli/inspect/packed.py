@@ -1,0 +1,85 @@
+"""What an `.etargs` file holds, for `etconfig inspect`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from etconfig.cli.shared.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from etconfig.transport import Package, PackedConfiguration, PackedOption
+
+SUFFIX = ".etargs"
+
+
+def show_package(path: Path, *, as_json: bool) -> None:
+    """Print what an `.etargs` file holds.
+
+    Raises:
+        SavedResultError: the file cannot be read, or is damaged.
+    """
+    from etconfig.diagnostics.render import harmless
+    from etconfig.transport import load_package
+
+    package = load_package(path)
+    if as_json:
+        print_json(_jsonable(package))
+        return
+    click.echo(f"written by {harmless(package.producer)}")
+    for configuration in package.configurations:
+        click.echo(f"\n{harmless(configuration.name)}: {configuration.fingerprint}")
+        print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "SENT AS", "SCOPE"), _rows(configuration))
+
+
+def _rows(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
+    from etconfig.diagnostics.render import harmless
+    from etconfig.resolver import shown
+
+    for method in configuration.methods:
+        for backend, option in method.options():
+            cells = (method.label, backend, option.name, shown(option.value), _sent(option))
+            yield (*map(harmless, cells), option.scope.value)
+
+
+def _sent(option: PackedOption) -> str:
+    """The key and value in ExecuTorch's option map, or why there are none."""
+    from etconfig.resolver import shown
+    from etconfig.transport import EXECUTORCH
+
+    if option.value is None:
+        return "-"
+    return option.obstacle(EXECUTORCH) or f"{option.key} = {shown(option.sent)}"
+
+
+def _jsonable(package: Package) -> dict[str, Any]:
+    return {
+        "producer": package.producer,
+        "configurations": [
+            {
+                "name": configuration.name,
+                "fingerprint": configuration.fingerprint,
+                "arguments": [
+                    {"method": method.method, "instance": method.instance, "backend": backend.id}
+                    | {"options": {option.name: _option_jsonable(option) for option in backend.options}}
+                    for method in configuration.methods
+                    for backend in method.backends
+                ],
+            }
+            for configuration in package.configurations
+        ],
+    }
+
+
+def _option_jsonable(option: PackedOption) -> dict[str, Any]:
+    return {
+        "value": option.value,
+        "key": option.key,
+        "sent": option.sent,
+        "scope": option.scope.value,
+        "applies": option.applies.value,
+        "is_set": option.is_set,
+    }

@@ -1,0 +1,1 @@
+"""Options, files and output that several commands share."""

@@ -1,0 +1,263 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from etconfig.app.installation import Installation
+from etconfig.cli.shared.output import show_diagnostics
+from etconfig.cli.startup.completion import complete_assignment, complete_method, complete_profile
+from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.app.api import LoadedProgram
+    from etconfig.app.configuration import Configuration
+    from etconfig.facts import FactSheet
+    from etconfig.provenance import Sourced
+    from etconfig.resolver import Resolution
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print data as JSON.")
+
+profile_path_option = click.option(
+    "--profile-path",
+    "profile_paths",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A further directory of profiles. Repeatable.",
+)
+
+locked_option = click.option(
+    "--locked", is_flag=True, help="Fail unless everything is as etconfig.app.lock has it."
+)
+
+program_argument = click.argument("program", type=click.Path(path_type=Path))
+
+data_option = click.option(
+    "--data",
+    multiple=True,
+    metavar="FILE.ptd",
+    type=click.Path(path_type=Path),
+    help="A data file of the program. Repeatable.",
+)
+
+
+method_option = click.option(
+    "--method", default="forward", show_default=True, shell_complete=complete_method, help="The method."
+)
+instance_option = click.option("--instance", help="The named instance; without it, the default one.")
+input_option = click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="An input as .npy, or several as .npz with in0, in1, ... Repeatable, in order.",
+)
+executor_option = click.option(
+    "--executor", default="numpy", show_default=True, help="What runs it: numpy, or a plugin."
+)
+
+
+def count_from(minimum: int) -> click.IntRange:
+    """The type of an option that counts something."""
+    count = click.IntRange(min=minimum)
+    count.name = "integer"  # or click would say: 'x' is not a valid integer range
+    return count
+
+
+def device_options(command: CommandT, *, several: bool = False) -> CommandT:
+    """`--facts` and `--fact`: which device is meant; or `several`, one by each `--facts`."""
+    command = click.option(
+        "--fact", "fact_texts", multiple=True, metavar="NAME=VALUE", help="Set a fact by hand. Repeatable."
+    )(command)
+    return click.option(
+        "--facts",
+        "sheet",
+        multiple=several,
+        type=click.Path(path_type=Path),
+        help="Use a saved fact sheet instead of detecting this device." + _repeatable(several),
+    )(command)
+
+
+def _repeatable(several: bool) -> str:
+    return " Repeatable." if several else ""
+
+
+@record(frozen=True, kw_only=True)
+class ConfigurationRequest:
+    """What the configuration options of a command ask for.
+
+    Attributes:
+        profile: `--profile`.
+        overrides: `--set`.
+        sheet: `--facts`.
+        fact_texts: `--fact`.
+        profile_paths: `--profile-path`.
+        locked: `--locked`, of the commands that have it.
+    """
+
+    profile: str | None
+    overrides: Sequence[str]
+    sheet: Path | None
+    fact_texts: Sequence[str]
+    profile_paths: Sequence[Path]
+    locked: bool = False
+
+    @cached_property
+    def installation(self) -> Installation:
+        """What is installed, with the profiles that the request names."""
+        return make_installation(self.profile_paths)
+
+    @cached_property
+    def device(self) -> Device:
+        """The device that is meant."""
+        return read_device(self.installation, self.sheet, self.fact_texts)
+
+    def configure(self, program: LoadedProgram | None) -> Configuration:
+        """The configuration that is asked for; its warnings go to stderr."""
+        configuration = self.configure_on(self.device.facts, program)
+        show_diagnostics(configuration.resolver.warnings)
+        return configuration
+
+    def configure_on(self, facts: FactSheet, program: LoadedProgram | None) -> Configuration:
+        """As `configure`, on other facts and without a word."""
+        from etconfig.app.configuration import configure
+        from etconfig.resolver import layer_from_overrides
+
+        return configure(
+            program,
+            profile=self.profile,
+            facts=facts,
+            fact_overrides=self.device.by_hand,
+            overrides=layer_from_overrides(self.overrides, "--set"),
+            installation=self.installation,
+        )
+
+    def configure_file(self, program: Path | None) -> Configuration:
+        """As `configure`, for a program in a file."""
+        if program is None:
+            return self.configure(None)
+        from etconfig.app.api import load_program
+
+        return self.configure(load_program(program, installation=self.installation))
+
+    def resolve(self, program: LoadedProgram | None) -> Resolution:
+        """The resolution that is asked for."""
+        return self._resolved(self.configure(program))
+
+    def resolve_file(self, program: Path | None) -> Resolution:
+        """As `resolve`, for a program in a file."""
+        return self._resolved(self.configure_file(program))
+
+    def _resolved(self, configuration: Configuration) -> Resolution:
+        resolution = configuration.resolve()
+        if self.locked:
+            from etconfig.app.lock import check_lock, lock_path
+
+            check_lock(lock_path(configuration), configuration, resolution)
+        return resolution
+
+
+def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """All that selects and changes a configuration, given to the command as one `request`."""
+
+    @wraps(function)
+    def with_request(**parameters: Any) -> Any:
+        return function(request=ConfigurationRequest(**_taken(parameters)), **parameters)
+
+    return _with_configuration_options(with_request)
+
+
+def several_configurations_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `configuration_options`, for several profiles or several devices: a list, `requests`."""
+
+    @wraps(function)
+    def with_requests(**parameters: Any) -> Any:
+        asked = _taken(parameters)
+        profiles, sheets = asked.pop("profile") or (None,), asked.pop("sheet") or (None,)
+        if len(profiles) > 1 and len(sheets) > 1:
+            raise click.UsageError("give several --profile or several --facts, not both")
+        requests = [
+            ConfigurationRequest(profile=profile, sheet=sheet, **asked)
+            for profile in profiles
+            for sheet in sheets
+        ]
+        return function(requests=requests, **parameters)
+
+    return _with_configuration_options(with_requests, several=True)
+
+
+def _taken(parameters: dict[str, Any]) -> dict[str, Any]:
+    """What belongs to a request, taken out of the parameters of a command."""
+    names = [field.name for field in fields(ConfigurationRequest) if field.name in parameters]
+    return {name: parameters.pop(name) for name in names}
+
+
+def _with_configuration_options(function: Callable[..., Any], *, several: bool = False) -> Callable[..., Any]:
+    command = profile_path_option(device_options(function, several=several))
+    command = click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="PATH=VALUE",
+        shell_complete=complete_assignment,
+        help="Set [METHOD[@INSTANCE]:]BACKEND.OPTION. Repeatable.",
+    )(command)
+    return click.option(
+        "--profile",
+        metavar="auto|NAME|FILE",
+        multiple=several,
+        shell_complete=complete_profile,
+        help="The profile. By default the project's, else auto." + _repeatable(several),
+    )(command)
+
+
+def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
+    """What is installed, as seen from the current directory.
+
+    Raises:
+        click.ClickException: the current directory is gone.
+    """
+    try:
+        directory = Path.cwd()
+    except OSError as error:
+        raise click.ClickException(f"cannot read the current directory: {error.strerror}") from error
+    return Installation(directory, profile_directories=profile_paths)
+
+
+@record(frozen=True)
+class Device:
+    """The device that a command is about.
+
+    Attributes:
+        facts: Detected, or from a sheet.
+        by_hand: What `--fact` sets.
+    """
+
+    facts: FactSheet
+    by_hand: dict[str, Sourced[object]]
+
+    @property
+    def known(self) -> FactSheet:
+        """All facts, the hand-set ones in place."""
+        return self.facts.with_overrides(self.by_hand)
+
+
+def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequence[str]) -> Device:
+    """The device that `--facts` and `--fact` mean.
+
+    Raises:
+        FactError: the sheet or a hand-set fact is wrong.
+    """
+    from etconfig.facts import load_fact_sheet, parse_fact_assignments
+
+    registry = installation.fact_registry
+    facts = installation.detect_facts() if sheet is None else load_fact_sheet(sheet, registry)
+    return Device(facts, dict(parse_fact_assignments(fact_texts, registry)))

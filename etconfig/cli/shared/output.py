@@ -1,0 +1,95 @@
+"""What commands share to speak: errors, tables, JSON. Colour and rules only on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TextIO, TypeVar
+
+import click
+
+from etconfig.cli.startup.listings import aligned_text, json_text
+
+if TYPE_CHECKING:
+    from etconfig.diagnostics import Diagnostic
+    from etconfig.diagnostics.render import Style
+    from etconfig.errors import EtconfigError
+
+ItemT = TypeVar("ItemT")
+
+_LONG = 100
+"""How many items make work that is worth a progress bar."""
+
+
+def style_for(stream: TextIO) -> Style:
+    """Colours for a terminal that knows them, none for a pipe or with NO_COLOR."""
+    from etconfig.diagnostics.render import ansi, plain
+
+    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return ansi if wanted and stream.isatty() else plain
+
+
+def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
+    """Diagnostics on stderr, in full."""
+    from etconfig.diagnostics.render import render
+
+    click.echo(render(diagnostics, "text", style_for(sys.stderr)), err=True, nl=False)
+
+
+def fail(error: EtconfigError) -> None:
+    """An error on stderr: its diagnostics, or its message and what to do."""
+    from etconfig.errors import ConfigError
+
+    if isinstance(error, ConfigError) and error.diagnostics:
+        show_diagnostics(error.diagnostics)
+        return
+    print_error(error.message, error.help)
+
+
+def print_error(message: str, advice: str | None = None) -> None:
+    """One sentence on stderr, and what to do about it."""
+    style = style_for(sys.stderr)
+    click.echo(f"{style('error', 'error')}: {message}", err=True)
+    if advice:
+        click.echo(f"  = {style('help', 'help')}: {advice}", err=True)
+
+
+def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
+    """The items; while they are consumed, a bar on stderr shows how far that is, if it is a terminal."""
+    if len(items) < _LONG or not sys.stderr.isatty():
+        yield from items
+        return
+    steps = max(1, len(items) // 100)
+    with click.progressbar(items, label=label, file=sys.stderr, update_min_steps=steps) as bar:
+        yield from bar
+
+
+def print_json(data: object) -> None:
+    """Data on stdout as JSON."""
+    click.echo(json_text(data), nl=False)
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Rows on stdout: a table on a terminal, aligned columns in a pipe."""
+    rows = [tuple(row) for row in rows]
+    if sys.stdout.isatty():
+        _print_rich(headers, rows)
+        return
+    click.echo(aligned_text(headers, rows), nl=False)
+
+
+def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for index, header in enumerate(headers):
+        # What cannot be parted between words, such as the name of a backend, stays whole while there is room.
+        is_whole = index < len(headers) - 1 and not any(" " in row[index] for row in rows)
+        table.add_column(header, no_wrap=is_whole, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)

@@ -1,0 +1,81 @@
+"""The options `--trace` and `--trace-format`, and the file that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.writing import write_file
+from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.tracing import RecordingTracer
+
+_FORMATS = {".json": "chrome", ".etdp": "etdump", ".etdump": "etdump"}
+"""The format that a suffix means."""
+
+
+@record(frozen=True)
+class TraceFile:
+    """The trace that is asked for.
+
+    Attributes:
+        path: Where to write it.
+        form: `chrome` or `etdump`.
+        tracer: What records it.
+    """
+
+    path: Path
+    form: str
+    tracer: RecordingTracer
+
+    def write(self) -> None:
+        """Write what was recorded; a word on stderr if a part of it was dropped.
+
+        Raises:
+            click.ClickException: the file cannot be written.
+        """
+        from etconfig.tracing import chrome_trace, etdump
+
+        write_file(self.path, etdump(self.tracer) if self.form == "etdump" else chrome_trace(self.tracer))
+        if self.tracer.dropped:
+            kept = format_count(self.tracer.max_events, "event")
+            click.echo(f"the trace holds the first {kept}; {self.tracer.dropped} more were dropped", err=True)
+
+
+def trace_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`--trace` and `--trace-format`, given to the command as one `trace`: a TraceFile or None."""
+
+    @wraps(function)
+    def with_trace(trace: Path | None, trace_format: str | None, **parameters: Any) -> Any:
+        return function(trace=_requested(trace, trace_format), **parameters)
+
+    command = click.option(
+        "--trace-format",
+        type=click.Choice(["chrome", "etdump"]),
+        help="chrome for Perfetto, etdump for ExecuTorch's Inspector. By default as the suffix of FILE says.",
+    )(with_trace)
+    return click.option(
+        "--trace",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Record what ran and when, into FILE.json or FILE.etdp.",
+    )(command)
+
+
+def _requested(path: Path | None, wanted: str | None) -> TraceFile | None:
+    if path is None:
+        if wanted is not None:
+            raise click.UsageError("--trace-format goes with --trace")
+        return None
+    form = wanted or _FORMATS.get(path.suffix)
+    if form is None:
+        raise click.UsageError(f"{path} ends in none of {', '.join(_FORMATS)}: give --trace-format")
+    from etconfig.tracing import RecordingTracer
+
+    return TraceFile(path, form, RecordingTracer())

@@ -1,0 +1,153 @@
+"""What shells may complete: backends, profiles, methods of the program at hand, option paths and values.
+
+A shell asks at every press of a key: a plugin, and pydantic with it, is imported only for the options of a
+backend that stands there already. What cannot be found out completes to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import click
+
+from etconfig.app.installation import Installation
+from etconfig.errors import EtconfigError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from etconfig.schema import OptionInfo
+
+Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
+"""What click calls with the context, the parameter, and the text that is there so far."""
+
+
+def _matching(texts: Callable[[click.Context, str], Iterable[str]]) -> Completer:
+    """A completer of the texts that begin with what is there; of none where something is broken."""
+
+    @wraps(texts)
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        try:
+            return [text for text in texts(context, incomplete) if text.startswith(incomplete)]
+        except (EtconfigError, OSError):
+            return []
+
+    return complete
+
+
+@_matching
+def complete_backend(context: click.Context, incomplete: str) -> Iterable[str]:
+    """The ids of the installed backends."""
+    return _installation(context).backend_ids
+
+
+@_matching
+def complete_profile_name(context: click.Context, incomplete: str) -> Iterable[str]:
+    """The names of the known profiles."""
+    return _installation(context).profiles.names
+
+
+@_matching
+def complete_method(context: click.Context, incomplete: str) -> Iterable[str]:
+    """The methods of the program that stands on the line."""
+    return [method for method, _ in _methods(context)]
+
+
+@_matching
+def complete_option_path(context: click.Context, incomplete: str) -> Iterable[str]:
+    """Option paths, `[METHOD:]BACKEND.OPTION`."""
+    return _option_paths(context, incomplete)
+
+
+@_matching
+def complete_assignment(context: click.Context, incomplete: str) -> Iterable[str]:
+    """Option paths with `=`, and then the values that an option has, where they are few."""
+    path, equals, _ = incomplete.partition("=")
+    if not equals:
+        return [
+            text if text.endswith((".", ":")) else text + "=" for text in _option_paths(context, incomplete)
+        ]
+    _, backend, option = _parts(path)
+    info = _options(context, backend).get(option)
+    return [] if info is None else [f"{path}={value}" for value in _values(info)]
+
+
+def complete_profile(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """`auto`, the names of profiles, or files if none begins so."""
+    try:
+        names = ("auto", *_installation(context).profiles.names)
+    except (EtconfigError, OSError):
+        names = ("auto",)
+    from click.shell_completion import CompletionItem
+
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]
+
+
+def _option_paths(context: click.Context, incomplete: str) -> list[str]:
+    """The options of the backend that is there, or of the only one that it can become; else backends."""
+    scope, backend, _ = _parts(incomplete)
+    named = scope.removesuffix(":").partition("@")[0]
+    methods = _methods(context)
+    delegated = [each for method, backends in methods if named in ("", method) for each in backends]
+    backends = [
+        each
+        for each in (dict.fromkeys(delegated) if methods else _installation(context).backend_ids)
+        if each.startswith(backend)
+    ]
+    if "." in incomplete or (len(backends) == 1 and backend):
+        chosen = [each for each in backends if each == backend] or backends[:1]
+        return [f"{scope}{each}.{option}" for each in chosen for option in _options(context, each)]
+    scopes = [] if scope else [f"{method}:" for method, _ in methods]
+    return [*scopes, *(f"{scope}{each}." for each in backends)]
+
+
+def _parts(path: str) -> tuple[str, str, str]:
+    """The scope with its colon, the backend and the option; what is not there is empty."""
+    scope, colon, rest = path.rpartition(":")
+    backend, _, option = rest.partition(".")
+    return scope + colon, backend, option
+
+
+def _options(context: click.Context, backend: str) -> dict[str, OptionInfo]:
+    installation = _installation(context)
+    if backend not in installation.backend_ids:
+        return {}
+    return dict(installation.plugins.backend_spec(backend).options.option_infos())
+
+
+def _values(info: OptionInfo) -> Sequence[str]:
+    """The values of a boolean or a choice."""
+    from etconfig.schema.option_type import Kind
+
+    if info.type.kind is Kind.BOOLEAN:
+        return ["true", "false"]
+    return [str(choice) for choice in info.type.choices]
+
+
+def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
+    """The methods of the program on the line and the backends of each; none without a program."""
+    program = _program(context)
+    if program is None:
+        return []
+    from etconfig.program import Verification, open_program
+
+    with open_program(program, verification=Verification.Minimal) as opened:
+        return [(name, [d.id for d in opened.plan(name).delegates]) for name in opened.method_names]
+
+
+def _program(context: click.Context) -> Path | None:
+    """The program on the line; where the last option has no value yet, click leaves it among `args`."""
+    given = context.params.get("program")
+    if isinstance(given, Path):
+        return given
+    return next((Path(text) for text in context.args if Path(text).is_file()), None)
+
+
+def _installation(context: click.Context) -> Installation:
+    return Installation(Path.cwd(), profile_directories=context.params.get("profile_paths") or ())

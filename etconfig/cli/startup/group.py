@@ -1,0 +1,74 @@
+"""The command group: commands are listed without importing them, and errors become messages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from etconfig import __version__
+from etconfig.cli.shared.output import fail
+from etconfig.cli.startup.command_list import COMMANDS
+from etconfig.cli.startup.usage import SuggestingGroup, fail_usage
+
+_COMPLETION_VARIABLE = "_ETCONFIG_COMPLETE"
+"""Set by shells: `bash_source` asks for the script of completion, `bash_complete` for completions."""
+
+
+class _LazyGroup(SuggestingGroup):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"etconfig.cli.commands.{cmd_name.replace('-', '_')}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="etconfig %(version)s")
+def etconfig() -> None:
+    """Typed configuration and plugin discovery for ExecuTorch backends.
+
+    \b
+    Example:
+      etconfig run model.pte --profile auto --input x.npy
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; the exit status. A user's mistake never shows a traceback.
+
+    Raises:
+        OSError: the output cannot be written.
+        KeyboardInterrupt: the user gave up.
+    """
+    instruction = os.environ.get(_COMPLETION_VARIABLE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(etconfig, {}, "etconfig", _COMPLETION_VARIABLE, instruction)
+    try:
+        # Not `etconfig.main(...)`: it exits with 1, which stands for findings, for `| head` and Ctrl-C.
+        with etconfig.make_context("etconfig", list(arguments)) as context:
+            status = etconfig.invoke(context)
+        return status if isinstance(status, int) else 0
+    except click.exceptions.Exit as done:  # --help and --version
+        return done.exit_code
+    except click.ClickException as error:
+        fail_usage(error)
+        return 2
+    except Exception as error:
+        from etconfig.errors import EtconfigError  # no need of them before something goes wrong
+
+        if not isinstance(error, EtconfigError):
+            raise
+        fail(error)
+        return 2

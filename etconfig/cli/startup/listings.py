@@ -1,0 +1,65 @@
+"""What the commands that only list things have to say; click is not needed to know it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from etconfig.plugin import BACKENDS
+from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.app.installation import Installation
+
+
+@record(frozen=True)
+class Listing:
+    """Things of one kind.
+
+    Attributes:
+        headers: The columns of a table of them.
+        keys: The same columns in JSON.
+        rows: What is told of each.
+    """
+
+    headers: tuple[str, ...]
+    keys: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+    def to_jsonable(self) -> list[dict[str, str]]:
+        """The rows as plain data."""
+        return [dict(zip(self.keys, row, strict=True)) for row in self.rows]
+
+
+def list_backends(installation: Installation) -> Listing:
+    """The installed backends and the distributions that provide them."""
+    entries = installation.index.entries(BACKENDS)
+    rows = [(entry.name, entry.distribution, entry.version) for entry in entries]
+    keys = ("backend", "distribution", "version")
+    return Listing(("BACKEND", "DISTRIBUTION", "VERSION"), keys, sorted(rows))
+
+
+def list_profiles(installation: Installation) -> Listing:
+    """The known profiles and their files.
+
+    Raises:
+        ProfileError: two files claim one name, or a directory is missing.
+    """
+    library = installation.profiles
+    rows = [(name, str(library.find(name).path)) for name in library.names]
+    return Listing(("PROFILE", "FILE"), ("name", "path"), rows)
+
+
+def aligned_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Rows below their headers, in aligned columns."""
+    table = [headers, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def json_text(data: object) -> str:
+    """Data as JSON."""
+    import json
+
+    return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"

@@ -1,0 +1,62 @@
+"""The entry point of `etconfig`: what must be fast comes before click is imported."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+from collections.abc import Sequence
+
+from etconfig import __version__
+from etconfig.cli.startup.quick_answers import quick_text
+
+_INTERRUPTED = 130
+"""The status of a command that Ctrl-C ended, as shells count it: 128 + SIGINT."""
+
+_COLLECT_EVERY = 100_000
+"""After how many new objects cycles are looked for. Imports make many objects and no garbage: searching
+them at every 700, as Python does by itself, takes a tenth of a short command's time."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; exits with its status unless that is 0: 1 findings, 2 usage or I/O."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    gc.set_threshold(_COLLECT_EVERY)
+    atexit.register(gc.freeze)  # what is left goes with the process, and need not be searched for cycles
+    if sys.stdout is None:  # the caller closed it
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  (open until the end, and no pathlib)
+    try:
+        status = _run(arguments)
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")  # the terminal has just shown ^C
+        status = _INTERRUPTED
+    except OSError as error:
+        status = _give_up_output(error)
+    if status:
+        sys.exit(status)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    text = f"etconfig {__version__}\n" if list(arguments) == ["--version"] else quick_text(arguments)
+    if text is not None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return 0
+    # Plugins of pydantic's own are not used, and looking for them scans every distribution.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    from etconfig.cli.startup.group import run
+
+    return run(arguments)
+
+
+def _give_up_output(error: OSError) -> int:
+    """Say nothing more on stdout, which Python would try again at exit, and complain.
+
+    A reader that went away (`| head`) is no error; a full disk is.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return 0
+    sys.stderr.write(f"error: {error.filename or 'cannot write to stdout'}: {error.strerror}\n")
+    return 2

@@ -1,0 +1,122 @@
+"""What may be missing around a plugin: the network, the vendor's SDK, the device."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from pathlib import Path
+
+from etconfig.conformance.kit.check import check
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
+from etconfig.conformance.process.guards import cut_network, hide_devices
+from etconfig.conformance.process.loading import require_ordinary_load
+from etconfig.conformance.subject.contributions import VendorFacts
+from etconfig.conformance.subject.subject import Subject
+from etconfig.errors import BackendUnavailableError, EtconfigError, PluginLoadError
+from etconfig.facts import Host, System
+from etconfig.plugin.entry_points import normalized_name
+
+
+@check("no-network", level=0, prevents="telemetry, and downloads that nobody asked for", isolated=True)
+def no_network(subject: Subject) -> None:
+    """From the plugin's import to a method that ran, nothing outside this machine is looked up or reached."""
+    tried = cut_network()
+    try:
+        _use(subject)
+    except EtconfigError:
+        if not tried:
+            raise
+    if tried:
+        raise CheckFailedError(
+            f"{tried[0]}, expected no network; ship what is needed, or let the user fetch it by a command"
+        )
+
+
+def _use(subject: Subject) -> None:
+    """Ask for facts and run a method, as far as there are detectors, programs and a device."""
+    with suppress(NotApplicableError):
+        VendorFacts(subject).detect()
+    with suppress(NotDelegatedError, BackendUnavailableError):
+        case = subject.simplest
+        with subject.load(case) as method:
+            method.execute(case.inputs())
+
+
+@check("missing-sdk", level=0, prevents="a plugin that breaks where the vendor's SDK is not", isolated=True)
+def missing_sdk(subject: Subject) -> None:
+    """Where only what it requires is installed, the plugin loads, and its backend says what is missing."""
+    required = required_distributions(subject.entry.distribution, "etconfig")
+    own = subject.entry.package
+    for package, distributions in packages_distributions().items():
+        is_kept = package in sys.modules or package == own
+        if not is_kept and required.isdisjoint(map(normalized_name, distributions)):
+            sys.modules[package] = None  # type: ignore[assignment]  # how Python says that it is not there
+    _require_report(
+        subject, "without the packages that it does not require", "import the SDK when a backend is made"
+    )
+
+
+@check("no-device", level=0, prevents="crashes on login nodes", isolated=True)
+def no_device(subject: Subject) -> None:
+    """Where there is no device, the backend says what is missing, and detectors fail at nothing."""
+    try:
+        facts = VendorFacts(subject)
+    except NotApplicableError:
+        if subject.is_native:
+            raise
+    else:
+        with tempfile.TemporaryDirectory() as nothing:
+            facts.detect(System(Path(nothing), Host()))
+        facts.require_no_error("where nothing can be read")
+    if sys.platform == "win32":
+        raise NotApplicableError("on Windows devices are no files, so they cannot be hidden")
+    hide_devices()
+    _require_report(subject, "where no device file can be opened", "look for the device in availability()")
+
+
+def _require_report(subject: Subject, where: str, advice: str) -> None:
+    """The plugin can be loaded, and its backend be made, or else says why not and what to do."""
+    try:
+        if not subject.is_native:
+            subject.create_backend()
+    except PluginLoadError as error:
+        if not _tells_of_absence(error.__cause__, subject.entry.package):
+            require_ordinary_load(subject)
+        raise CheckFailedError(
+            f"{subject.entry.source}, {where}: {error.cause}; {advice}, and return "
+            "Availability.no(reason, fix)"
+        ) from error
+    except BackendUnavailableError as error:
+        if not (error.reason.strip() and (error.help or "").strip()):
+            raise CheckFailedError(
+                f"{subject.entry.source}, {where}: {subject.backend_id} is not available, but availability() "
+                "does not say why and what to do; return Availability.no(reason, fix)"
+            ) from error
+
+
+def _tells_of_absence(cause: BaseException | None, own: str) -> bool:
+    """Whether an SDK or a device may be the reason, which this machine may lack anyway."""
+    if isinstance(cause, ImportError):
+        return (cause.name or "").partition(".")[0] != own
+    return isinstance(cause, (OSError, RuntimeError))
+
+
+def required_distributions(*distributions: str) -> set[str]:
+    """These distributions, and all that they cannot be installed without."""
+    found: set[str] = set()
+    pending = list(distributions)
+    while pending:
+        name = normalized_name(pending.pop())
+        if name not in found:
+            found.add(name)
+            with suppress(PackageNotFoundError):
+                lines = [line for line in requires(name) or () if not re.search(r"\bextra\s*==", line)]
+                pending += [match[0] for line in lines if (match := re.match(r"[\w.-]+", line))]
+    return found
+
+
+CHECKS = (no_network, missing_sdk, no_device)
+"""The checks of this module, in the order of the report."""

@@ -1,0 +1,74 @@
+"""`Neighbour`: a method that is loaded beside others, and tells whether it still answers rightly."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.subject import Subject
+from etconfig.errors import EtconfigError
+
+KEEP_APART = "keep what belongs to a delegate in the handle that init returns"
+
+
+class Neighbour:
+    """A loaded method of a case; leaving a `with` block closes it.
+
+    Args:
+        subject: The backend.
+        case: The case.
+        label: What messages call it.
+        name: The method, by default the first.
+        through: What stands between the core and the backend.
+
+    Attributes:
+        case: The case.
+        method: The method.
+
+    Raises:
+        EtconfigError: it cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        case: DelegatedCase,
+        label: str,
+        *,
+        name: str | None = None,
+        through: Interposed | None = None,
+    ) -> None:
+        self.case = case
+        self.method = subject.load(case, name, through=through)
+        self._subject = subject
+        self._label = label
+        self._name = name
+
+    def answer(self, turn: int, when: str, advice: str = KEEP_APART) -> None:
+        """Execute the run of this turn, and compare.
+
+        Raises:
+            CheckFailedError: it failed or answered wrongly; the message says when, and gives the advice.
+        """
+        runs = self.case.runs(self._name)
+        run = runs[turn % len(runs)]
+        try:
+            outputs = self.method.execute(list(run.inputs))
+            self._subject.check_outputs(self.case, run, outputs, self._name)
+        except (CheckFailedError, EtconfigError) as error:
+            raise CheckFailedError(f"{self._label} fails {when}: {error}; {advice}") from error
+
+    def answer_all(self, when: str) -> None:
+        """Execute every run of the case, and compare. Raises CheckFailedError."""
+        for turn in range(len(self.case.runs(self._name))):
+            self.answer(turn, when)
+
+    def __enter__(self) -> Neighbour:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.method.close()

@@ -1,0 +1,1 @@
+"""The machinery of the conformance kit: checks, outcomes, reports and the runner."""

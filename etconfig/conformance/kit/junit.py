@@ -1,0 +1,65 @@
+"""A report as JUnit XML, for CI systems that show tests."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree  # it only writes here
+
+from etconfig.conformance.kit.check import Check
+from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.report import Report
+from etconfig.conformance.kit.result import Result
+
+_SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED}
+_KINDS = ("failure", "error", "skipped")
+
+
+def junit_xml(report: Report) -> bytes:
+    """One test suite with a case for each check; outcomes that are neither pass nor failure are skips."""
+    checks = report.checks
+    cases = [_case(checks[result.check_id], result) for result in report.results]
+    counts = {kind: sum(case.find(kind) is not None for case in cases) for kind in _KINDS}
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"etconfig conformance {report.backend}",
+        tests=str(len(cases)),
+        failures=str(counts["failure"]),
+        errors=str(counts["error"]),
+        skipped=str(counts["skipped"]),
+        time=f"{sum(result.seconds for result in report.results):.3f}",
+    )
+    properties = ElementTree.SubElement(suite, "properties")
+    for name in ("distribution", "version", "executor", "summary"):
+        ElementTree.SubElement(properties, "property", name=name, value=getattr(report, name))
+    suite.extend(cases)
+    ElementTree.indent(suite)
+    content: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return content + b"\n"
+
+
+def _case(check: Check, result: Result) -> ElementTree.Element:
+    case = ElementTree.Element(
+        "testcase",
+        classname=f"etconfig.conformance.L{check.level}",
+        name=check.id,
+        time=f"{result.seconds:.3f}",
+    )
+    kind = _kind(result)
+    if kind is not None:
+        parts = (result.outcome.value, result.reason, result.message)
+        ElementTree.SubElement(case, kind, message=_printable(": ".join(filter(None, parts))))
+    return case
+
+
+def _kind(result: Result) -> str | None:
+    if result.outcome is Outcome.PASSED:
+        return None
+    if result.is_advisory or result.outcome in _SKIPPED:
+        return "skipped"
+    return "error" if result.outcome.is_loss else "failure"
+
+
+def _printable(text: str) -> str:
+    """Without the characters that XML 1.0 cannot hold."""
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text
+    )

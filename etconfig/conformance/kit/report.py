@@ -1,0 +1,157 @@
+"""`Report`: what a run of the kit came to."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+import etconfig
+from etconfig.conformance.checks import all_checks
+from etconfig.conformance.kit.check import Check
+from etconfig.conformance.kit.kit import KIT
+from etconfig.conformance.kit.outcome import CheckFailedError, Outcome
+from etconfig.conformance.kit.result import Result
+from etconfig.conformance.subject.subject import Subject
+from etconfig.errors import EtconfigError
+from etconfig.plugin.api_version import CURRENT
+from etconfig.records import record
+
+FORMAT = 1
+"""The version of the JSON report; fields may be added to it, none changes or goes."""
+
+
+@record(frozen=True, kw_only=True)
+class Report:
+    """What a run of the kit came to.
+
+    Attributes:
+        backend: The backend's id.
+        distribution: The distribution that declares it.
+        version: The distribution's version.
+        executor: What ran the programs.
+        level_asked: The highest level whose checks were run.
+        pinned_kit: The version of the kit that the vendor pins.
+        results: One for each check, level by level.
+        coverage: Of each case that the backend declares all needs of, whether a golden program of it
+            delegates to the backend; empty where that cannot be told.
+    """
+
+    backend: str
+    distribution: str
+    version: str
+    executor: str
+    level_asked: int
+    pinned_kit: str
+    results: tuple[Result, ...]
+    coverage: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def level(self) -> int | None:
+        """The highest level that was reached, or None if not even the lowest was.
+
+        A level is reached when each of its checks and of those below ended well. Levels 0 and 1 allow
+        no expected failure. Advisory results do not count.
+        """
+        reached = None
+        for level in range(self.level_asked + 1):
+            if self.obstacles(level):
+                return reached
+            reached = level
+        return reached
+
+    def obstacles(self, level: int) -> list[Result]:
+        """What keeps the backend from a level, that of lower levels apart."""
+        checks = self.checks
+        return [
+            each
+            for each in self.results
+            if checks[each.check_id].level == level and _is_obstacle(checks[each.check_id], each)
+        ]
+
+    @property
+    def checks(self) -> Mapping[str, Check]:
+        """Every check of the kit, by id."""
+        return {check.id: check for check in all_checks()}
+
+    @property
+    def passed(self) -> bool:
+        """Whether the level that was asked for was reached."""
+        return self.level == self.level_asked
+
+    @property
+    def counts(self) -> Mapping[Outcome, int]:
+        """How many results there are of each outcome, advisory ones apart."""
+        return Counter(each.outcome for each in self.results if not each.is_advisory)
+
+    @property
+    def summary(self) -> str:
+        """Such as `L2 · kit 1.0 · 1 xfail · 3 undeclared`."""
+        level = "no level" if self.level is None else f"L{self.level}"
+        parts = [level, f"kit {self.pinned_kit}"]
+        xfails, undeclared = self.counts[Outcome.XFAILED], self.counts[Outcome.UNDECLARED]
+        if xfails:
+            parts.append(f"{xfails} xfail{'' if xfails == 1 else 's'}")
+        if undeclared:
+            parts.append(f"{undeclared} undeclared")
+        return " · ".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data; see `FORMAT`."""
+        checks = self.checks
+        return {
+            "format": FORMAT,
+            "backend": self.backend,
+            "distribution": self.distribution,
+            "version": self.version,
+            "executor": self.executor,
+            "level_asked": self.level_asked,
+            "level": self.level,
+            "summary": self.summary,
+            "kit": {"version": KIT, "pinned": self.pinned_kit},
+            "etconfig": {"version": etconfig.__version__, "plugin_api": CURRENT},
+            "host": {
+                "python": platform.python_version(),
+                "platform": sys.platform,
+                "machine": platform.machine(),
+            },
+            "programs": dict(self.coverage),
+            "results": [_result_json(checks[each.check_id], each) for each in self.results],
+        }
+
+
+def _is_obstacle(check: Check, result: Result) -> bool:
+    """Whether the check's level cannot be reached with this result."""
+    if result.is_advisory:
+        return False
+    is_refused = result.outcome is Outcome.XFAILED and not check.allows_xfail
+    return is_refused or not result.outcome.is_good
+
+
+def make_report(subject: Subject, results: Sequence[Result]) -> Report:
+    """The report on a subject."""
+    return Report(
+        backend=subject.backend_id,
+        distribution=subject.entry.distribution,
+        version=subject.entry.version,
+        executor=subject.settings.executor,
+        level_asked=subject.settings.level,
+        pinned_kit=subject.settings.kit,
+        results=tuple(results),
+        # a backend that cost a check its process may cost this one too
+        coverage={} if any(each.outcome.is_loss for each in results) else _coverage(subject),
+    )
+
+
+def _coverage(subject: Subject) -> Mapping[str, bool]:
+    try:
+        return subject.coverage()
+    except (EtconfigError, CheckFailedError):
+        return {}  # a check has told why
+
+
+def _result_json(check: Check, result: Result) -> dict[str, Any]:
+    return {**result.to_json(), "level": check.level, "doc": check.doc}

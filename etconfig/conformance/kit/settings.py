@@ -1,0 +1,65 @@
+"""`Settings`: what is checked, and how; plain data, so that a process of its own can be told."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from etconfig.app.api import NUMPY
+from etconfig.app.installation import Installation
+from etconfig.conformance.kit.kit import KIT, LEVELS
+from etconfig.records import record
+
+
+@record(frozen=True, kw_only=True)
+class Settings:
+    """What is checked, and how.
+
+    Attributes:
+        backend: The backend's id.
+        level: The highest level whose checks are run.
+        kit: The version of the kit that the vendor pins; later checks are advisory.
+        executor: What runs the programs: `numpy`, or an installed executor plugin.
+        programs: The directory of golden programs, instead of what the vendor's plugin names.
+        search_path: Where distributions are installed; None for `sys.path`.
+    """
+
+    backend: str
+    level: int = max(LEVELS)
+    kit: str = KIT
+    executor: str = NUMPY
+    programs: str | None = None
+    search_path: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.level not in LEVELS:
+            raise ValueError(f"there is no level {self.level}; the levels are {', '.join(map(str, LEVELS))}")
+        major, _, minor = KIT.partition(".")
+        given = self.kit.split(".")
+        if len(given) != 2 or given[0] != major or not given[1].isdigit() or int(given[1]) > int(minor):
+            raise ValueError(f"there is no kit {self.kit!r}; this etconfig has {major}.0 to {KIT}")
+
+    def installation(self) -> Installation:
+        """What is installed there; no project file and no environment variable of the user's counts."""
+        return Installation(environ={}, search_path=self.search_path)
+
+    def golden_programs(self) -> Path | None:
+        """The directory that was named, if one was."""
+        return None if self.programs is None else Path(self.programs)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, for `from_json`."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Settings:
+        """What `to_json` gave."""
+        path = data["search_path"]
+        return cls(**{**data, "search_path": None if path is None else tuple(path)})
+
+
+def effective_search_path(settings: Settings) -> list[str]:
+    """Where Python finds modules for these settings: what was named, then `sys.path`."""
+    return [*(settings.search_path or ()), *(path for path in sys.path if path)]

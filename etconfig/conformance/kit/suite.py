@@ -1,0 +1,105 @@
+"""`BackendConformance`: the kit as a pytest class for vendors. Needs `etconfig[conformance]`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+try:
+    import pytest
+except ImportError as error:
+    raise ImportError("BackendConformance needs pytest: pip install 'etconfig[conformance]'") from error
+
+from etconfig.app.api import NUMPY
+from etconfig.conformance.checks import all_checks
+from etconfig.conformance.kit.check import Check
+from etconfig.conformance.kit.kit import KIT, LEVELS
+from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.running import run_check
+from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.kit.xfails import XfailsError, read_xfails
+from etconfig.conformance.subject.subject import Subject
+
+
+class BackendConformance:
+    """Every check of the kit as a test. Subclasses set attributes; they cannot replace a check.
+
+    Attributes:
+        backend: The backend's id.
+        level: The level to reach.
+        kit: The version of the kit that is pinned.
+        xfails: The file of expected failures, or None.
+        executor: What runs the programs.
+        programs: The directory of golden programs, instead of what the vendor's plugin names.
+        search_path: Where distributions are installed; None for `sys.path`.
+    """
+
+    backend: ClassVar[str]
+    level: ClassVar[int] = max(LEVELS)
+    kit: ClassVar[str] = KIT
+    xfails: ClassVar[Path | None] = None
+    executor: ClassVar[str] = NUMPY
+    programs: ClassVar[Path | None] = None
+    search_path: ClassVar[tuple[str, ...] | None] = None
+
+    def __init_subclass__(cls) -> None:
+        """Refuse what would replace a check, here or in a class beside this one. Raises TypeError."""
+        for name in vars(BackendConformance):
+            owner = next(each for each in cls.__mro__ if name in vars(each))
+            if owner is not BackendConformance and name not in _SETTABLE and not name.startswith("__"):
+                raise TypeError(
+                    f"{cls.__name__}.{name} would replace a part of the conformance kit; name a check that "
+                    "fails in the file of expected failures instead: CHECK-ID # reason"
+                )
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """A test for each check up to the level."""
+        if "conformance_check" in metafunc.fixturenames:
+            self._settings(), self._expected_failures()  # what is wrong with them is told once
+            checks = [each for each in all_checks() if each.level <= self.level]
+            metafunc.parametrize("conformance_check", checks, ids=[f"L{c.level}-{c.id}" for c in checks])
+
+    def test_conformance(self, conformance_check: Check) -> None:
+        """Run one check, and say how it ended as pytest does."""
+        result = run_check(conformance_check, Subject(self._settings()), self._expected_failures())
+        if result.outcome is Outcome.PASSED:
+            return
+        text = f"{result.outcome.value}: {result.message}"
+        if result.is_advisory:
+            pytest.skip(f"advisory, since the kit {conformance_check.since}: {text}")
+        if result.outcome in {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE}:
+            pytest.skip(text)
+        if result.outcome is Outcome.XFAILED and conformance_check.allows_xfail:
+            pytest.xfail(f"{result.reason}: {result.message}")
+        pytest.fail(text, pytrace=False)
+
+    @classmethod
+    def _settings(cls) -> Settings:
+        if not hasattr(cls, "backend"):
+            raise pytest.Collector.CollectError(
+                f'{cls.__name__} names no backend; write: backend = "AcmeBackend"'
+            )
+        try:
+            return Settings(
+                backend=cls.backend,
+                level=cls.level,
+                kit=cls.kit,
+                executor=cls.executor,
+                programs=None if cls.programs is None else str(cls.programs),
+                search_path=cls.search_path,
+            )
+        except ValueError as error:
+            raise pytest.Collector.CollectError(f"{cls.__name__}: {error}") from None
+
+    @classmethod
+    def _expected_failures(cls) -> Mapping[str, str]:
+        if cls.xfails is None:
+            return {}
+        try:
+            return read_xfails(cls.xfails, [check.id for check in all_checks()])
+        except XfailsError as error:
+            raise pytest.Collector.CollectError(str(error)) from None
+
+
+_SETTABLE = frozenset(BackendConformance.__annotations__)

@@ -1,0 +1,67 @@
+"""A process that loads a plugin and little else, and tells what that took.
+
+Run as `python -m etconfig.conformance.process.import_probe`; `etconfig.conformance.process.process` says
+how it is asked.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etconfig.conformance.process.guards import watch_imports
+
+if TYPE_CHECKING:
+    from etconfig.conformance.kit.settings import Settings
+
+
+def main() -> None:
+    """Read the request, and write the answer where it says.
+
+    The request names the modules to import `first`, the `costly` packages to look out for, the settings,
+    and whether it `makes_backend`, which may be unavailable. The answer holds the `seconds` of the processor
+    that loading took afterwards, the `places` where costly packages were imported, the `options` and those
+    of a second time, or the `problem`.
+    """
+    request = json.load(sys.stdin)
+    places = watch_imports(request["costly"])
+    try:
+        answer = {"problem": None, **_load(request)}
+    except Exception as error:
+        answer = {"problem": f"{type(error).__name__}: {error}"}
+    Path(request["answer"]).write_text(json.dumps({**answer, "places": places}), encoding="utf-8")
+
+
+def _load(request: dict[str, Any]) -> dict[str, Any]:
+    for name in request["first"]:
+        importlib.import_module(name)
+    from etconfig.conformance.kit.settings import Settings
+
+    settings = Settings.from_json(request["settings"])
+    started = time.process_time()
+    options = _options(settings)
+    seconds = time.process_time() - started
+    if request["makes_backend"]:
+        _make_backend(settings)
+    return {"seconds": seconds, "options": [options, _options(settings)]}
+
+
+def _options(settings: Settings) -> list[str]:
+    spec = settings.installation().plugins.backend_spec(settings.backend)
+    return list(spec.options.option_infos())
+
+
+def _make_backend(settings: Settings) -> None:
+    from etconfig.errors import BackendUnavailableError
+
+    with suppress(BackendUnavailableError):
+        settings.installation().plugins.create_backend(settings.backend)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""Run a check in a process of its own: a crash, a hang or a hunger for memory ends that process alone."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from etconfig.conformance.kit.check import Check
+from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.result import Result
+from etconfig.conformance.process.process import ask_process
+from etconfig.conformance.subject.subject import Subject
+
+MEMORY_LIMIT_BYTES = 8 * 2**30
+"""The address space of an isolated check, where the system can bound it (Linux)."""
+
+WORKER = (sys.executable, "-m", "etconfig.conformance.process.worker")
+"""The command of the process."""
+
+
+def run_isolated(check: Check, subject: Subject) -> Result:
+    """Run one check in a new process; how that ends is the outcome if the check says none, or passed."""
+    request = {
+        "check": check.id,
+        "settings": subject.settings.to_json(),
+        "memory_limit_bytes": MEMORY_LIMIT_BYTES,
+        "timeout_seconds": check.timeout_seconds,
+    }
+    started = time.perf_counter()
+    ended = ask_process(WORKER, request, subject.settings, timeout_seconds=check.timeout_seconds)
+    result = None if ended.answer is None else Result.from_json(ended.answer)
+    if result is not None and (ended.problem is None or not result.outcome.is_good):
+        return result
+    return Result(
+        check_id=check.id,
+        outcome=Outcome.TIMED_OUT if ended.is_late else Outcome.CRASHED,
+        message=ended.problem,
+        seconds=time.perf_counter() - started,
+    )

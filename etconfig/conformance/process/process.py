@@ -1,0 +1,111 @@
+"""Ask a process of its own: it reads a request from stdin, answers by a file, and is ended if it is late."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from etconfig.conformance.kit.settings import Settings, effective_search_path
+from etconfig.records import record
+
+_LAST_LINES = 5
+_STACK_LINES = 8
+_ADDRESS = re.compile(r"(?<=hread) 0x[0-9a-f]+")
+"""How faulthandler calls threads: another number each time, which tells nothing."""
+_STACKS = ("Fatal Python error: ", "Timeout (")
+"""How faulthandler begins."""
+
+
+@record(frozen=True, kw_only=True)
+class Ended:
+    """How a process ended.
+
+    Attributes:
+        answer: What it answered, or None if it crashed or was ended before.
+        problem: Why it did not end as it should, in words, or None if it did.
+        is_late: It did not end in time.
+    """
+
+    answer: Any = None
+    problem: str | None = None
+    is_late: bool = False
+
+
+def ask_process(
+    command: Sequence[str], request: dict[str, Any], settings: Settings, *, timeout_seconds: float
+) -> Ended:
+    """Start a process that finds what the settings name, hand it a request, and wait for its answer.
+
+    Args:
+        command: Program and arguments. The process writes JSON into the file that the request's
+            `answer` names.
+        request: What it reads from stdin, as JSON; `answer` is added.
+        settings: Where distributions are installed.
+        timeout_seconds: When the process is killed. What it started is killed when it has ended, in
+            whatever way; temporary files of both are removed.
+    """
+    with tempfile.TemporaryDirectory(prefix="etconfig-conformance-", ignore_cleanup_errors=True) as directory:
+        answer, said = Path(directory, "answer.json"), Path(directory, "said.txt")
+        with said.open("wb") as output:  # not a pipe: what it started may hold that open for ever
+            process = subprocess.Popen(  # noqa: S603  # the kit's own modules, in this Python
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env=_environment(settings, directory),
+                start_new_session=True,
+            )
+        try:
+            process.communicate(json.dumps({**request, "answer": str(answer)}), timeout=timeout_seconds)
+        except subprocess.TimeoutExpired:
+            return Ended(problem=f"it did not end within {timeout_seconds:g} s", is_late=True)
+        finally:
+            _end(process)
+        answered = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else None
+        if process.returncode == 0 and answered is not None:
+            return Ended(answer=answered)
+        problem = _describe_end(process.returncode, said.read_text("utf-8", "replace"))
+        return Ended(answer=answered, problem=problem)
+
+
+def _environment(settings: Settings, directory: str) -> dict[str, str]:
+    """This process's, with the search path of the settings, and with temporary files in `directory`."""
+    path = os.pathsep.join(effective_search_path(settings))
+    return {**os.environ, "PYTHONPATH": path, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), directory)}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Kill the process if it still runs, and what it started, where the system groups processes."""
+    if hasattr(os, "killpg"):
+        # macOS gives PermissionError for a group of which only zombies are left
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
+def _describe_end(code: int, output: str) -> str:
+    try:
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+    except ValueError:
+        how = f"signal {-code}"
+    lines = [_ADDRESS.sub("", line.strip()) for line in output.splitlines() if line.strip()]
+    said = " | ".join(_last_words(lines))
+    return f"its process ended with {how}" + (f"; it said: {said}" if said else "")
+
+
+def _last_words(lines: list[str]) -> list[str]:
+    """The end of what a process said; of the stacks that faulthandler writes, the innermost calls."""
+    for index, line in enumerate(lines):
+        if line.startswith(_STACKS):
+            return lines[max(0, index - 1) : index + _STACK_LINES]
+    return lines[-_LAST_LINES:]

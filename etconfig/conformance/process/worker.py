@@ -1,0 +1,54 @@
+"""The process of an isolated check: reads a request from stdin, writes the result to a file."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import sys
+import threading
+from pathlib import Path
+
+from etconfig.conformance.checks import all_checks
+from etconfig.conformance.kit.running import run_here
+from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.subject.subject import Subject
+
+EXIT_SECONDS = 5
+"""How long the process may take to end, whatever the backend left behind."""
+
+
+def main() -> None:
+    """Run the check that the request names, under its limits of memory and time."""
+    request = json.load(sys.stdin)
+    faulthandler.enable()  # a crash tells where
+    # who asked kills this process when its time is up; if that is gone, nobody else would
+    faulthandler.dump_traceback_later(request["timeout_seconds"] + EXIT_SECONDS, exit=True)
+    _limit_memory(request["memory_limit_bytes"])
+    (check,) = (each for each in all_checks() if each.id == request["check"])
+    result = run_here(check, Subject(Settings.from_json(request["settings"])))
+    Path(request["answer"]).write_text(json.dumps(result.to_json()), encoding="utf-8")
+    sys.stderr.write(
+        f"the check has ended; its process must do so within {EXIT_SECONDS} s{_threads_left()}\n"
+    )
+    faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)  # shows where each thread is
+
+
+def _threads_left() -> str:
+    """Names of the threads that keep the process from ending."""
+    left = [each for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]
+    names = sorted({each.name for each in left})
+    return f", but threads run on: {', '.join(names)}" if names else ""
+
+
+def _limit_memory(limit_bytes: int) -> None:
+    if sys.platform != "linux":
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Compare what a method answered with what eager PyTorch did: is it right, and is it precise?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from etconfig.conformance.kit.outcome import CheckFailedError
+
+TOLERANCES: Mapping[str, float] = {"float64": 1e-9, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3.2e-2}
+"""The largest error by dtype, relative to the largest magnitude of the expected output: a few units
+in the last place of each. Everything else must be exact."""
+
+RIGHT = 0.02
+"""The relative error of a floating-point answer that is right, if not precise. A backend that rounds
+more than it declares fails the checks of precision, and not every check that compares an answer."""
+
+
+def precise(claimed: Mapping[str, float] | None) -> Mapping[str, float]:
+    """The largest error by dtype of a precise answer: what the backend claims, else the kit's."""
+    return {**TOLERANCES, **(claimed or {})}
+
+
+def right(claimed: Mapping[str, float] | None) -> Mapping[str, float]:
+    """The largest error by dtype of a right answer."""
+    return {dtype: max(RIGHT, error) for dtype, error in precise(claimed).items()}
+
+
+def check_outputs(
+    where: str, outputs: Sequence[Any], expected: Sequence[Any], tolerances: Mapping[str, float] = TOLERANCES
+) -> None:
+    """Compare all outputs of one run.
+
+    Args:
+        where: The case and method, for messages.
+        outputs: What the method answered.
+        expected: What eager PyTorch answered.
+        tolerances: The largest error by dtype, as `precise` or `right` gives it; others are exact.
+
+    Raises:
+        CheckFailedError: an output is missing, or has another dtype, shape or values.
+    """
+    if len(outputs) != len(expected):
+        raise CheckFailedError(f"{where}: {len(outputs)} outputs came back, expected {len(expected)}")
+    for index, (output, wanted) in enumerate(zip(outputs, expected, strict=True)):
+        _check_output(f"{where}, output {index}", np.asarray(output), np.asarray(wanted), tolerances)
+
+
+def _check_output(where: str, output: Any, expected: Any, tolerances: Mapping[str, float]) -> None:
+    if output.dtype != expected.dtype or output.shape != expected.shape:
+        raise CheckFailedError(
+            f"{where}: expected {expected.dtype} of shape {expected.shape}, "
+            f"given {output.dtype} of shape {output.shape}"
+        )
+    allowed = tolerances.get(str(expected.dtype))
+    if allowed is None:
+        # in their own type: float64 does not hold every int64
+        _check_none(where, output != expected, output, expected, f"{expected.dtype} must be exact")
+        return
+    given, wanted = output.astype(np.float64), expected.astype(np.float64)
+    finite = np.isfinite(wanted)
+    same = (given == wanted) | (np.isnan(given) & np.isnan(wanted))
+    _check_none(
+        where, ~finite & ~same, output, expected, "infinities and NaN must be where the case has them"
+    )
+    if not finite.any():
+        return
+    scale = float(np.abs(wanted[finite]).max()) or 1.0
+    error = float(np.max(np.abs(given[finite] - wanted[finite])))
+    if not error <= allowed * scale:
+        raise CheckFailedError(
+            f"{where}: off by {error / scale:.3g} of the largest value, expected at most {allowed:.3g}"
+        )
+
+
+def _check_none(where: str, differs: Any, output: Any, expected: Any, rule: str) -> None:
+    """Raises CheckFailedError for the first element that differs."""
+    places = np.argwhere(differs)
+    if len(places):
+        index = tuple(map(int, places[0]))
+        raise CheckFailedError(
+            f"{where}: at {index} it is {output[index]}, expected {expected[index]}; {rule}"
+        )

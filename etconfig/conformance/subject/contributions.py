@@ -1,0 +1,126 @@
+"""What the distribution of a backend contributes besides the backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject.subject import Subject
+from etconfig.facts import (
+    BUILTIN_FACTS,
+    Detector,
+    FactRegistry,
+    FactSheet,
+    FunctionDetector,
+    Reading,
+    System,
+    detect,
+)
+from etconfig.facts.detection import fact_of
+from etconfig.facts.sources import DEVICE_ROOT
+from etconfig.plugin import FACTS, EntryPoint
+from etconfig.plugin.call_check import place_of
+from etconfig.plugin.facts import check_facts
+from etconfig.plugin.hookspecs import FactsContribution
+from etconfig.plugin.loader import FACTS_HOOK, load_plugin
+
+
+def entries_of_vendor(subject: Subject) -> Iterator[EntryPoint]:
+    """All that the backend's distribution declares to etconfig."""
+    for entry in subject.installation.index.installed:
+        if entry.distribution == subject.entry.distribution:
+            yield entry
+
+
+def facts_of_vendor(subject: Subject) -> tuple[FactsContribution, ...]:
+    """The facts and detectors of the backend's distribution. Raises PluginLoadError."""
+    entries = [entry for entry in entries_of_vendor(subject) if entry.group == FACTS]
+    return tuple(check_facts(entry, load_plugin(entry, FACTS_HOOK)) for entry in entries)
+
+
+class VendorFacts:
+    """The facts of a distribution, and its detectors, watched.
+
+    Args:
+        subject: The backend.
+
+    Attributes:
+        registry: The built-in facts and those of the distribution.
+        detectors: The distribution's detectors.
+
+    Raises:
+        NotApplicableError: it contributes no detector.
+        PluginLoadError: its contribution cannot be had.
+        CheckFailedError: it declares facts that are others' already.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        contributions = facts_of_vendor(subject)
+        self.registry = BUILTIN_FACTS
+        try:
+            for each in contributions:
+                self.registry = self.registry.extended(each.facts)
+        except ValueError as error:
+            raise CheckFailedError(f"{subject.entry.source}: {error}") from error
+        self.detectors = [
+            WatchedDetector(detector, self.registry) for each in contributions for detector in each.detectors
+        ]
+        if not self.detectors:
+            raise NotApplicableError(f"{subject.entry.source} contributes no detector of facts")
+
+    def detect(self, system: System | None = None) -> FactSheet:
+        """What the detectors find, by default on this device; within bounds of time."""
+        return detect(system or DEVICE_ROOT, registry=self.registry, detectors=self.detectors)
+
+    def require_no_error(self, where: str) -> None:
+        """Raises CheckFailedError if a detector failed, or gave what the core refuses."""
+        for each in self.detectors:
+            if each.error is not None:
+                raise CheckFailedError(
+                    f"{each} failed {where}: {type(each.error).__name__}: {each.error}; give Reading.unknown "
+                    "with a reason for what cannot be found out"
+                )
+
+
+class WatchedDetector:
+    """Hands on what a detector gives, and notes how it ended.
+
+    Attributes:
+        has_ended: It came to an end, with an error or without.
+        error: What it raised, or what was wrong with a reading.
+    """
+
+    def __init__(self, inner: Detector, registry: FactRegistry) -> None:
+        self._inner = inner
+        self._registry = registry
+        self.has_ended = False
+        self.error: BaseException | None = None
+
+    @property
+    def name(self) -> str:
+        """What the vendor calls it."""
+        return self._inner.name
+
+    @property
+    def provides(self) -> Sequence[str]:
+        """The facts that it looks for."""
+        return self._inner.provides
+
+    def __str__(self) -> str:
+        code = self._inner.function if isinstance(self._inner, FunctionDetector) else type(self._inner)
+        return f"{place_of(code)}detector {self.name!r}"
+
+    def detect(self, system: System) -> Iterable[Reading]:
+        """The vendor's readings, each checked as the core does."""
+        self.has_ended, self.error = False, None
+        try:
+            for reading in self._inner.detect(system):
+                fact_of(reading, self._inner, self._registry)
+                yield reading
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # also SystemExit: the core takes it for a failure
+            self.error = error
+            raise
+        finally:
+            self.has_ended = True

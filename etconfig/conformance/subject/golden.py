@@ -1,0 +1,56 @@
+"""Golden programs: what a vendor has of the kit's cases, lowered for its backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.case import Case, Run
+from etconfig.records import record
+
+
+@record(frozen=True, kw_only=True)
+class DelegatedCase:
+    """A case and the vendor's program of it, which delegates to the backend.
+
+    Attributes:
+        case: The inputs and outputs.
+        path: The program.
+    """
+
+    case: Case
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The case's name."""
+        return self.case.name
+
+    @property
+    def method(self) -> str:
+        """The first method."""
+        return self.case.methods[0]
+
+    def runs(self, method: str | None = None) -> tuple[Run, ...]:
+        """What a method does, by default the first one."""
+        return self.case.runs[method or self.method]
+
+    def inputs(self, method: str | None = None) -> list[Any]:
+        """The inputs of the first run of a method, by default the first one."""
+        return list(self.runs(method)[0].inputs)
+
+
+def find_programs(directory: Path, backend_id: str) -> Mapping[str, Path]:
+    """The programs in a directory, by case.
+
+    Raises:
+        CheckFailedError: the directory does not exist.
+    """
+    if not directory.is_dir():
+        raise CheckFailedError(
+            f"{directory} does not exist, expected golden programs of {backend_id}; put them into "
+            f"the wheel, or make them: etconfig conformance {backend_id} --lower {directory}"
+        )
+    return {path.stem: path for path in sorted(directory.glob("*.pte"))}

@@ -1,0 +1,108 @@
+"""Make golden programs with a vendor's ahead-of-time half. Needs torch and executorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from etconfig.conformance.cases import load_cases
+from etconfig.conformance.subject.subject import Subject
+from etconfig.errors import ProgramError
+from etconfig.plugin.hookspecs import LoweringRequest
+
+if TYPE_CHECKING:
+    from etconfig.conformance.cases.models import CaseModel
+
+Lower = Callable[[LoweringRequest], bytes]
+"""A vendor's ahead-of-time half; see `ConformanceContribution.lower`."""
+
+
+class LoweringError(Exception):
+    """No golden programs came out; the message says what is missing or went wrong."""
+
+
+def lower_cases(
+    subject: Subject, directory: Path, *, progress: Callable[[str, str], None] = lambda name, what: None
+) -> tuple[str, ...]:
+    """Write `<case>.pte` for each case that the backend declares all needs of.
+
+    Args:
+        subject: The backend.
+        directory: Where to; programs that are there are replaced, and removed where a case no longer
+            delegates.
+        progress: Is told each case and what came of it.
+
+    Returns:
+        The cases whose programs were written.
+
+    Raises:
+        LoweringError: the vendor gives no `lower`, it failed for a case or gave no program, no case
+            delegates to the backend, torch is missing, or the directory cannot be written.
+        UnknownPluginError, PluginLoadError: the vendor's contribution cannot be had.
+    """
+    lower = subject.installation.plugins.conformance(subject.backend_id).lower
+    if lower is None:
+        raise LoweringError(
+            f"the plugin of {subject.backend_id} makes no programs; give its ConformanceContribution a lower"
+        )
+    written = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, program in _programs(subject, lower, progress):
+            path = directory / f"{name}.pte"
+            if program is None:
+                path.unlink(missing_ok=True)
+            else:
+                path.write_bytes(program)
+                written.append(name)
+    except OSError as error:
+        raise LoweringError(f"{directory} cannot be written: {error}") from error
+    if not written:
+        raise LoweringError(
+            f"no case delegates to {subject.backend_id}; its partitioner must take what it declares, or more"
+        )
+    return tuple(written)
+
+
+def _programs(
+    subject: Subject, lower: Lower, progress: Callable[[str, str], None]
+) -> Iterator[tuple[str, bytes | None]]:
+    """The program of each case; None if it does not delegate to the backend."""
+    allowed = {case.name for case in load_cases().values() if subject.allows(case)}
+    for model in _models():
+        if model.name not in allowed:
+            progress(model.name, "not declared")
+            continue
+        program = _lowered(model, lower)
+        try:
+            delegates = subject.delegates(program)
+        except ProgramError as error:
+            raise LoweringError(f"what lower gave for {model.name} is no program: {error}") from error
+        progress(
+            model.name, f"{len(program)} bytes" if delegates else f"not delegated to {subject.backend_id}"
+        )
+        yield model.name, program if delegates else None
+
+
+def _models() -> tuple[CaseModel, ...]:
+    try:
+        from etconfig.conformance.cases.models import models
+    except ImportError as error:
+        raise LoweringError(
+            f"golden programs are made with torch and executorch, which cannot be imported here: {error}"
+        ) from error
+    return models()
+
+
+def _lowered(model: CaseModel, lower: Lower) -> bytes:
+    methods = {name: method.export() for name, method in model.methods.items()}
+    try:
+        program: object = lower(LoweringRequest(case=model.name, methods=methods))
+    except Exception as error:
+        raise LoweringError(f"lower failed for {model.name}: {type(error).__name__}: {error}") from error
+    if not isinstance(program, bytes):
+        raise LoweringError(
+            f"lower gave {type(program).__name__} for {model.name}, expected the bytes of a .pte"
+        )
+    return program

@@ -1,0 +1,98 @@
+"""Values of a backend's options for checks: those that nothing configures, and others that are valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.subject import Subject
+from etconfig.diagnostics import Diagnostic
+from etconfig.method.method import Method
+from etconfig.plugin.call_check import place_of
+from etconfig.resolver import values_without_configuration
+from etconfig.schema import (
+    BackendOptions,
+    BackendSpec,
+    Kind,
+    OptionInfo,
+    OptionProblem,
+    check_value,
+    validate_options,
+)
+
+
+def options_place(spec: BackendSpec, option: str | None = None) -> str:
+    """Where options are declared, for messages: `options.py:31: AcmeOptions.num_threads`."""
+    name = spec.options.__name__ if option is None else f"{spec.options.__name__}.{option}"
+    return f"{place_of(spec.options)}{name}"
+
+
+def usual_values(spec: BackendSpec, facts: Mapping[str, object]) -> dict[str, object]:
+    """The value of each option on a device with these facts, where nothing configures it.
+
+    Raises:
+        CheckFailedError: an option has none.
+        PluginCallError: the backend's recommendation failed.
+    """
+    values: dict[str, object] = {}
+    for name, sourced in values_without_configuration(spec, facts).items():
+        if isinstance(sourced, Diagnostic):
+            raise CheckFailedError(f"{options_place(spec, name)}: {sourced.message}")
+        if sourced is None:
+            from_fact = spec.options.option_infos()[name].from_fact
+            unknown = "" if from_fact is None else f" where the fact {from_fact} is not known"
+            raise CheckFailedError(
+                f"{options_place(spec, name)} has no value{unknown}, expected one that works "
+                "without configuration; give option() a default"
+            )
+        values[name] = sourced.value
+    return values
+
+
+def valid_options(spec: BackendSpec, values: Mapping[str, object]) -> BackendOptions:
+    """The options of these values.
+
+    Raises:
+        CheckFailedError: the backend refuses them.
+    """
+    validated = validate_options(spec, values)
+    if validated.options is None:
+        problem = next(each for each in validated.problems if each.is_error)
+        raise CheckFailedError(f"{options_place(spec)} refuses {shown(values)}: {problem.message}")
+    return validated.options
+
+
+def other_values(spec: BackendSpec, info: OptionInfo, usual: object) -> tuple[object, ...]:
+    """Some valid values of an option that differ from `usual`; none for text, arrays and tables.
+
+    The backend may still refuse them together with other options.
+    """
+    found: list[object] = []
+    for raw in _candidates(info, usual):
+        value = check_value(spec, info, raw)
+        if not isinstance(value, OptionProblem) and value != usual and value not in found:
+            found.append(value)
+    return tuple(found)
+
+
+def _candidates(info: OptionInfo, usual: object) -> Iterator[object]:
+    if info.type.kind is Kind.BOOLEAN:
+        yield from (True, False)
+    elif info.type.kind is Kind.CHOICE:
+        yield from info.choices
+    elif info.type.kind in {Kind.INTEGER, Kind.FLOAT}:
+        number = float if info.type.kind is Kind.FLOAT else int
+        # those near the usual one first: what the bounds allow at most may take all memory
+        for base in (usual, *(each.bound for each in info.type.constraints)):
+            if isinstance(base, (int, float)):
+                yield from map(number, (base + 1, base - 1, base * 2, base / 2, base))
+
+
+def effective_values(subject: Subject, method: Method) -> dict[str, object]:
+    """What the backend says that a method uses, by option."""
+    return dict(method.effective_options().get(subject.backend_id, {}))
+
+
+def shown(values: Mapping[str, object]) -> str:
+    """Options as a message shows them."""
+    return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "no options at all"

@@ -1,0 +1,1 @@
+"""The contract of kernels: tensors, memory, the registry, argument checks and steps."""

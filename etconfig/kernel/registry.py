@@ -1,0 +1,284 @@
+"""Kernels: how one is written, how its arguments are checked, and where it is looked up.
+
+A kernel is a *binder*. When a method is loaded, it gets the arguments of one instruction,
+checks them once, and returns the *step*: a callable without arguments that does the work.
+
+    @kernel("aten::relu.out")
+    def relu_out(self: Tensor, out: Tensor) -> Step:
+        out.resize(self.shape)
+        return partial(np.maximum, self.array, np.zeros((), self.dtype), out=out.array)
+
+The parameters are those of the operator's schema, in its order, outputs last; the program's
+repetition of the outputs is left out. Their annotations are checked before the binder runs:
+Tensor, int, float, bool, str, Scalar, Ints, Floats, Bools, Tensors, each `| None` where the
+schema has a `?`, and OptionalTensors, Register and TensorAlias. Keyword-only parameters ask
+for more: `scratch: Scratch` for the Method's working memory, `unread: Unread` for the names
+of the outputs that nobody reads, which need not be written.
+
+A binder or step that refuses its arguments raises ValueError with a sentence about them;
+the core turns it into a KernelArgumentError that names the operator.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TypeAlias, get_type_hints
+
+from etconfig.errors import DuplicatePluginError, EtconfigError, KernelArgumentError
+from etconfig.kernel.argument_kinds import (
+    ARGUMENT_KINDS,
+    ArgumentKind,
+    Bools,
+    Floats,
+    Ints,
+    OptionalTensors,
+    Scalar,
+    TensorAlias,
+    Tensors,
+)
+from etconfig.kernel.memory import Scratch
+from etconfig.kernel.tensor import Register, Tensor
+from etconfig.records import record
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "Binder",
+    "Bools",
+    "Floats",
+    "Ints",
+    "Kernel",
+    "KernelRegistry",
+    "KernelTable",
+    "OptionalTensors",
+    "Parameter",
+    "Scalar",
+    "Step",
+    "TensorAlias",
+    "Tensors",
+    "Unread",
+    "kernel",
+    "refusal",
+    "table_problem",
+]
+
+ENTRY_POINT_GROUP = "etconfig.kernels"
+"""Where a distribution declares a `KernelTable` of its own."""
+
+Step: TypeAlias = Callable[[], object]
+"""A bound instruction. What it returns is ignored."""
+
+Unread: TypeAlias = frozenset[str]
+"""Names of a kernel's parameters."""
+
+Binder: TypeAlias = Callable[..., Step]
+"""A kernel's function: arguments of one instruction to its step."""
+
+
+@record(frozen=True)
+class Parameter:
+    """One parameter of a kernel."""
+
+    name: str
+    kind: ArgumentKind
+
+
+@record(frozen=True)
+class Kernel:
+    """An implementation of one or more operators.
+
+    Attributes:
+        operators: The full names, such as `aten::relu.out`, that it is registered under.
+        binder: The function that checks arguments and returns the step.
+        is_uniform: The step depends on the dtypes, shapes and dim orders of tensors and on the
+            values of other arguments, and on nothing else: not on the data, nor on which
+            tensors overlap. Instructions that agree in them need the binder but once, if its
+            step is a `functools.partial` over the tensors' own arrays.
+        is_elementwise: The output, which is the last argument, has the shape that all tensors
+            broadcast to; and for tensors of any shapes the step makes the same calls on their
+            arrays. So it need not be bound by the kernel for each shape, if it is made of
+            `functools.partial`s over the tensors' own arrays and numbers.
+        takes_any_strides: Inputs may be any views, also such as no dim order describes. Others
+            are given only tensors that lie in memory as the program says.
+        allows_overlap: An output may overlap the inputs in memory: nothing of an input is read
+            after that part of an output was written.
+    """
+
+    operators: tuple[str, ...]
+    binder: Binder
+    is_uniform: bool = False
+    takes_any_strides: bool = False
+    allows_overlap: bool = False
+    is_elementwise: bool = False
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that take the instruction's arguments, in order.
+
+        Raises:
+            TypeError: one has no annotation, or one that no argument of a program can have.
+        """
+        hints = get_type_hints(self.binder, include_extras=True)
+        parameters = inspect.signature(self.binder).parameters.values()
+        names = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+        for name in names:
+            if hints.get(name) not in ARGUMENT_KINDS:
+                binder = self.binder.__qualname__
+                raise TypeError(f"kernel {binder}: no argument of a program is a {name}: {hints.get(name)}")
+        return tuple(Parameter(name, ARGUMENT_KINDS[hints[name]]) for name in names)
+
+    @cached_property
+    def register_positions(self) -> frozenset[int]:
+        """Which parameters take the register itself, not the value in it."""
+        return frozenset(i for i, each in enumerate(self.parameters) if Register in each.kind.types)
+
+    @cached_property
+    def varying_positions(self) -> frozenset[int]:
+        """Which arguments the step may change, beyond a tensor's contents."""
+        return frozenset(i for i, each in enumerate(self.parameters) if each.kind.varies)
+
+    @cached_property
+    def _keywords(self) -> frozenset[str]:
+        parameters = inspect.signature(self.binder).parameters.values()
+        return frozenset(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
+
+    @property
+    def wants_unread(self) -> bool:
+        """Whether the kernel can do without writing an output."""
+        return "unread" in self._keywords
+
+    def bind(
+        self,
+        operator: str,
+        scratch: Scratch,
+        arguments: Sequence[object],
+        unread: frozenset[int] = frozenset(),
+    ) -> Step:
+        """Check `arguments` and return the step that does the work on them.
+
+        Args:
+            operator: What the program calls it.
+            scratch: The Method's working memory.
+            arguments: One for each of `parameters`.
+            unread: The positions of outputs that need not be written.
+
+        Raises:
+            KernelArgumentError: the kernel refuses them.
+        """
+        for parameter, argument in zip(self.parameters, arguments, strict=True):
+            kind = parameter.kind
+            if type(argument) not in kind.plain_types and not kind.accepts(argument):
+                detail = f"{parameter.name} must be {parameter.kind.description}, not {_describe(argument)}"
+                raise KernelArgumentError(operator=operator, detail=detail)
+        try:
+            if not self._keywords:
+                return self.binder(*arguments)
+            keywords: dict[str, object] = {}
+            if "scratch" in self._keywords:
+                keywords["scratch"] = scratch
+            if "unread" in self._keywords:
+                keywords["unread"] = frozenset(self.parameters[place].name for place in unread)
+            return self.binder(*arguments, **keywords)
+        except (EtconfigError, MemoryError):
+            raise
+        except Exception as error:
+            raise refusal(operator, error) from error
+
+
+def kernel(
+    *operators: str,
+    is_uniform: bool = False,
+    takes_any_strides: bool = False,
+    allows_overlap: bool = False,
+    is_elementwise: bool = False,
+) -> Callable[[Binder], Kernel]:
+    """Make the decorated function the kernel of `operators`; see `Kernel` for the flags."""
+
+    def decorate(binder: Binder) -> Kernel:
+        return Kernel(operators, binder, is_uniform, takes_any_strides, allows_overlap, is_elementwise)
+
+    return decorate
+
+
+def refusal(operator: str, error: Exception) -> KernelArgumentError:
+    """The typed error for an exception out of a kernel: it names the operator."""
+    detail = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    return KernelArgumentError(operator=operator, detail=detail)
+
+
+@record(frozen=True)
+class KernelTable:
+    """Kernels that come together.
+
+    Attributes:
+        source: Who provides them: a module or a distribution, for messages.
+        kernels: The kernels.
+    """
+
+    source: str
+    kernels: tuple[Kernel, ...]
+
+    @classmethod
+    def of_module(cls, namespace: Mapping[str, object]) -> KernelTable:
+        """All kernels, and tuples of kernels, among a module's `globals()`."""
+        kernels: list[Kernel] = []
+        for value in namespace.values():
+            members = value if isinstance(value, tuple) else (value,)
+            kernels.extend(member for member in members if isinstance(member, Kernel))
+        return cls(str(namespace["__name__"]), tuple(kernels))
+
+
+def table_problem(table: object) -> str | None:
+    """Why what a plugin gave cannot be used as a `KernelTable`; None if it can."""
+    if not isinstance(table, KernelTable):
+        return f"its table is a {type(table).__name__}"
+    kernels: tuple[object, ...] = table.kernels
+    for each in kernels:
+        if not isinstance(each, Kernel):
+            return f"its table holds a {type(each).__name__}"
+        try:
+            _ = each.parameters
+        except (TypeError, NameError) as error:
+            return str(error)
+    return None
+
+
+class KernelRegistry(Mapping[str, Kernel]):
+    """An immutable mapping of full operator names to kernels.
+
+    Raises:
+        DuplicatePluginError: two tables provide one operator.
+    """
+
+    def __init__(self, tables: Iterable[KernelTable]) -> None:
+        self._kernels: dict[str, Kernel] = {}
+        sources: dict[str, str] = {}
+        for table in tables:
+            for kernel in table.kernels:
+                for operator in kernel.operators:
+                    if operator in sources:
+                        raise DuplicatePluginError(
+                            group=ENTRY_POINT_GROUP,
+                            name=operator,
+                            distributions=(sources[operator], table.source),
+                        )
+                    sources[operator] = table.source
+                    self._kernels[operator] = kernel
+
+    def __getitem__(self, operator: str) -> Kernel:
+        return self._kernels[operator]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+
+def _describe(argument: object) -> str:
+    if isinstance(argument, Tensor):
+        return "a tensor"
+    if isinstance(argument, tuple):
+        return "a list"
+    return repr(argument)

@@ -1,0 +1,260 @@
+"""How steps are made: shared by all families of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from etconfig.kernel.checks import is_floating, promote, require
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import Scalar, Step
+from etconfig.kernel.steps import Copy, Passes
+from etconfig.kernel.tensor import Tensor
+
+DType = np.dtype[Any]
+
+BOOL = np.dtype(np.bool_)
+INT64 = np.dtype(np.int64)
+FLOAT32 = np.dtype(np.float32)
+FLOAT64 = np.dtype(np.float64)
+
+_KEYWORD_OUT = (np.maximum, np.minimum)
+"""numpy 2.4 deprecates a positional `out` for these two; elsewhere it is the faster call."""
+
+
+def computation_dtype(dtype: DType) -> DType:
+    """The dtype to compute in: float32 for the 16-bit floats, as PyTorch does, else the dtype itself."""
+    return FLOAT32 if is_floating(dtype) and dtype.itemsize < FLOAT32.itemsize else dtype
+
+
+def result_dtype(first: Tensor, second: Tensor | Scalar) -> DType:
+    """The dtype in which PyTorch computes with these two.
+
+    A number, or a tensor of rank 0 beside one of a higher rank, decides only if it is of a
+    higher category (boolean, integer, floating).
+    Source: torch.result_type, aten/src/ATen/native/TypeProperties.cpp.
+    """
+    if not isinstance(second, Tensor):
+        return _with_weak(first.dtype, _dtype_of(second))
+    if first.dtype == second.dtype:
+        return first.dtype
+    if first.array.ndim == 0 < second.array.ndim:
+        return _with_weak(second.dtype, first.dtype)
+    if second.array.ndim == 0 < first.array.ndim:
+        return _with_weak(first.dtype, second.dtype)
+    return promote(first.dtype, second.dtype)
+
+
+def _with_weak(dtype: DType, weak: DType) -> DType:
+    return dtype if _category(dtype) >= _category(weak) else weak
+
+
+def _dtype_of(number: Scalar) -> DType:
+    """PyTorch's default dtypes."""
+    return {bool: BOOL, int: INT64, float: FLOAT32}[type(number)]
+
+
+def _category(dtype: DType) -> int:
+    if dtype.kind == "c":
+        return 3
+    return 2 if is_floating(dtype) else int(dtype != BOOL)
+
+
+def require_castable(dtype: DType, out: Tensor) -> None:
+    """PyTorch writes no floats to integers, and no numbers to booleans, unasked."""
+    if dtype != out.dtype and _category(dtype) > _category(out.dtype):
+        raise ValueError(f"a result of dtype {dtype.name} cannot be written to {out.dtype.name}")
+
+
+def constant(number: Scalar, dtype: DType) -> Array:
+    """An array of rank 0: numpy takes it twice as fast as a Python number.
+
+    Raises:
+        ValueError: the number does not fit the dtype.
+    """
+    if dtype.kind in "iu" and not isinstance(number, float):
+        largest = np.iinfo(dtype).max
+        # Like PyTorch, let a negative number wrap in an unsigned type.
+        require(-largest - 1 <= number <= largest, "{} does not fit {}", number, dtype.name)
+    return np.array(number).astype(dtype)
+
+
+def wrapped(number: Scalar, dtype: DType) -> Array:
+    """The same where PyTorch lets every number wrap, as it does in arithmetic and comparisons."""
+    return np.array(number).astype(dtype)
+
+
+def ufunc_step(
+    ufunc: np.ufunc, inputs: Sequence[Array], out: Array, dtype: DType, out_dtype: DType | None = None
+) -> Step:
+    """Apply `ufunc`, computing in `dtype`; the ufunc itself gives `out_dtype`, which is `dtype` unless given.
+
+    One call without conversion where the dtypes agree; otherwise numpy converts blockwise.
+    """
+    out_dtype = dtype if out_dtype is None else out_dtype
+    inputs, out = _of_one_rank(inputs, out)
+    if out.dtype != out_dtype or any(each.dtype != dtype for each in inputs):
+        signature = (*(dtype for _ in inputs), out_dtype)
+        return partial(ufunc, *inputs, out=out, signature=signature, casting="unsafe")
+    if ufunc in _KEYWORD_OUT:
+        return partial(ufunc, *inputs, out=out)
+    return partial(ufunc, *inputs, out)
+
+
+def _of_one_rank(inputs: Sequence[Array], out: Array) -> tuple[Sequence[Array], Array]:
+    """Dense arrays of one size as flat ones if their ranks differ, for which numpy takes twice as long.
+
+    A number stays one: it has rank 0.
+    """
+    ranks = {out.ndim, *[each.ndim for each in inputs]}
+    if len(ranks) == 1 or 0 in ranks or any(each.size != out.size for each in inputs):
+        return inputs, out
+    arrays = (*inputs, out)
+    if not all(each.flags.c_contiguous for each in arrays):
+        return inputs, out
+    return [each.reshape(-1) for each in inputs], out.reshape(-1)
+
+
+def copy_step(out: Array, source: Array) -> Step:
+    """Copy, broadcasting and converting: what numpy calls an unsafe cast is what PyTorch does."""
+    if out.dtype == source.dtype:
+        return Copy(out, source)
+    return partial(np.copyto, out, source, casting="unsafe")
+
+
+def in_sequence(*steps: Step) -> Step:
+    """One step that runs all of `steps`."""
+    return steps[0] if len(steps) == 1 else Passes(*steps)
+
+
+KEPT_STEPS = 20_000
+"""How many steps of one instruction are made when it is bound; more would take too much memory."""
+
+
+def run_through(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Step:
+    """One step that runs all steps that `make` gives: made once, or for each run if they are many."""
+    most = int(min(KEPT_STEPS, scratch.steps_left))
+    steps = list(islice(make(), most + 1))
+    scratch.steps_left = max(scratch.steps_left - len(steps), 0)
+    if len(steps) <= most:
+        return in_sequence(*steps)
+
+    make_again = in_same_memory(scratch, make)
+
+    def run() -> None:
+        for step in make_again():
+            step()
+
+    return run
+
+
+def in_same_memory(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Callable[[], Iterator[Step]]:
+    """`make`, to be called while a method runs: what is reserved now is not taken for its steps."""
+    start = scratch.start
+
+    def make_again() -> Iterator[Step]:
+        with scratch.starting_at(start):
+            yield from make()
+
+    return make_again
+
+
+def in_dtype(
+    dtype: DType,
+    inputs: Sequence[Array],
+    out: Array,
+    bind: Callable[..., Step],
+    scratch: Scratch | None = None,
+) -> Step:
+    """`bind(*inputs, out)`, over stand-ins of `dtype` for the arrays that have another one.
+
+    For work of several passes, in which each pass would have to be converted by itself.
+    Constants, which are read-only, are converted once.
+
+    Args:
+        dtype: The dtype to compute in.
+        inputs: What is read.
+        out: What is written.
+        bind: Makes the step for arrays of `dtype`.
+        scratch: Where the stand-ins lie; without it, each step has memory of its own. What `bind` asks
+            it for does not overlap them, but what was asked for before does.
+    """
+    if out.dtype == dtype and all(each.dtype == dtype for each in inputs):
+        return bind(*inputs, out)
+    inputs = [_converted(each, dtype, scratch) for each in inputs]
+    models = [np.empty_like(each, dtype) for each in inputs if each.dtype != dtype]
+    models += [np.empty(out.shape, dtype)] if out.dtype != dtype else []
+    with _memory_for(models, scratch) as memory:
+        stand_ins = iter(memory)
+        arrays = [each if each.dtype == dtype else next(stand_ins) for each in (*inputs, out)]
+        step = bind(*arrays)
+    before = [copy_step(new, old) for new, old in zip(arrays, inputs, strict=False) if new is not old]
+    after = [] if arrays[-1] is out else [copy_step(out, arrays[-1])]
+    return in_sequence(*before, step, *after)
+
+
+def _converted(array: Array, dtype: DType, scratch: Scratch | None) -> Array:
+    """A constant in `dtype`, converted once if there is a scratch; what is no constant as it is."""
+    if array.dtype == dtype or array.flags.writeable:
+        return array
+    return array.astype(dtype) if scratch is None else scratch.kept(array, dtype, lambda: array.astype(dtype))
+
+
+@contextmanager
+def _memory_for(models: Sequence[Array], scratch: Scratch | None) -> Iterator[Sequence[Array]]:
+    """Arrays with the shapes and strides of `models`: those themselves if there is no scratch."""
+    if scratch is None:
+        yield models
+        return
+    with scratch.reserved(*[((each.size,), each.dtype) for each in models]) as blocks:
+        yield [
+            np.ndarray(each.shape, each.dtype, block, 0, each.strides)
+            for each, block in zip(models, blocks, strict=True)
+        ]
+
+
+def is_empty(tensor: Tensor) -> bool:
+    """Whether it has no elements. Its other sizes may be any then: no work may be in proportion to them."""
+    return not tensor.array.size
+
+
+def reshaped_copy_step(out: Array, source: Array) -> Step:
+    """Copy in logical order between arrays of one size but different shapes."""
+    if out.flags.c_contiguous:
+        return copy_step(out.reshape(source.shape), source)
+    if source.flags.c_contiguous:
+        return copy_step(out, source.reshape(out.shape))
+    return lambda: np.copyto(out, source.reshape(out.shape))
+
+
+def viewed_as(array: Array, shape: Shape) -> Array:
+    """A view with axes split, or with axes of size 1 added or removed: any strides allow that."""
+    if array.shape == shape:
+        return array
+    view: Array = array.reshape(shape)
+    if array.size and not np.may_share_memory(view, array):
+        raise ValueError(f"{array.shape} is no view as {shape}")
+    return view
+
+
+def packed(array: Array, shape: Shape, scratch: Scratch) -> tuple[Array, list[Step]]:
+    """The elements in row-major order as `shape`, and the steps that keep them up to date.
+
+    A view where the memory allows it. Otherwise a copy, made once from a constant, and at
+    each run from what may change.
+    """
+    if not array.flags.writeable:
+        return scratch.kept(array, shape, lambda: array.reshape(shape)), []
+    dense = array.reshape(shape)
+    return dense, [] if np.may_share_memory(dense, array) else [reshaped_copy_step(dense, array)]
+
+
+def write_resized(out: Tensor, values: Array) -> None:
+    """Size `out` while running, since the data decide, and write the values to it."""
+    out.resize(values.shape)
+    np.copyto(out.array, values)

@@ -1,0 +1,166 @@
+"""Normalisation over layers and groups. Dtypes: floating, equal."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from etconfig.kernel.checks import require, require_floating, require_same_dtype
+from etconfig.kernel.memory import Array, Scratch, Shape
+from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
+from etconfig.kernel.step_makers import (
+    computation_dtype,
+    constant,
+    copy_step,
+    in_dtype,
+    in_sequence,
+    is_empty,
+    packed,
+    viewed_as,
+)
+from etconfig.kernel.tensor import Tensor
+from etconfig.records import record
+
+
+@record(frozen=True)
+class _Layout:
+    """How a tensor is cut.
+
+    Attributes:
+        rows: How many parts are normalised, each by itself, and the size of one; in row-major order.
+        scaled: The shape in which weight and bias see the tensor.
+        factors: The shape in which they are broadcast to it.
+        statistics: The shape of mean and rstd.
+    """
+
+    rows: tuple[int, int]
+    scaled: Shape
+    factors: Shape
+    statistics: Shape
+
+
+@kernel("aten::native_layer_norm.out")
+def native_layer_norm(
+    x: Tensor,
+    normalized_shape: Ints,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    out: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
+    """Normalise over the last dimensions: (x - mean) / sqrt(variance + eps) * weight + bias.
+
+    Shapes: x and out (*B, *normalized_shape), weight and bias (*normalized_shape), mean and
+    rstd (*B, 1, ...).
+    """
+    lead = x.array.ndim - len(normalized_shape)
+    require(
+        lead >= 0 and x.shape[lead:] == normalized_shape, "{} does not end in {}", x.shape, normalized_shape
+    )
+    _check_factors(normalized_shape, weight, bias)
+    rows = (math.prod(x.shape[:lead]), math.prod(normalized_shape))
+    statistics = (*x.shape[:lead], *(1 for _ in normalized_shape))
+    return _normalise(
+        x, weight, bias, eps, (out, mean, rstd), _Layout(rows, rows, rows[1:], statistics), scratch
+    )
+
+
+@kernel("aten::native_group_norm.out")
+def native_group_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    batch: int,
+    channels: int,
+    area: int,
+    groups: int,
+    eps: float,
+    out: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    *,
+    scratch: Scratch,
+) -> Step:
+    """The same over each group of channels of each image.
+
+    Shapes: x and out (batch, channels, *S) with `area` elements in S, weight and bias
+    (channels,), mean and rstd (batch, groups).
+    """
+    is_shaped = x.shape[:2] == (batch, channels) and math.prod(x.shape[2:]) == area
+    require(is_shaped, "{} is not ({}, {}, ...) with {} elements in the rest", x.shape, batch, channels, area)
+    require(
+        groups > 0 and channels % groups == 0, "{} channels cannot be split in {} groups", channels, groups
+    )
+    _check_factors((channels,), weight, bias)
+    rows = (batch * groups, channels // groups * area)
+    layout = _Layout(rows, (batch, channels, area), (channels, 1), (batch, groups))
+    return _normalise(x, weight, bias, eps, (out, mean, rstd), layout, scratch)
+
+
+def _check_factors(shape: Shape, *factors: Tensor | None) -> None:
+    for each in factors:
+        require(each is None or each.shape == shape, "weight and bias must have shape {}", shape)
+
+
+def _normalise(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    outs: tuple[Tensor, Tensor, Tensor],
+    layout: _Layout,
+    scratch: Scratch,
+) -> Step:
+    out, mean, rstd = outs
+    require_floating("input", x)
+    require_same_dtype(input=x, weight=weight, bias=bias, out=out, mean=mean, rstd=rstd)
+    out.resize(x.shape)
+    mean.resize(layout.statistics)
+    rstd.resize(layout.statistics)
+    if is_empty(mean) and is_empty(out):
+        return in_sequence()
+    dtype = computation_dtype(x.dtype)
+    means, inverses = np.empty(layout.rows[:1], dtype), np.empty(layout.rows[:1], dtype)
+
+    def passes(x: Array, *rest: Array) -> Step:
+        *factors, out = rest
+        source, packing = packed(x, layout.rows, scratch)
+        result, squares = scratch.arrays((layout.rows, dtype), (layout.rows, dtype))
+        size = layout.rows[1]
+        average = np.full(size, 1 / max(size, 1), dtype)
+        scaled = result.reshape(layout.scaled)
+        scaling = [
+            partial(ufunc, scaled, viewed_as(factor, layout.factors), scaled)
+            for ufunc, factor in zip(ufuncs, factors, strict=True)
+        ]
+        return in_sequence(
+            *packing,
+            partial(np.matmul, source, average, means),
+            partial(np.subtract, source, means[:, np.newaxis], result),
+            partial(np.multiply, result, result, squares),
+            partial(np.matmul, squares, average, inverses),
+            # As in PyTorch, no elements have no variance.
+            partial(np.add, inverses, constant(eps if size else math.nan, dtype), inverses),
+            partial(np.sqrt, inverses, inverses),
+            partial(np.reciprocal, inverses, inverses),
+            partial(np.multiply, result, inverses[:, np.newaxis], result),
+            *scaling,
+            copy_step(out, result.reshape(out.shape)),
+        )
+
+    present = [(ufunc, each) for ufunc, each in ((np.multiply, weight), (np.add, bias)) if each is not None]
+    ufuncs = [ufunc for ufunc, _ in present]
+    return in_sequence(
+        in_dtype(dtype, [x.array, *(each.array for _, each in present)], out.array, passes, scratch),
+        copy_step(mean.array, means.reshape(layout.statistics)),
+        copy_step(rstd.array, inverses.reshape(layout.statistics)),
+    )
+
+
+KERNELS = KernelTable.of_module(globals())

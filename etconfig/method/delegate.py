@@ -1,0 +1,209 @@
+"""`Delegate`: one use of a backend in a Method, from `init` to `destroy`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from etconfig.backend import (
+    Backend,
+    BoundBackend,
+    ExecuteContext,
+    InitContext,
+    ResizeOutput,
+    UpdateContext,
+    Value,
+    resize_nothing,
+)
+from etconfig.errors import DelegateError
+from etconfig.kernel.memory import Array, MethodAllocator, TemporaryAllocator
+from etconfig.kernel.registry import Step
+from etconfig.kernel.tensor import Tensor
+from etconfig.method import DelegateRun
+from etconfig.method.workers import Workers
+from etconfig.program import model
+from etconfig.records import record
+from etconfig.tracing import NullTracer, Track
+
+if TYPE_CHECKING:
+    from etconfig.program import Program
+
+
+@record(frozen=True, kw_only=True)
+class Surroundings:
+    """What all delegates of one Method share.
+
+    Attributes:
+        method: The method's name.
+        instance: The named instance, or None for the default one.
+        named_data: The program's data by key.
+        workers: The Method's threads.
+        allocator: Memory that lives as long as the Method.
+        tracer: Records what the delegates do.
+    """
+
+    method: str
+    instance: str | None
+    named_data: Mapping[str, memoryview]
+    workers: Workers
+    allocator: MethodAllocator
+    tracer: Track | NullTracer
+
+
+class Payload:
+    """A delegate's bytes, as `Backend.init` gets them."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data: memoryview | None = data
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes, read-only.
+
+        Raises:
+            ValueError: they were freed.
+        """
+        if self._data is None:
+            raise ValueError("the payload was freed")
+        return self._data
+
+    def free(self) -> None:
+        """Drop the reference to the bytes; to do so again changes nothing."""
+        self._data = None
+
+
+@contextmanager
+def blame(backend_id: str, method: str, phase: str) -> Iterator[None]:
+    """Turn an exception of a backend into a DelegateError, with the exception as its cause."""
+    try:
+        yield
+    except Exception as error:
+        raise _failure(backend_id, method, phase, error) from error
+
+
+def _failure(backend_id: str, method: str, phase: str, error: Exception) -> DelegateError:
+    cause = f"{type(error).__name__}: {error}"
+    return DelegateError(backend=backend_id, method=method, phase=phase, cause=cause)
+
+
+class Delegate:
+    """One delegate. Every method raises DelegateError when the backend fails."""
+
+    def __init__(
+        self, bound: BoundBackend, backend: Backend[Any, Any], surroundings: Surroundings, index: int
+    ) -> None:
+        """Prepare to serve the method's delegate `index`; `init` is the first to be called."""
+        self.backend_id = bound.backend_id
+        self._backend = backend
+        self._is_live = False
+        self._surroundings = surroundings
+        self._temporary = TemporaryAllocator()
+        self._context: ExecuteContext[Any] = ExecuteContext(
+            options=bound.options,
+            method_name=surroundings.method,
+            instance_name=surroundings.instance,
+            temporary=self._temporary,
+            parallel_for=surroundings.workers.parallel_for,
+            tracer=surroundings.tracer,
+        )
+        # the backend cannot write to it; a new one for each call would cost as much as a small delegate
+        self._given = vars(self._context)
+        self._init_context: InitContext[Any] = InitContext(
+            options=bound.options,
+            method_name=surroundings.method,
+            instance_name=surroundings.instance,
+            delegate_index=index,
+            named_data=surroundings.named_data,
+            allocator=surroundings.allocator,
+            tracer=surroundings.tracer,
+        )
+
+    def init(self, serialized: model.BackendDelegate, program: Program) -> None:
+        """Call the backend's `init` on the payload of `serialized`."""
+        payload = Payload(program.delegate_data(serialized))
+        compile_specs = {spec.key: spec.value for spec in serialized.compile_specs}
+        with self._blame("init"), self._surroundings.tracer.record(f"init {self.backend_id}", "phase"):
+            self._handle = self._backend.init(self._init_context, payload, compile_specs)
+            self._is_live = True
+
+    def run(self, args: list[Value], resize_output: ResizeOutput = resize_nothing) -> None:
+        """Call the backend's `execute` on inputs, then outputs."""
+        self._given["resize_output"] = resize_output
+        try:  # not by `_blame`, whose context manager takes a microsecond at each call
+            try:
+                self._backend.execute(self._context, self._handle, args)
+            finally:
+                self._temporary.reset()
+        except Exception as error:
+            raise _failure(self.backend_id, self._surroundings.method, "execute", error) from error
+
+    def set_resource(self, resource: object) -> None:
+        """What the backend finds in `ExecuteContext.resource` from now on."""
+        self._given["resource"] = resource
+
+    def set_options(self, options: object) -> None:
+        """What the backend finds in `ExecuteContext.options` from now on."""
+        self._given["options"] = options
+
+    def update(self, options: object, previous: object, changed: frozenset[str]) -> None:
+        """Call the backend's `update`; the options of the context stay as they are."""
+        context = UpdateContext(
+            options=options,
+            previous=previous,
+            method_name=self._surroundings.method,
+            instance_name=self._surroundings.instance,
+        )
+        with self._blame("update"):
+            self._backend.update(context, self._handle, changed)
+
+    def effective_options(self) -> Mapping[str, object]:
+        """What the backend says that this delegate uses."""
+        with self._blame("effective_options"):
+            return dict(self._backend.effective_options(self._handle))
+
+    def destroy(self) -> None:
+        """Call the backend's `destroy` if there is a handle that was not destroyed yet."""
+        if not self._is_live:
+            return
+        try:  # not by `_blame`: nothing can interrupt between the two lines, so that it happens once
+            self._is_live = False
+            self._backend.destroy(self._handle)
+        except Exception as error:
+            raise _failure(self.backend_id, self._surroundings.method, "destroy", error) from error
+
+    def _blame(self, phase: str) -> AbstractContextManager[None]:
+        return blame(self.backend_id, self._surroundings.method, phase)
+
+
+def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
+    """The step that runs a delegate on `arguments`: inputs, then outputs."""
+    bound = [_as_value(argument) for argument in arguments]
+    args = [*bound]
+    resize_output = partial(_resize, arguments, args)
+
+    def step() -> None:
+        args[:] = bound  # an earlier run may have resized outputs
+        run(args, resize_output)
+
+    return step
+
+
+def _resize(arguments: Sequence[object], args: list[Value], index: int, shape: Sequence[int]) -> Array:
+    tensor = arguments[index]
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"argument {index} is no tensor")
+    tensor.resize(tuple(shape))
+    args[index] = tensor.array
+    return tensor.array
+
+
+def _as_value(argument: object) -> Value:
+    """An argument as a backend gets it: an array for a tensor, a list for a list."""
+    if isinstance(argument, Tensor):
+        argument.ensure_memory()
+        return argument.array
+    if isinstance(argument, tuple):
+        return [_as_value(item) for item in argument]
+    return argument  # type: ignore[return-value]  # a scalar, a string or None

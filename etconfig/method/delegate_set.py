@@ -1,0 +1,152 @@
+"""`DelegateSet`: all delegates of one Method, and the options they run with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from etconfig.backend import Backend, BoundBackend
+from etconfig.errors import BackendUnavailableError, DelegateError
+from etconfig.method import DelegateRun, OptionChanges
+from etconfig.method.delegate import Delegate, Surroundings
+from etconfig.program import model
+
+if TYPE_CHECKING:
+    from etconfig.program import Program
+
+
+class DelegateSet:
+    """All delegates of one Method, and its threads. The Method lets one thread in at a time.
+
+    Every handle is destroyed exactly once, the last one first.
+
+    Args:
+        program: The program.
+        plan: The method.
+        backends: The backends that the method may delegate to, by id.
+        surroundings: What the delegates share.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        plan: model.ExecutionPlan,
+        backends: Mapping[str, BoundBackend],
+        surroundings: Surroundings,
+    ) -> None:
+        self._program = program
+        self._plan = plan
+        self._bound = backends
+        self._surroundings = surroundings
+        self._options = {backend_id: bound.options for backend_id, bound in backends.items()}
+        self._backends: dict[str, Backend[Any, Any]] = {}
+        self._delegates: list[Delegate] = []
+
+    def init_all(self) -> list[DelegateRun]:
+        """Initialise every delegate of the method, in order. Raises as `init`."""
+        for serialized in self._plan.delegates:
+            self._backend(serialized.id)  # one that cannot run here, before others do their work
+        return [self.init(index) for index in range(len(self._plan.delegates))]
+
+    def init(self, index: int) -> DelegateRun:
+        """Initialise the method's delegate `index`; what it returns runs it.
+
+        Raises:
+            BackendUnavailableError: no backend was given for it, or it cannot run here.
+            DelegateError: the backend failed.
+        """
+        serialized = self._plan.delegates[index]
+        backend = self._backend(serialized.id)
+        bound = self._bound[serialized.id]
+        delegate = Delegate(bound, backend, self._surroundings, index)
+        self._delegates.append(delegate)  # before there is a handle, so that none is lost to Ctrl-C
+        delegate.init(serialized, self._program)
+        return delegate.run
+
+    def set_resource(self, resource: object) -> None:
+        """What the backends find in `ExecuteContext.resource` from now on."""
+        for delegate in self._delegates:
+            delegate.set_resource(resource)
+
+    def update(self, changes: OptionChanges) -> None:
+        """Give new options to the delegates of the backends in `changes`: to all, or to none.
+
+        Raises:
+            DelegateError: an `update` failed; the delegates before it were updated back.
+        """
+        affected = [delegate for delegate in self._delegates if delegate.backend_id in changes]
+        options = {**self._options, **{backend_id: options for backend_id, (options, _) in changes.items()}}
+        updated: list[Delegate] = []
+        try:
+            for delegate in affected:
+                new, names = changes[delegate.backend_id]
+                delegate.update(new, self._options[delegate.backend_id], names)
+                updated.append(delegate)
+            for delegate in affected:
+                delegate.set_options(options[delegate.backend_id])
+            self._options = options
+        except BaseException as error:
+            # who failed kept the old options; who was interrupted may have either
+            is_in_doubt = not isinstance(error, DelegateError)
+            self._roll_back(affected[: len(updated) + is_in_doubt], changes, error)
+            for delegate in affected:
+                delegate.set_options(self._options[delegate.backend_id])
+            raise
+
+    def effective_options(self) -> dict[str, dict[str, object]]:
+        """What the backends say they use, by backend id and option name.
+
+        Where delegates of one backend differ, the last one of the program counts.
+
+        Raises:
+            DelegateError: a backend failed to say it.
+        """
+        effective: dict[str, dict[str, object]] = {}
+        for delegate in self._delegates:
+            effective.setdefault(delegate.backend_id, {}).update(delegate.effective_options())
+        return effective
+
+    def close(self) -> None:
+        """Destroy the handles that are left, and end the threads. Another call does what Ctrl-C left undone.
+
+        Raises:
+            DelegateError: some backends failed; all had their turn.
+        """
+        problems: list[DelegateError] = []
+        while self._delegates:
+            try:
+                self._delegates[-1].destroy()
+            except DelegateError as error:
+                problems.append(error)
+            self._delegates.pop()
+        self._surroundings.workers.close()
+        if problems:
+            problems[0].cause = "; ".join([problems[0].cause, *map(str, problems[1:])])
+            raise problems[0]
+
+    def abandon(self, error: BaseException) -> None:
+        """Close because of an error, which is told what went wrong meanwhile."""
+        try:
+            self.close()
+        except DelegateError as problem:
+            if isinstance(error, DelegateError):
+                error.cause += f"; {problem}"
+
+    def _backend(self, backend_id: str) -> Backend[Any, Any]:
+        """The backend, made when it is first needed."""
+        if backend_id not in self._bound:
+            reason = f"method {self._plan.name!r} delegates to it, but it was not given"
+            raise BackendUnavailableError(backend=backend_id, reason=reason)
+        if backend_id not in self._backends:
+            self._backends[backend_id] = self._bound[backend_id].create()
+        return self._backends[backend_id]
+
+    def _roll_back(self, updated: Sequence[Delegate], changes: OptionChanges, failure: BaseException) -> None:
+        """Undo updates, the last one first; what goes wrong is added to `failure` if that can tell it."""
+        for delegate in reversed(updated):
+            options, names = changes[delegate.backend_id]
+            try:
+                delegate.update(self._options[delegate.backend_id], options, names)
+            except DelegateError as error:
+                if isinstance(failure, DelegateError):
+                    failure.cause += f"; going back to the old options failed too: {error.cause}"

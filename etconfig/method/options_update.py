@@ -1,0 +1,66 @@
+"""Validates `Method.update`: all problems of all backends, before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from etconfig.backend import BoundBackend
+from etconfig.diagnostics import Diagnostic, did_you_mean_backend
+from etconfig.errors import OptionError
+from etconfig.method.contract import OptionChanges
+from etconfig.option_path import parse_option_path
+
+
+def validated_changes(
+    method: str,
+    backends: Mapping[str, BoundBackend],
+    current: Mapping[str, Any],
+    changes: Mapping[str, object],
+) -> OptionChanges:
+    """The new options of each backend that `changes` names.
+
+    Args:
+        method: The method's name, for messages.
+        backends: The backends that the method delegates to, by id.
+        current: Their options now, by id.
+        changes: New values by `BACKEND.OPTION`.
+
+    Raises:
+        OptionError: it holds every problem.
+    """
+    problems: list[Diagnostic] = []
+    by_backend: dict[str, dict[str, object]] = {}
+    for key, value in changes.items():
+        problem = _key_problem(method, backends, key)
+        if problem is None:
+            path = parse_option_path(key)
+            by_backend.setdefault(path.backend, {})[path.option] = value
+        else:
+            problems.append(problem)
+    validated: dict[str, tuple[Any, frozenset[str]]] = {}
+    for backend_id, values in by_backend.items():
+        try:
+            options = backends[backend_id].changed(current[backend_id], values)
+            validated[backend_id] = options, frozenset(values)
+        except OptionError as error:
+            problems.extend(error.diagnostics)
+    if problems:
+        raise OptionError(diagnostics=tuple(problems))
+    return validated
+
+
+def _key_problem(method: str, backends: Mapping[str, BoundBackend], key: str) -> Diagnostic | None:
+    try:
+        path = parse_option_path(key)
+    except ValueError as error:
+        return Diagnostic(code="invalid-option-path", message=str(error), help="write 'BACKEND.OPTION'")
+    if path.method is not None:
+        message = f"{key!r} names a method, but an update is for this one, {method!r}, only"
+        return Diagnostic(code="invalid-option-path", message=message, help="write 'BACKEND.OPTION'")
+    if path.backend not in backends:
+        message = f"method {method!r} delegates nothing to {path.backend!r}"
+        known = ", ".join(map(repr, backends)) or "no backend"
+        help_text = did_you_mean_backend(path.backend, backends) or f"it delegates to {known}"
+        return Diagnostic(code="not-delegated", message=message, help=help_text)
+    return None

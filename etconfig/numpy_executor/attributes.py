@@ -1,0 +1,41 @@
+"""Attributes of a loaded method: mutable buffers that its program names, read and written between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from etconfig.kernel.memory import Array
+from etconfig.kernel.tensor import Register, Tensor
+from etconfig.method.inputs import TensorSlot
+
+
+class Attributes:
+    """The attributes of one Method.
+
+    Args:
+        method: Its name.
+        tensors: The tensors by attribute name.
+    """
+
+    def __init__(self, method: str, tensors: Mapping[str, Tensor]) -> None:
+        self._method = method
+        self._tensors = tensors
+
+    def get(self, name: str) -> Array:
+        """A copy of what the attribute holds, in its dim order."""
+        tensor = self._tensors[name]
+        tensor.ensure_memory()
+        copied: Array = tensor.array.copy(order="K")
+        return copied
+
+    def set(self, name: str, value: object) -> None:
+        """Copy a value, as an input may be given, into the attribute.
+
+        Raises:
+            InvalidInputError: it does not fit; nothing was written.
+        """
+        tensor = self._tensors[name]
+        slot = TensorSlot(self._method, f"attribute {name!r}", Register(tensor), tensor)
+        array: Any = slot.check(value)
+        slot.set(array)

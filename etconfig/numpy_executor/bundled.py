@@ -1,0 +1,148 @@
+"""Run the recorded cases of a bundled program, and compare with the outputs recorded with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from etconfig.errors import ExecutionError
+from etconfig.kernel.memory import Array
+from etconfig.kernel.tensor import DTYPES
+from etconfig.method.method import Method
+from etconfig.program.bundled import BundledCase, BundledTensor, BundledValue
+from etconfig.records import record
+from etconfig.scalar_types import ScalarType, strides_of
+
+
+@record(frozen=True, kw_only=True)
+class Tolerance:
+    """How far a value may be from the expected one: `absolute + relative * |expected|`."""
+
+    relative: float
+    absolute: float
+
+
+EXACT = Tolerance(relative=0, absolute=0)
+"""For everything that is not floating-point."""
+
+TOLERANCES: Mapping[ScalarType, Tolerance] = {
+    ScalarType.DOUBLE: Tolerance(relative=1e-7, absolute=1e-7),
+    ScalarType.FLOAT: Tolerance(relative=1.3e-6, absolute=1e-5),
+    ScalarType.HALF: Tolerance(relative=1e-3, absolute=1e-5),
+    ScalarType.BFLOAT16: Tolerance(relative=1.6e-2, absolute=1e-5),
+}
+"""By type, as torch.testing.assert_close has them: results of other kernels in another order of sums."""
+
+_SMALLEST_DIVISOR = 1e-8
+
+
+@record(frozen=True, kw_only=True)
+class OutputResult:
+    """How one output compares with the expected one.
+
+    Attributes:
+        agrees: Whether all values are within the tolerance.
+        max_absolute_error: The largest difference; NaN if only one of two values is a number. None if
+            the two cannot be compared.
+        max_relative_error: The largest difference in relation to the larger of the two values.
+        problem: What is wrong, or None.
+    """
+
+    agrees: bool
+    max_absolute_error: float | None
+    max_relative_error: float | None
+    problem: str | None
+
+
+@record(frozen=True, kw_only=True)
+class CaseResult:
+    """What came of one case.
+
+    Attributes:
+        outputs: One result for each expected output; empty if none are recorded, or the run failed.
+        problem: Why the case could not be run or compared, or None.
+    """
+
+    outputs: tuple[OutputResult, ...]
+    problem: str | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the case ran and every expected output was met."""
+        return self.problem is None and all(output.agrees for output in self.outputs)
+
+
+def run_case(method: Method, case: BundledCase, tolerance: Tolerance | None = None) -> CaseResult:
+    """Run `method` on the inputs of `case` and compare its outputs.
+
+    Args:
+        method: Newly loaded, if it has state: cases are recorded from the initial one.
+        case: Recorded inputs and outputs.
+        tolerance: For all floating-point values; by default what `TOLERANCES` has for their type.
+    """
+    try:
+        outputs = method.execute([as_input(value) for value in case.inputs])
+    except ExecutionError as error:
+        return CaseResult(outputs=(), problem=str(error))
+    expected = case.expected_outputs
+    if expected and len(outputs) != len(expected):
+        problem = f"the method gives {len(outputs)} output(s), the case expects {len(expected)}"
+        return CaseResult(outputs=(), problem=problem)
+    pairs = zip(outputs, expected, strict=False)
+    return CaseResult(outputs=tuple(_compare(given, wanted, tolerance) for given, wanted in pairs))
+
+
+def as_input(value: BundledValue) -> Array | int | bool | float:
+    """A recorded value as `Method.execute` takes it: an array that views the recorded bytes, or a number."""
+    if not isinstance(value, BundledTensor):
+        return value
+    scalar_type, sizes, dim_order = value.layout
+    dtype = DTYPES[scalar_type]
+    strides = strides_of(sizes, dim_order, dtype.itemsize)
+    array: Array = np.ndarray(sizes, dtype, value.data, 0, strides)
+    return array
+
+
+def _compare(given: Any, wanted: BundledValue, tolerance: Tolerance | None) -> OutputResult:
+    if isinstance(wanted, BundledTensor):
+        expected = as_input(wanted)
+        usual = TOLERANCES.get(wanted.layout.scalar_type, EXACT)
+    else:
+        expected = wanted
+        usual = TOLERANCES[ScalarType.DOUBLE] if isinstance(wanted, float) else EXACT
+    if _form(given) != _form(expected):
+        problem = f"expected {_form(expected)}, given {_form(given)}"
+        return OutputResult(agrees=False, max_absolute_error=None, max_relative_error=None, problem=problem)
+    allowed = usual if tolerance is None or usual is EXACT else tolerance
+    return _compare_values(np.asarray(given), np.asarray(expected), allowed)
+
+
+def _form(value: object) -> str:
+    """The dtype and shape of an array, the type of anything else."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.name} {value.shape}"
+    return type(value).__name__
+
+
+def _compare_values(given: Array, expected: Array, tolerance: Tolerance) -> OutputResult:
+    is_same = given == expected
+    if tolerance is not EXACT:
+        is_same |= np.isnan(given) & np.isnan(expected)
+    # integers of 64 bits do not fit a double, but whether they are equal was decided above
+    a, b = given.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        difference = np.where(is_same, 0.0, np.abs(a - b))
+        magnitudes = np.maximum(np.maximum(np.abs(a), np.abs(b)), _SMALLEST_DIVISOR)
+        relative = np.where(is_same, 0.0, difference / magnitudes)
+        is_close = np.isfinite(difference) & (
+            difference <= tolerance.absolute + tolerance.relative * np.abs(b)
+        )
+    wrong = int(np.count_nonzero(~(is_same if tolerance is EXACT else is_same | is_close)))
+    return OutputResult(
+        agrees=not wrong,
+        max_absolute_error=float(difference.max(initial=0)),
+        max_relative_error=float(relative.max(initial=0)),
+        problem=f"{wrong} of {given.size} value(s) differ" if wrong else None,
+    )

@@ -1,0 +1,242 @@
+"""Methods on numpy: `load_method` makes them, `NumpyProgram` does so for etconfig."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from etconfig.backend import BoundBackend
+from etconfig.kernel.memory import MethodAllocator
+from etconfig.kernel.registry import Kernel
+from etconfig.kernel.tensor import Register, Tensor
+from etconfig.method import (
+    DelegateHost,
+    ExecutorProgram,
+    MethodRequest,
+    OptionChanges,
+    RunnableMethod,
+)
+from etconfig.method.delegate import Surroundings
+from etconfig.method.delegate_set import DelegateSet
+from etconfig.method.inputs import InputChecker, Inputs
+from etconfig.method.method import Method, guarded_method, out_of_memory
+from etconfig.method.workers import Workers
+from etconfig.numpy_executor.attributes import Attributes
+from etconfig.numpy_executor.compile import check_operators, compile_plan
+from etconfig.numpy_executor.plan import DEFAULT_INSTRUCTION_LIMIT, Plan
+from etconfig.numpy_executor.registers import Registers
+from etconfig.program import MethodMeta
+from etconfig.program.collection import collection_paused
+from etconfig.tracing import NullTracer, RecordingTracer, Track
+
+if TYPE_CHECKING:
+    from etconfig.program import Program
+
+
+class NumpyMethod(RunnableMethod):
+    """A method whose instructions are bound to numpy kernels and delegates."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        outputs: Sequence[Register],
+        plan: Plan,
+        host: DelegateHost,
+        track: Track | None,
+        attributes: Attributes,
+    ) -> None:
+        self._attributes = attributes
+        self._inputs = inputs
+        self._outputs = outputs
+        self._plan = plan
+        self._host = host
+        self._track = track
+
+    def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
+        """Copy the inputs in, run the plan, copy the outputs out."""
+        self._inputs.set(inputs)
+        if resource is not None:  # else the backends find None anyway
+            self._host.set_resource(resource)
+        try:
+            with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
+                self._run()
+            return [_output(register.value) for register in self._outputs]
+        finally:
+            if resource is not None:
+                self._host.set_resource(None)
+
+    def update(self, changes: OptionChanges) -> None:
+        """Give the delegates their new options."""
+        self._host.update(changes)
+
+    def effective_options(self) -> Mapping[str, Mapping[str, object]]:
+        """What the backends say."""
+        return self._host.effective_options()
+
+    def get_attribute(self, name: str) -> Any:
+        """A copy of what it holds."""
+        return self._attributes.get(name)
+
+    def set_attribute(self, name: str, value: object) -> None:
+        """Copy the value in."""
+        self._attributes.set(name, value)
+
+    def release(self) -> None:
+        """Destroy the delegates and end the threads; the memory goes with the last reference."""
+        self._host.close()
+
+    def _run(self) -> None:
+        if self._track is None:
+            self._plan.run()
+        else:
+            with self._track.execute():
+                self._plan.run()
+
+
+class NumpyProgram(ExecutorProgram):
+    """A program whose methods run on numpy kernels.
+
+    Args:
+        program: The program; its Methods refer to its constants without a copy.
+        kernels: Kernels by full operator name, such as a `KernelRegistry`.
+        instruction_limit: The most instructions that one execute may run.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        kernels: Mapping[str, Kernel],
+        instruction_limit: int = DEFAULT_INSTRUCTION_LIMIT,
+    ) -> None:
+        self._program = program
+        self._kernels = kernels
+        self._instruction_limit = instruction_limit
+
+    def load_method(self, request: MethodRequest) -> NumpyMethod:
+        """Allocate the method's memory, initialise its delegates, bind its instructions.
+
+        Raises:
+            MissingOperatorError: there is no kernel for some operators; all are named.
+            KernelArgumentError: a kernel refuses its arguments.
+            ProgramError: the program's data are not where it says.
+            OutOfMemoryError: the memory that the program asks for cannot be had.
+            DelegateError, BackendUnavailableError: as the host's `init`.
+        """
+        try:
+            return self._load_method(request)
+        except BaseException as error:
+            request.host.abandon(error)
+            if isinstance(error, MemoryError):
+                raise out_of_memory(request.name, error) from error
+            raise
+
+    def _load_method(self, request: MethodRequest) -> NumpyMethod:
+        track: Track | None = request.tracer
+        timer = NullTracer() if track is None else track
+        with timer.record(request.name, "load"):
+            with timer.record("place tensors", "phase"), collection_paused():
+                plan = self._program.plan(request.name)
+                check_operators(plan, self._kernels)
+                registers = Registers(self._program, plan)
+            delegates = request.host.init_all()
+            with timer.record("bind instructions", "phase"), collection_paused():
+                inputs = Inputs(request.name, [registers[index] for index in plan.inputs])
+                outputs = [registers[index] for index in plan.outputs]
+                attributes = Attributes(request.name, registers.attributes())
+                compiled = compile_plan(
+                    plan,
+                    registers,
+                    self._kernels,
+                    delegates,
+                    track,
+                    self._instruction_limit,
+                    request.optimize,
+                )
+        return NumpyMethod(inputs, outputs, compiled, request.host, track, attributes)
+
+    def close(self) -> None:
+        """Nothing to do: loaded Methods keep what they need of the program."""
+
+
+def load_method(
+    program: Program,
+    name: str,
+    kernels: Mapping[str, Kernel],
+    backends: Mapping[str, BoundBackend],
+    *,
+    instance: str | None = None,
+    tracer: RecordingTracer | None = None,
+    instruction_limit: int = DEFAULT_INSTRUCTION_LIMIT,
+    optimize: bool = True,
+) -> Method:
+    """Load a method on numpy kernels.
+
+    Args:
+        program: The program; the Method refers to its constants without a copy.
+        name: The method's name.
+        kernels: Kernels by full operator name, such as a `KernelRegistry`.
+        backends: Backends with their options, by id; those that are not needed are ignored.
+        instance: The named instance, if this is one.
+        tracer: Where to record events; None records nothing and costs nothing.
+        instruction_limit: The most instructions one execute may run.
+        optimize: Leave out what changes no output but its rounding. Without it every instruction
+            runs as the program says.
+
+    Raises:
+        MethodNotFoundError: the program has no such method.
+        MissingOperatorError: there is no kernel for some operators; all are named.
+        BackendUnavailableError: a backend is not among `backends`, or cannot run here.
+        DelegateError: a backend failed; handles that it had made were destroyed.
+        KernelArgumentError: a kernel refuses its arguments.
+        ProgramError: the program's data are not where it says.
+        OutOfMemoryError: the memory that the program asks for cannot be had.
+    """
+    request = method_request(program, name, backends, instance=instance, tracer=tracer, optimize=optimize)
+    return guarded_method(
+        MethodMeta(program.plan(name)), request, NumpyProgram(program, kernels, instruction_limit)
+    )
+
+
+def method_request(
+    program: Program,
+    name: str,
+    backends: Mapping[str, BoundBackend],
+    *,
+    instance: str | None = None,
+    tracer: RecordingTracer | None = None,
+    optimize: bool = True,
+) -> MethodRequest:
+    """What an executor is told to load, with a host for delegates of etconfig's own backends."""
+    plan = program.plan(name)
+    track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
+    surroundings = Surroundings(
+        method=name,
+        instance=instance,
+        named_data=program.named_data,
+        workers=Workers(f"etconfig-{name}"),
+        allocator=MethodAllocator(),
+        tracer=NullTracer() if track is None else track,
+    )
+    needed = dict.fromkeys(delegate.id for delegate in plan.delegates)
+    bound = {backend: backends[backend] for backend in needed if backend in backends}
+    return MethodRequest(
+        name=name,
+        instance=instance,
+        backends=bound,
+        check_inputs=InputChecker(plan),
+        host=DelegateSet(program, plan, bound, surroundings),
+        tracer=track,
+        optimize=optimize,
+    )
+
+
+def _output(value: object) -> object:
+    """A copy that later executes leave alone, in the tensor's dim order."""
+    if isinstance(value, Tensor):
+        value.ensure_memory()
+        return value.array.copy(order="K")
+    if isinstance(value, tuple):
+        return [_output(item.value if isinstance(item, Register) else item) for item in value]
+    return value

@@ -1,0 +1,165 @@
+"""What each instruction reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import compress, count
+from typing import NamedTuple
+
+from etconfig.kernel.registry import Kernel
+from etconfig.program import model
+
+_PYTORCH = ("aten::", "dim_order_ops::", "quantized_decomposed::")
+
+_OF_EXECUTORCH = ("executorch_prim::", "aten::sym_")
+"""Operators that give views, or numbers that tell of sizes."""
+
+_WRITES_ARGUMENTS = "aten::_native_batch_norm_legit"
+"""In training it updates the running statistics, beside its outputs."""
+
+
+_TENSORS = frozenset({model.Tensor})
+_LISTS_OF_TENSORS = frozenset({model.TensorList, model.OptionalTensorList})
+
+
+class Effects(NamedTuple):
+    """The tensors that one instruction touches, by value index.
+
+    What is in both may be changed in part: all that is sure is that the instruction may read
+    and write it.
+    """
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each tensor is either read or written as a whole."""
+        return set(self.reads).isdisjoint(self.writes)
+
+
+def is_straight(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> bool:
+    """Whether every instruction of `plan`, which moves nothing, runs once on tensors that stay in place.
+
+    Views count as that if it is sure where they are. So do numbers that are computed.
+    """
+    if len(plan.chains) != 1 or model.JumpFalseCall in map(type, plan.chains[0].instructions):
+        return False
+    changing = {index: each for index, each in enumerate(kernels) if each and each.varying_positions}
+    if not all(plan.operators[index].full_name.startswith(_OF_EXECUTORCH) for index in changing):
+        return False
+    return not changing or views_of(plan, kernels) is not None
+
+
+class Views(NamedTuple):
+    """The views that a plan makes.
+
+    Attributes:
+        sources: Of each view the tensor that it is a view of, and that is none itself.
+        makers: The instructions that make one, or a number: they only read.
+    """
+
+    sources: Mapping[int, int]
+    makers: Set[int]
+
+    def effects(self, index: int, effects: Effects) -> Effects:
+        """The effects of an instruction on views as those on what they are views of."""
+        reads = tuple(dict.fromkeys(map(self.source, effects.reads)))
+        return Effects(reads, () if index in self.makers else effects.writes)
+
+    def source(self, value: int) -> int:
+        """What a view is a view of; any other value as it is."""
+        return self.sources.get(value, value)
+
+
+def views_of(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> Views | None:
+    """The views of a plan of one chain; None if they may be others in another run, or one is written to.
+
+    What is written to a view may go to the memory that was planned for it, instead; and a source that is
+    written again may have another size then.
+    """
+    reader = EffectsReader(plan, kernels)
+    sources: dict[int, int] = {}
+    makers: set[int] = set()
+    viewed: set[int] = set()
+    touched = {*reader.tensors_in(plan.inputs)}
+    for index, instruction in enumerate(plan.chains[0].instructions):
+        reads, writes = reader.effects_of(instruction)
+        kernel = kernels[instruction.op_index] if isinstance(instruction, model.KernelCall) else None
+        if kernel is None or not kernel.varying_positions:
+            if not viewed.isdisjoint(writes):
+                return None
+        else:
+            args = instruction.args  # type: ignore[union-attr]  # a kernel call
+            if len(args) < len(kernel.parameters):
+                return None
+            views = [args[place] for place in kernel.varying_positions - kernel.register_positions]
+            numbers = [args[place] for place in kernel.register_positions]
+            others = {*reads}.difference(views)
+            if reader.tensors_in(numbers) or not touched.isdisjoint(views) or len(others) > 1:
+                return None
+            if views and not (len(others) == 1 and {*reads}.issuperset(views)):
+                return None
+            sources.update((view, sources.get(other, other)) for view in views for other in others)
+            viewed.update(views, map(sources.__getitem__, views))
+            makers.add(index)
+        touched.update(reads, writes)
+    return Views(sources, makers)
+
+
+class EffectsReader:
+    """Tells what the instructions of one straight plan read and write."""
+
+    def __init__(self, plan: model.ExecutionPlan, kernels: Iterable[Kernel | None]) -> None:
+        """Look at the values of `plan`, and its operators, which have these kernels."""
+        self._tensors = frozenset(_indices_of(plan.values, _TENSORS))
+        lists = _indices_of(plan.values, _LISTS_OF_TENSORS)
+        self._lists = {index: _items_of(plan.values[index]) for index in lists}
+        self._out_arities = [*map(_out_arity, plan.operators, kernels)]
+
+    def tensors_in(self, values: Sequence[int]) -> tuple[int, ...]:
+        """The tensors among `values`, and the items of lists of tensors."""
+        if self._lists.keys().isdisjoint(values):
+            return tuple(filter(self._tensors.__contains__, values))
+        found: list[int] = []
+        for value in values:
+            found += self._lists.get(value, (value,) if value in self._tensors else ())
+        return tuple(found)
+
+    def effects_of(self, instruction: model.Instruction) -> Effects:
+        """What one instruction reads and writes.
+
+        A program gives the outputs of a kernel call twice: as its last arguments, and again after
+        them. That they are all that is written is sure for the operators of PyTorch, other than
+        those in place. For others, and for delegates, every tensor may be read and written.
+        """
+        if isinstance(instruction, model.KernelCall):
+            op_index, args = instruction
+            arity = self._out_arities[op_index]
+            repeated = args[arity:]
+            written = self.tensors_in(repeated)
+            for first in range(arity - 1, -1, -1) if written else ():
+                outputs = args[first:arity]
+                if outputs == repeated or self.tensors_in(outputs) == written:
+                    return Effects(self.tensors_in(args[:first]), written)
+        touched = self.tensors_in(getattr(instruction, "args", ()))
+        return Effects(touched, touched)
+
+
+def _indices_of(values: Iterable[model.EValue], kinds: frozenset[type]) -> Iterator[int]:
+    """Which of `values` are of one of these types."""
+    return compress(count(), map(kinds.__contains__, map(type, values)))
+
+
+def _items_of(tensors: model.EValue) -> tuple[int, ...]:
+    """The tensors in a list of them."""
+    assert isinstance(tensors, (model.TensorList, model.OptionalTensorList))
+    return tuple(item for item in tensors.items if item != -1)
+
+
+def _out_arity(operator: model.Operator, kernel: Kernel | None) -> int:
+    """How many arguments an operator takes that writes to its outputs alone; 0 for any other."""
+    is_in_place = operator.name.endswith("_") or operator.name == _WRITES_ARGUMENTS
+    if kernel is None or is_in_place or not operator.overload or not operator.name.startswith(_PYTORCH):
+        return 0
+    return len(kernel.parameters)

@@ -1,0 +1,117 @@
+"""`Plan`: the instructions of a method, compiled to blocks of bound steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import length_hint
+
+from etconfig.errors import EtconfigError, InstructionLimitError, KernelArgumentError
+from etconfig.kernel.registry import Step, refusal
+from etconfig.kernel.tensor import Register, Tensor
+from etconfig.records import record
+from etconfig.scalar_types import ScalarType
+
+DEFAULT_INSTRUCTION_LIMIT = 10_000_000
+"""How many instructions one execute may run: a loop that never ends is stopped within seconds."""
+
+
+@record(frozen=True)
+class Block:
+    """Steps that run one after the other, and where to go then.
+
+    Attributes:
+        steps: What to do.
+        names: What each step is called in an error: its operator. Several may be passes of one call.
+        cost: How many instructions it stands for.
+        following: The next block.
+        condition: If this is false at the end, `otherwise` is the next block.
+        otherwise: See `condition`.
+    """
+
+    steps: tuple[Step, ...]
+    names: tuple[str, ...]
+    cost: int
+    following: int
+    condition: Register | None = None
+    otherwise: int = 0
+
+    def run(self) -> int:
+        """Run the steps and return the index of the next block.
+
+        Raises:
+            ExecutionError: a kernel refuses its arguments, or a delegate failed.
+        """
+        steps = iter(self.steps)
+        try:
+            for step in steps:
+                step()
+        except (EtconfigError, MemoryError):
+            raise
+        except Exception as error:
+            failed = len(self.steps) - length_hint(steps) - 1
+            raise refusal(self.names[failed], error) from error
+        if self.condition is None or _is_true(self.condition):
+            return self.following
+        return self.otherwise
+
+
+class Plan:
+    """A compiled method: for each chain, blocks split at the targets of jumps.
+
+    Args:
+        method: The method's name, for errors.
+        chains: The blocks.
+        instruction_limit: How many instructions one run may take.
+        rebound: The registers that instructions change.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        chains: Sequence[Sequence[Block]],
+        instruction_limit: int,
+        rebound: Sequence[Register] = (),
+    ) -> None:
+        self._method = method
+        self._chains = chains
+        self._limit = instruction_limit
+        self._rebound = rebound
+
+    def run(self) -> None:
+        """Run all chains from their beginning.
+
+        A run that ends in an exception leaves the registers as it found them: a loop sets its counter
+        back at its end only, so that the next run would begin in the middle.
+
+        Raises:
+            InstructionLimitError: the limit was reached.
+            ExecutionError: a kernel refuses its arguments, or a delegate failed.
+        """
+        before = [register.value for register in self._rebound]
+        try:
+            self._run_chains()
+        except BaseException:
+            for register, value in zip(self._rebound, before, strict=True):
+                register.value = value
+            raise
+
+    def _run_chains(self) -> None:
+        left = self._limit
+        for blocks in self._chains:
+            index = 0
+            while index < len(blocks):
+                block = blocks[index]
+                left -= block.cost
+                if left < 0:
+                    raise InstructionLimitError(method=self._method, limit=self._limit)
+                index = block.run()
+
+
+def _is_true(condition: Register) -> bool:
+    value = condition.value
+    if type(value) is bool:
+        return value
+    if type(value) is Tensor and value.scalar_type is ScalarType.BOOL:
+        return bool(value.array.all())
+    detail = "the condition must be a boolean or a tensor of booleans"
+    raise KernelArgumentError(operator="JumpFalseCall", detail=detail)

@@ -1,0 +1,281 @@
+"""`DynamicStep`: instructions whose arguments change between runs, bound anew for each shape they meet."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from operator import length_hint
+from typing import Any, NamedTuple, TypeAlias
+
+from etconfig.errors import EtconfigError
+from etconfig.kernel.memory import Array
+from etconfig.kernel.registry import Step, refusal
+from etconfig.kernel.steps import Passes
+from etconfig.kernel.tensor import KEPT_SHAPES, Register, Tensor, become, memory_of
+from etconfig.numpy_executor.rebinding.resize_analysis import may_resize, view_given_by
+from etconfig.numpy_executor.registers import current_value
+from etconfig.program.model import TensorShapeDynamism
+
+Bind: TypeAlias = Callable[[], Step]
+"""Binds one instruction to what its arguments are now."""
+
+
+class Part(NamedTuple):
+    """One instruction of a `DynamicStep`.
+
+    Attributes:
+        name: What it is called in an error: its operator.
+        bind: Binds the instruction.
+        read: The registers that decide what is bound.
+        written: Tensors, and lists of them, that get their shape from binding and are not read.
+        aliases: Tensors that the step itself makes a view of another, and that are not read.
+        can_join: All of `read`, `written` and `aliases` are numbers and tensors, always the same
+            tensors, and no shape but of the latter two changes. So it may be bound together with others.
+    """
+
+    name: str
+    bind: Bind
+    read: Sequence[Register]
+    written: Sequence[Register] = ()
+    aliases: Sequence[Register] = ()
+    can_join: bool = False
+
+
+_View: TypeAlias = tuple[Tensor, Array, object, bool, int]
+"""What a tensor was: its array, token and `is_alias`; and how many passes ran before it became so."""
+
+
+class _Bound(NamedTuple):
+    """Passes, and what tensors were when they were bound.
+
+    Attributes:
+        passes: The passes.
+        views: What tensors were.
+        starts: How many passes come before each part, and how many at all.
+        view_starts: The same of views.
+        memories: Tensors that may get other memory, each with the memory that it had.
+    """
+
+    passes: list[Step]
+    views: list[_View]
+    starts: list[int]
+    view_starts: list[int]
+    memories: list[tuple[Tensor, object]]
+
+    def is_gone(self) -> bool:
+        """Whether a tensor has other memory now, so that it never again is what it was."""
+        return any(memory_of(tensor) is not memory for tensor, memory in self.memories)
+
+    def return_to(self) -> list[_View] | None:
+        """Let the tensors be what they were; gives what they were before, or None if one cannot."""
+        before: list[_View] = []
+        for tensor, array, token, is_alias, start in self.views:
+            if tensor.token is not token:
+                if tensor.is_alias and not is_alias:  # what is written to it goes elsewhere
+                    _undo(before, -1)
+                    return None
+                before.append((tensor, tensor.array, tensor.token, tensor.is_alias, start))
+                become(tensor, array, token, is_alias=is_alias)
+        return before
+
+
+def _undo(before: Sequence[_View], failed: int) -> None:
+    """Let tensors be what they were before, if the pass `failed` comes before they became something else."""
+    for tensor, array, token, is_alias, start in before:
+        if start > failed:
+            become(tensor, array, token, is_alias=is_alias)
+
+
+def _run_again(last: _Bound, index: int, passes: list[Step], views: list[_View]) -> bool:
+    """Run a part as it was bound last, and add it to passes and views; False if it must be bound anew."""
+    own = last.passes[last.starts[index] : last.starts[index + 1]]
+    own_views = last.views[last.view_starts[index] : last.view_starts[index + 1]]
+    for tensor, array, token, is_alias, _ in own_views:
+        if tensor.token is not token:
+            if tensor.is_alias and not is_alias:
+                return False
+            become(tensor, array, token, is_alias=is_alias)
+    for step in own:
+        step()
+    views += [(*view[:-1], len(passes)) for view in own_views]
+    passes += own
+    return True
+
+
+class DynamicStep:
+    """Instructions whose arguments change between runs: bound for each shape and number that they meet.
+
+    What was bound is kept and serves again when the arguments return, as long as there are not more
+    than `KEPT_SHAPES` of them. Neighbours are bound together: so it is told once for all of them, by
+    what the first ones read, whether the arguments returned. That needs instructions whose shapes follow
+    from those. One whose step might give a tensor a shape by itself is the last of its `DynamicStep`;
+    those after it become one of their own.
+    """
+
+    __slots__ = ("_bound", "_entries", "_next", "_objects", "parts")
+
+    def __init__(self, *parts: Part) -> None:
+        """Take the instructions, in order; if there are several, all `can_join`."""
+        self._take(parts, None)
+
+    def _take(self, parts: Sequence[Part], following: DynamicStep | None) -> None:
+        produced: set[Register] = set()
+        entries: dict[Register, None] = {}
+        for part in parts:
+            entries.update((each, None) for each in part.read if each not in produced)
+            produced.update(part.written, part.aliases)
+        self.parts = parts
+        self._entries = [*entries]
+        # an instruction may move another tensor into a register
+        self._objects = [] if parts[0].can_join else [*parts[0].written, *parts[0].aliases]
+        self._next = following
+        self._bound: dict[tuple[Hashable, ...], _Bound] = {}
+
+    def __call__(self) -> None:
+        step: DynamicStep | None = self
+        while step is not None:
+            step.run()
+            step = step._next
+
+    def run(self) -> None:
+        """Run the instructions; others may have become those of another step, which follows."""
+        key = (
+            *[
+                value.token if type(value := each.value) is Tensor else _key_of(value)
+                for each in self._entries
+            ],
+            *[
+                value if type(value := each.value) is Tensor else current_value(each)
+                for each in self._objects
+            ],
+        )
+        bound = self._bound.get(key)
+        if bound is not None and not (bound.memories and bound.is_gone()):
+            before = bound.return_to()
+            if before is not None:
+                self._run_bound(bound, before)
+                return
+        self._make_room(key)
+        bound = self._bind_and_run(key)
+        if bound is not None:
+            self._bound[key] = bound
+
+    def _run_bound(self, bound: _Bound, before: Sequence[_View]) -> None:
+        """Run the passes; if one fails, tensors of later ones are again what they were `before`."""
+        rest = iter(bound.passes)
+        try:
+            for step in rest:
+                step()
+        except BaseException as error:
+            failed = len(bound.passes) - length_hint(rest) - 1
+            _undo(before, failed)
+            if not isinstance(error, Exception) or isinstance(error, (EtconfigError, MemoryError)):
+                raise
+            part = bisect(bound.starts, failed, hi=len(self.parts)) - 1
+            raise refusal(self.parts[part].name, error) from error
+
+    def _make_room(self, key: tuple[Hashable, ...]) -> None:
+        self._bound.pop(key, None)
+        # they would hold memory that was freed, or that grew, and serve nobody
+        for each in [each for each, bound in self._bound.items() if bound.memories and bound.is_gone()]:
+            del self._bound[each]
+        if len(self._bound) == KEPT_SHAPES:
+            del self._bound[next(iter(self._bound))]
+
+    def _bind_and_run(self, key: tuple[Hashable, ...]) -> _Bound | None:
+        """Bind and run one part after the other; None if what was bound cannot serve again.
+
+        Parts that only read what has not changed are not bound again.
+        """
+        passes: list[Step] = []
+        views: list[_View] = []
+        starts: list[int] = []
+        view_starts: list[int] = []
+        last, changed = self._changed(key)
+        can_return = True
+        for part in self.parts:
+            start = len(passes)
+            starts.append(start)
+            view_starts.append(len(views))
+            try:
+                is_as_before = last is not None and part.read and changed.isdisjoint(part.read)
+                if is_as_before and _run_again(last, len(starts) - 1, passes, views):  # type: ignore[arg-type]
+                    continue
+                step = part.bind()
+                changed.update(part.written, part.aliases)
+                written = _tensors_in(part.written)
+                # an operator that the core does not know may resize any tensor
+                for tensor in written if part.can_join else (*written, *_tensors_in(part.read)):
+                    if tensor.has_memory:  # else the step sizes it while it runs
+                        views.append((tensor, tensor.array, tensor.token, tensor.is_alias, start))
+                    if tensor.is_alias and tensor in written:  # of what the run before left
+                        can_return = False
+                step()
+            except (EtconfigError, MemoryError):
+                raise
+            except Exception as error:
+                raise refusal(part.name, error) from error
+            if (given := view_given_by(step)) is not None:
+                views.append((*given, True, start))
+                continue
+            if type(step) is Passes:
+                passes += step.steps
+            else:
+                passes.append(step)
+            if len(starts) < len(self.parts) and may_resize(step):
+                self._part_after(len(starts))
+                return None
+        if not can_return:
+            return None
+        starts.append(len(passes))
+        view_starts.append(len(views))
+        tensors = {*_tensors_in(self._entries), *[view[0] for view in views]}
+        memories = [(each, memory_of(each)) for each in tensors if each.form.dynamism is _UNBOUND]
+        return _Bound(passes, views, starts, view_starts, memories)
+
+    def _changed(self, key: tuple[Hashable, ...]) -> tuple[_Bound | None, set[Register]]:
+        """What was bound last, and what of it has changed; None if that is of no use."""
+        if not self._bound or not self.parts[0].can_join:
+            return None, set()
+        last_key, last = next(reversed(self._bound.items()))
+        pairs = zip(self._entries, key, last_key, strict=True)
+        return last, {entry for entry, now, before in pairs if now != before}
+
+    def _part_after(self, count: int) -> None:
+        others = type(self)(*self.parts[count:])
+        others._next = self._next
+        self._take(self.parts[:count], others)
+
+
+_UNBOUND = TensorShapeDynamism.DYNAMIC_UNBOUND
+
+
+def _tensors_in(registers: Iterable[Register]) -> list[Tensor]:
+    """The tensors in registers, and those in lists there."""
+    tensors: list[Tensor] = []
+    for register in registers:
+        value = register.value
+        if type(value) is Tensor:
+            tensors.append(value)
+        elif type(value) is tuple:
+            items = (item.value for item in value if type(item) is Register)
+            tensors += [each for each in items if type(each) is Tensor]
+    return tensors
+
+
+def _key_of(value: Any) -> Hashable:
+    """What tells whether a step must be bound again: another tensor, or another number of any type.
+
+    A tensor has another token whenever its memory or shape is another one.
+    """
+    if type(value) is int:
+        return value
+    if type(value) is Tensor:
+        return value.token
+    if type(value) is Register:
+        return _key_of(value.value)
+    if type(value) is tuple:
+        return tuple([_key_of(item) for item in value])
+    if type(value) is float:
+        return value.hex()  # 0.0 equals -0.0, and NaN not even itself
+    return type(value), value  # True equals 1

@@ -1,0 +1,177 @@
+"""Steps of like instructions: made once by the kernel, then again from a pattern of what it made.
+
+A large program holds thousands of instructions that differ only in where their tensors lie. What
+its kernel made of the first one is a function with operands bound to it; for the others, the
+operands are replaced by the arrays of their own tensors, without asking the kernel again. And
+since memory is used again and again, many do the same to the same arrays: these share one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from etconfig.kernel.registry import Step
+from etconfig.kernel.tensor import Tensor
+from etconfig.numpy_executor.registers import Registers
+from etconfig.program import model
+from etconfig.program.model import TensorShapeDynamism
+
+Signature: TypeAlias = "object | None"
+"""What a step depends on in one argument, apart from its address; None if nobody has asked yet."""
+
+_ANYTHING = object()
+"""The signature of an argument on which a step may depend in any way."""
+
+
+class _Pattern(NamedTuple):
+    """How a step is made: `function(*operands)`, the last of them by name.
+
+    Attributes:
+        function: What the step calls.
+        operands: Where each operand is in the arguments + `extra`.
+        names: Those of the last operands that are given by name.
+        extra: Indices of arrays that all steps of the pattern share, such as numbers.
+    """
+
+    function: Callable[..., object]
+    operands: tuple[int, ...]
+    names: tuple[str, ...]
+    extra: tuple[int, ...]
+
+
+class _Learned(NamedTuple):
+    """What is known of one operator.
+
+    Attributes:
+        patterns: By the signatures of the arguments.
+        steps: By the identities of the arguments.
+    """
+
+    patterns: dict[object, _Pattern]
+    steps: dict[object, Step]
+
+
+class StepPatterns:
+    """The patterns of one plan: of instructions with one output, whose kernels are uniform (see `Kernel`)."""
+
+    def __init__(self, registers: Registers, varying: frozenset[int]) -> None:
+        """Patterns over `registers`, of which `varying` ones may be anything."""
+        self._registers = registers
+        self._learned: dict[int, _Learned] = {}  # by operator
+        self._arrays = [*registers.arrays]
+        self._identities = [*registers.values.places]  # equal values have one: these have one array
+        self._signatures: list[Signature] = [*registers.forms]
+        for index in varying:
+            self._signatures[index] = _ANYTHING
+
+    def steps(
+        self,
+        instructions: Sequence[model.Instruction],
+        start: int,
+        make: Callable[[model.Instruction, int], Step],
+    ) -> list[Step]:
+        """The steps of instructions from index `start` on: `make` gives those without a pattern.
+
+        `make` is called in order, with an instruction and its index; it may `learn` and `update`.
+        """
+        identities = self._identities
+        steps: list[Step] = []
+        for index, instruction in enumerate(instructions, start):
+            step = None
+            if type(instruction) is model.KernelCall:
+                op_index, args = instruction
+                learned = self._learned.get(op_index)
+                if learned is not None and len(args) > 2 and args[-1] == args[-2]:
+                    key = itemgetter(*args)(identities)
+                    step = learned.steps.get(key)
+                    if step is None and (step := self._from_pattern(learned.patterns, args)) is not None:
+                        learned.steps[key] = step
+            steps.append(make(instruction, index) if step is None else step)
+        return steps
+
+    def _from_pattern(self, patterns: Mapping[object, _Pattern], args: tuple[int, ...]) -> Step | None:
+        """The step of a call with these arguments, if there is a pattern for it."""
+        self._look_at(args)
+        pattern = patterns.get(itemgetter(*args)(self._signatures))
+        if pattern is None:
+            return None
+        indices = args + pattern.extra
+        operands = [self._arrays[indices[place]] for place in pattern.operands]
+        count = len(operands) - len(pattern.names)
+        named = dict(zip(pattern.names, operands[count:], strict=True))
+        return partial(pattern.function, *operands[:count], **named)
+
+    def update(self, values: Iterable[int]) -> None:
+        """Look again at tensors that have other arrays now."""
+        for index in values:
+            tensor = self._registers.initial(index)
+            assert isinstance(tensor, Tensor)
+            self._arrays[index] = tensor.array
+            self._identities[index] = -1 - index  # no other value is this one
+
+    def learn(self, op_index: int, args: tuple[int, ...], step: Step) -> None:
+        """Remember `step`, which a uniform kernel made, for instructions like its own.
+
+        Only if no array but the output's is given twice, in one tensor or in two: else an operand could be
+        either. And no `Copy`: the optimiser wants to see each of them.
+        """
+        if not (type(step) is partial and len(step.args) > 1 and len(args) > 2 and args[-1] == args[-2]):
+            return
+        self._look_at(args)
+        signatures = itemgetter(*args)(self._signatures)
+        if _ANYTHING in signatures or not self._are_distinct(args[:-1]):
+            return
+        indices = list(args)
+        operands = (*step.args, *step.keywords.values())
+        found = [self._position(indices, operand) for operand in operands]
+        positions = tuple([position for position in found if position is not None])
+        if len(positions) == len(operands):
+            names, extra = tuple(step.keywords), tuple(indices[len(args) :])
+            learned = self._learned.setdefault(op_index, _Learned({}, {}))
+            learned.patterns[signatures] = _Pattern(step.func, positions, names, extra)
+
+    def _are_distinct(self, args: Sequence[int]) -> bool:
+        """Whether all of these values, and the arrays that some of them are, are different ones."""
+        arrays = [id(array) for array in map(self._arrays.__getitem__, args) if array is not None]
+        return len({*args}) == len(args) and len({*arrays}) == len(arrays)
+
+    def _position(self, indices: list[int], operand: Any) -> int | None:
+        """Where `operand` is among the arrays at `indices`; what all steps may share is added to them."""
+        for position, index in enumerate(indices):
+            if self._arrays[index] is operand:
+                return position
+        if isinstance(operand, np.ndarray) and operand.ndim:
+            return None
+        self._arrays.append(operand)
+        indices.append(len(self._arrays) - 1)
+        return len(indices) - 1
+
+    def _look_at(self, args: Iterable[int]) -> None:
+        """Find the signatures of arguments that nobody asked for yet."""
+        for arg in args:
+            if self._signatures[arg] is None:
+                self._signatures[arg] = self._signature(arg, self._registers.values[arg])
+
+    def _signature(self, index: int, value: model.EValue) -> object:
+        """What a step may depend on in a value that is no planned tensor."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return kind, value  # the types tell 1 from True
+        if isinstance(value, model.Double):
+            return float, value.double_val.hex()  # 0.0 equals -0.0
+        if not isinstance(value, model.Tensor) or not (value.sizes and value.is_constant):
+            return _ANYTHING
+        if value.shape_dynamism is not TensorShapeDynamism.STATIC:
+            return _ANYTHING
+        tensor = self._registers.initial(index)
+        assert isinstance(tensor, Tensor)
+        self._arrays[index] = tensor.array
+        return "constant", tensor.form
+
+
+_PLAIN = (model.Int, model.Bool, model.String, type(None))

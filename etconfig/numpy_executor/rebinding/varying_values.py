@@ -1,0 +1,96 @@
+"""Which values of a plan are not the same in each run, and so cannot be bound once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import chain as joined
+from itertools import compress, repeat
+from operator import is_
+from typing import Any, TypeVar
+
+from etconfig.kernel.registry import Kernel
+from etconfig.numpy_executor.registers import LISTS_OF_VALUES, Registers
+from etconfig.program import model
+
+_Kind = TypeVar("_Kind", bound=model.Instruction)
+
+
+class VaryingValues:
+    """The values that vary, by index, and why.
+
+    Attributes:
+        moved: Those whose registers are given what another one holds, and the lists of such.
+        rebound: Those whose registers an instruction changes: what is moved, and computed numbers.
+        all: Those that may be another scalar, tensor, shape or memory from run to run.
+    """
+
+    def __init__(
+        self, plan: model.ExecutionPlan, registers: Registers, kernels: Sequence[Kernel | None]
+    ) -> None:
+        """Look through `plan`, whose operators have these kernels."""
+        moved = _moved_values(plan, kernels)
+        self.moved = frozenset(moved | _lists_of(moved, plan.values))
+        self.rebound = frozenset(moved | _values_at(plan, kernels, lambda each: each.register_positions))
+        varying = {*self.rebound, *(index for index in plan.inputs if plan.values[index] is None)}
+        varying.update(registers.dynamic)
+        varying |= _values_at(plan, kernels, lambda each: each.varying_positions - each.register_positions)
+        self.all = frozenset(varying | _lists_of(varying, plan.values))
+
+
+def instructions_of(plan: model.ExecutionPlan, kind: type[_Kind]) -> Iterable[_Kind]:
+    """All instructions of one kind."""
+    chains: list[Sequence[Any]] = [each.instructions for each in plan.chains]
+    return joined.from_iterable(compress(each, map(is_, map(type, each), repeat(kind))) for each in chains)
+
+
+def is_in_place(operator: str) -> bool:
+    """Whether an operator, such as `aten::copy_`, changes its first argument and gives it as the result."""
+    return operator.partition(".")[0].endswith("_")
+
+
+def separate_result(taken: Sequence[int], extra: Sequence[int]) -> int | None:
+    """The value that becomes the result of an in-place operator, unless it is the argument that is changed.
+
+    ExecuTorch up to 1.0 gives results values of their own. Source: codegen/gen.py, return_assignment.
+    """
+    return extra[0] if len(extra) == 1 and extra[0] not in taken else None
+
+
+def _moved_values(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> set[int]:
+    """The values whose registers are given what another one holds."""
+    moved = {each.move_to for each in instructions_of(plan, model.MoveCall)}
+    known = enumerate(zip(plan.operators, kernels, strict=True))
+    in_place = {
+        index: len(kernel.parameters)
+        for index, (operator, kernel) in known
+        if kernel and is_in_place(operator.name)
+    }
+    for op_index, args in instructions_of(plan, model.KernelCall) if in_place else ():
+        if op_index in in_place:
+            arity = in_place[op_index]
+            result = separate_result(args[:arity], args[arity:])
+            moved.update(() if result is None else (result,))
+    return moved
+
+
+def _lists_of(items: Set[int], values: Sequence[model.EValue]) -> set[int]:
+    """The lists among `values` that hold any of `items`."""
+    if not items:
+        return set()
+    lists = ((index, each) for index, each in enumerate(values) if isinstance(each, LISTS_OF_VALUES))
+    return {index for index, each in lists if not items.isdisjoint(each.items)}
+
+
+def _values_at(
+    plan: model.ExecutionPlan,
+    kernels: Sequence[Kernel | None],
+    positions_of: Callable[[Kernel], frozenset[int]],
+) -> set[int]:
+    """The values that kernels are given at the positions that `positions_of` tells of each."""
+    positions = {index: positions_of(kernel) for index, kernel in enumerate(kernels) if kernel}
+    wanted = {index: found for index, found in positions.items() if found}
+    values: set[int] = set()
+    for op_index, args in instructions_of(plan, model.KernelCall) if wanted else ():
+        for position in wanted.get(op_index, ()):
+            values.update(args[position : position + 1])
+    return values

@@ -1,0 +1,1 @@
+"""Read large plans by columns with numpy."""

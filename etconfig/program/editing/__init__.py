@@ -1,0 +1,1 @@
+"""Changes to a program: for the conformance kit and the scaffold."""

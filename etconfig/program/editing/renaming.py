@@ -1,0 +1,41 @@
+"""Hand the delegates of a program to a backend of another name, and leave everything else as it is."""
+
+from __future__ import annotations
+
+import struct
+
+from etconfig.program import layout
+from etconfig.program.editing.appending import add_segments, alignment_of, delegates_of, refer
+from etconfig.program.header import read_header
+from etconfig.program.identify import check_is_program
+from etconfig.program.limits import DEFAULT_LIMITS
+from etconfig.program.source import open_bytes
+
+
+def rename_backend(program: bytes, old: str, new: str) -> bytes:
+    """The same program, in which every delegate of backend `old` is one of backend `new`.
+
+    No table moves: the new name is added after them, of whatever length, and what referred to the old name
+    refers to it. Segments keep the alignment that they had.
+
+    Raises:
+        ProgramError: `program` is no program, or is malformed where this reads it.
+    """
+    file = open_bytes(program, "copy", DEFAULT_LIMITS)
+    check_is_program(file)
+    header = read_header(file)
+    tables_end = header.program_size if header else len(program)
+    tables = bytearray(program[:tables_end])
+    tables += bytes(-len(tables) % 4)
+    name_at = len(tables)
+    name = new.encode()
+    old_tables = file.first(tables_end)
+    for delegate in delegates_of(old_tables, old):
+        refer(tables, old_tables, (delegate, layout.BACKEND_DELEGATE, "id"), name_at)
+    tables += struct.pack("<I", len(name)) + name + b"\0"
+    if header:
+        base = header.segment_base_offset or len(program)
+        add_segments(
+            tables, program[base:], alignment_of(base), tells_size=header.segment_data_size is not None
+        )
+    return bytes(tables)

@@ -1,0 +1,105 @@
+"""How to read the tables that share one vtable, compiled from the vtable's field offsets."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from etconfig.program.layout import Field, Layout
+from etconfig.program.program_errors import malformed
+
+
+class Shape(NamedTuple):
+    """One vtable, compiled for one layout.
+
+    Attributes:
+        size_bytes: The size of such a table.
+        alignment_mask: With `alignment`: a table's position must satisfy `position & mask == alignment`.
+        unpack_from: Reads the fields that are present, in the order in which they lie.
+        pick: Puts them into the layout's order and adds the defaults of absent fields; None if
+            that changes nothing.
+        references: (index in the layout's order, offset in the table, name) of each reference.
+        offsets: Where each field of the layout lies in the table, 0 if it is absent.
+    """
+
+    size_bytes: int
+    alignment_mask: int
+    alignment: int
+    unpack_from: Callable[[memoryview, int], tuple[Any, ...]]
+    pick: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None
+    references: tuple[tuple[int, int, str], ...]
+    offsets: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)
+def compile_shape(layout: Layout, offsets: tuple[int, ...], table_bytes: int) -> Shape:
+    """Compile a vtable, whose slots hold `offsets` (0 for an absent field).
+
+    The same vtables are in every program that one exporter wrote, so those last compiled are
+    remembered: it is a fifth of the time to open a small program.
+
+    Raises:
+        MalformedProgramError: fields overlap each other, leave the table or are not aligned.
+    """
+    by_field = [offsets[f.slot] if f.slot < len(offsets) else 0 for f in layout.fields]
+    present = sorted((offset, index) for index, offset in enumerate(by_field) if offset)
+    absent = [index for index, offset in enumerate(by_field) if not offset]
+    lying = [(offset, layout.fields[index]) for offset, index in present]
+    mask, alignment = _alignment(lying)
+    return Shape(
+        size_bytes=table_bytes,
+        alignment_mask=mask,
+        alignment=alignment,
+        unpack_from=_compile_struct(lying, table_bytes).unpack_from,
+        pick=_picker(
+            [index for _, index in present] + absent,
+            tuple(layout.fields[index].kind.default for index in absent),
+        ),
+        references=tuple(
+            (index, offset, layout.fields[index].name)
+            for offset, index in present
+            if layout.fields[index].kind.is_reference
+        ),
+        offsets=tuple(by_field),
+    )
+
+
+def _compile_struct(lying: Sequence[tuple[int, Field]], table_bytes: int) -> struct.Struct:
+    """A struct that reads the fields in the order in which they lie."""
+    codes = ["<4x"]  # every table starts with the offset of its vtable
+    end = 4
+    for offset, field in lying:
+        if not end <= offset <= table_bytes - field.kind.size_bytes:
+            detail = f"the field at offset {offset} overlaps another one or leaves its table"
+            raise malformed("bad-vtable", field.name, detail)
+        codes.append(f"{offset - end}x{field.kind.code}")
+        end = offset + field.kind.size_bytes
+    return struct.Struct("".join(codes))
+
+
+def _alignment(lying: Sequence[tuple[int, Field]]) -> tuple[int, int]:
+    """The (mask, value) that a table's position must match for all its fields to be aligned."""
+    mask, alignment = 3, 0
+    for offset, field in lying:
+        if offset % min(field.kind.size_bytes, 4):
+            raise malformed("misaligned", field.name, "the field is not aligned in its table")
+        if field.kind.size_bytes == 8:
+            wanted = -offset % 8
+            if mask == 7 and wanted != alignment:
+                raise malformed("misaligned", field.name, "the field can never be aligned")
+            mask, alignment = 7, wanted
+    return mask, alignment
+
+
+def _picker(
+    order: Sequence[int], defaults: tuple[Any, ...]
+) -> Callable[[tuple[Any, ...]], tuple[Any, ...]] | None:
+    """A function that adds `defaults` to a tuple and moves item i to place `order[i]`."""
+    places = sorted(range(len(order)), key=order.__getitem__)
+    if places == list(range(len(order))):
+        return (lambda fields: fields + defaults) if defaults else None
+    reorder = itemgetter(*places)
+    return (lambda fields: reorder(fields + defaults)) if defaults else reorder

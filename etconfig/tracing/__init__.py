@@ -1,0 +1,17 @@
+"""What ran, and when: recorded only if somebody asks for it; as ETDump or as a Chrome trace."""
+
+from etconfig.tracing.chrome import chrome_trace
+from etconfig.tracing.etdump import etdump
+from etconfig.tracing.events import Event, EventKind
+from etconfig.tracing.recorder import DEFAULT_MAX_EVENTS, NullTracer, RecordingTracer, Track
+
+__all__ = [
+    "DEFAULT_MAX_EVENTS",
+    "Event",
+    "EventKind",
+    "NullTracer",
+    "RecordingTracer",
+    "Track",
+    "chrome_trace",
+    "etdump",
+]

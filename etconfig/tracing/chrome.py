@@ -1,0 +1,58 @@
+"""Events as Chrome's trace JSON, which Perfetto and chrome://tracing show.
+
+Source: the Trace Event Format, as the Chromium project describes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from etconfig.tracing.events import Event
+from etconfig.tracing.recorder import RecordingTracer
+
+
+def chrome_trace(tracer: RecordingTracer) -> bytes:
+    """What a tracer recorded, as the JSON of a trace.
+
+    Every event is a complete event (`"ph": "X"`) of this process, with times in microseconds since
+    the first one began. `otherData.dropped_events` says how many were dropped.
+    """
+    events, process = tracer.events, os.getpid()
+    origin_ns = min((event.start_ns for event in events), default=0)
+    records = [
+        _metadata(process, "process_name", "etconfig"),
+        *(_metadata(process, "thread_name", name, thread) for thread, name in tracer.threads.items()),
+        *(_complete_event(process, event, origin_ns) for event in events),
+    ]
+    trace = {
+        "traceEvents": records,
+        "displayTimeUnit": "ns",
+        "otherData": {"dropped_events": tracer.dropped},
+    }
+    return json.dumps(trace, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _metadata(process: int, name: str, value: str, thread: int = 0) -> dict[str, Any]:
+    return {"ph": "M", "name": name, "pid": process, "tid": thread, "args": {"name": value}}
+
+
+def _complete_event(process: int, event: Event, origin_ns: int) -> dict[str, Any]:
+    told = {
+        "method": event.method or None,
+        "run": event.run,
+        "chain": event.chain,
+        "instruction": event.instruction,
+        "debug_id": event.debug_id,
+    }
+    return {
+        "ph": "X",
+        "name": event.name,
+        "cat": event.kind,
+        "ts": (event.start_ns - origin_ns) / 1e3,
+        "dur": event.duration_ns / 1e3,
+        "pid": process,
+        "tid": event.thread,
+        "args": {name: value for name, value in told.items() if value is not None},
+    }

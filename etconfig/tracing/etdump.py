@@ -1,0 +1,76 @@
+"""Events as ETDump, which ExecuTorch's Inspector reads.
+
+Source: ExecuTorch's devtools/etdump/etdump_schema_flatcc.fbs; the names of framework events are
+those that its runtime and its Inspector use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from etconfig.flatbuffer.writer import FlatBufferWriter, Place
+from etconfig.tracing.events import Event
+from etconfig.tracing.recorder import RecordingTracer
+
+_IDENTIFIER = b"ED00"
+_FRAMEWORK_NAMES = {
+    "load": "Program::load_method",
+    "method": "Method::execute",
+    "delegate": "DELEGATE_CALL",
+}
+"""Kinds of events that ExecuTorch names itself."""
+
+
+def etdump(tracer: RecordingTracer) -> bytes:
+    """What a tracer recorded, as a size-prefixed ETDump.
+
+    Opening and loading are one block of events, `Default`; every execute is one named `Execute`, which the
+    Inspector folds into one where the same instructions ran. With events of several method
+    instances, the blocks name theirs too. An execute that did not end, or of which events were
+    dropped, is left out: its total would be missing. Times are nanoseconds.
+    """
+    writer = FlatBufferWriter()
+    events = tracer.events
+    is_shared = len({event.method for event in events if event.method}) > 1
+    blocks = [_write_block(writer, name, block) for name, block in _blocks(events, is_shared)]
+    root = writer.table({1: writer.reference_vector(blocks)})
+    return writer.finish(root, _IDENTIFIER, with_size=True)
+
+
+def _blocks(events: Sequence[Event], is_shared: bool) -> Iterable[tuple[str, list[Event]]]:
+    loading = [event for event in events if event.run is None]
+    if loading:
+        yield "Default", loading
+    executing = sorted((event for event in events if event.run is not None), key=_run)
+    for _, group in groupby(executing, _run):
+        block = list(group)
+        if block[-1].kind == "method":
+            yield f"Execute {block[-1].method}" if is_shared else "Execute", block
+
+
+def _run(event: Event) -> int:
+    return -1 if event.run is None else event.run
+
+
+def _write_block(writer: FlatBufferWriter, name: str, events: Iterable[Event]) -> Place:
+    written = [writer.table({0: _write_event(writer, event)}) for event in events]
+    return writer.table({0: writer.string(name), 3: writer.reference_vector(written)})
+
+
+def _write_event(writer: FlatBufferWriter, event: Event) -> Place:
+    """A ProfileEvent. A backend's own event has an id in place of a name: a number, or the name as text."""
+    is_delegated, has_number = event.kind == "backend", event.debug_id is not None
+    name = _FRAMEWORK_NAMES.get(event.kind, event.name)
+    return writer.table(
+        {
+            0: None if is_delegated else writer.string(name),
+            1: ("i", -1 if event.chain is None else event.chain),
+            2: ("i", -1 if event.instruction is None else event.instruction),
+            3: ("i", -1 if event.debug_id is None else event.debug_id),
+            4: writer.string(event.name) if is_delegated and not has_number else None,
+            5: writer.byte_vector(event.name.encode()) if is_delegated and has_number else None,
+            6: ("Q", event.start_ns),
+            7: ("Q", event.end_ns),
+        }
+    )

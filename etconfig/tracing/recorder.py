@@ -1,0 +1,175 @@
+"""`RecordingTracer` keeps events, `Track` records those of one Method, `NullTracer` records nothing."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from time import perf_counter_ns
+
+from etconfig.tracing.events import Event, EventKind
+
+DEFAULT_MAX_EVENTS = 500_000
+"""How many events a tracer keeps unless it is told otherwise: about 150 MB."""
+
+
+class NullTracer:
+    """A tracer that is off: it is handed to backends, and records nothing."""
+
+    @property
+    def is_enabled(self) -> bool:
+        """False."""
+        return False
+
+    def span(self, name: str, debug_id: int | None = None) -> AbstractContextManager[None]:
+        """Nothing happens."""
+        return nullcontext()
+
+    def record(self, name: str, kind: EventKind) -> AbstractContextManager[None]:
+        """Nothing happens."""
+        return nullcontext()
+
+
+class RecordingTracer:
+    """A tracer that keeps events in memory, in the order in which they ended.
+
+    One tracer may serve several Methods and threads: appending to a list is atomic.
+
+    Attributes:
+        max_events: How many events are kept; those that end later are counted, and dropped.
+    """
+
+    def __init__(self, max_events: int = DEFAULT_MAX_EVENTS) -> None:
+        self.max_events = max_events
+        self._events: list[Event] = []
+        self._dropped = 0
+        self._dropping = threading.Lock()
+        self._threads: dict[int, tuple[int, str]] = {}
+        self._thread_numbers = itertools.count()
+        self._runs = itertools.count()
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What was recorded so far."""
+        return tuple(self._events)
+
+    @property
+    def dropped(self) -> int:
+        """How many events were dropped, since `max_events` were there."""
+        return self._dropped
+
+    @property
+    def threads(self) -> dict[int, str]:
+        """The names of the threads that worked, by the numbers in the events."""
+        return dict(self._threads.values())
+
+    def clear(self) -> None:
+        """Forget what was recorded."""
+        self._events.clear()
+        self._dropped = 0
+
+    def track(self, method: str) -> Track:
+        """A recorder for the events of one method instance."""
+        return Track(self, method)
+
+    def phase(self, name: str) -> AbstractContextManager[None]:
+        """Time the enclosed part of opening a program."""
+        return Track(self, "").record(name, "phase")
+
+    def next_run(self) -> int:
+        """A number for an execute."""
+        return next(self._runs)
+
+    def add(self, event: Event) -> None:
+        """Keep an event if there is room."""
+        if len(self._events) < self.max_events:
+            self._events.append(event)
+        else:
+            with self._dropping:
+                self._dropped += 1
+
+    def current_thread(self) -> int:
+        """The number of the calling thread."""
+        known = self._threads.get(threading.get_ident())
+        if known is None:
+            number = next(self._thread_numbers)
+            known = self._threads[threading.get_ident()] = (number, threading.current_thread().name)
+        return known[0]
+
+
+class Track:
+    """Records the events of one method instance; its delegates have it as their tracer.
+
+    A Method lets one thread in at a time, so what is being executed is the same for all of them:
+    also a backend's worker threads find the right instruction.
+    """
+
+    def __init__(self, recorder: RecordingTracer, method: str) -> None:
+        self._recorder = recorder
+        self._method = method
+        self._run: int | None = None
+        self._chain: int | None = None
+        self._instruction: int | None = None
+
+    @property
+    def is_enabled(self) -> bool:
+        """True."""
+        return True
+
+    def span(self, name: str, debug_id: int | None = None) -> AbstractContextManager[None]:
+        """Time the enclosed work of a backend."""
+        return self.record(name, "backend", debug_id)
+
+    @contextmanager
+    def record(self, name: str, kind: EventKind, debug_id: int | None = None) -> Iterator[None]:
+        """Time the enclosed work."""
+        start_ns = perf_counter_ns()
+        try:
+            yield
+        finally:
+            self._add(name, kind, start_ns, debug_id)
+
+    @contextmanager
+    def execute(self) -> Iterator[None]:
+        """Time one execute of the method."""
+        self._run = self._recorder.next_run()
+        try:
+            with self.record(self._method, "method"):
+                yield
+        finally:
+            self._run = None
+
+    def traced(
+        self, step: Callable[[], object], name: str, kind: EventKind, chain: int, instruction: int
+    ) -> Callable[[], object]:
+        """A step that is timed."""
+
+        def traced_step() -> None:
+            self._chain, self._instruction = chain, instruction
+            start_ns = perf_counter_ns()
+            try:
+                step()
+            finally:
+                self._add(name, kind, start_ns)
+                self._chain = self._instruction = None
+
+        return traced_step
+
+    def _add(self, name: str, kind: EventKind, start_ns: int, debug_id: int | None = None) -> None:
+        end_ns = perf_counter_ns()
+        recorder = self._recorder
+        recorder.add(
+            Event(
+                name,
+                kind,
+                start_ns,
+                end_ns,
+                recorder.current_thread(),
+                self._method,
+                self._run,
+                self._chain,
+                self._instruction,
+                debug_id,
+            )
+        )

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import tomli
+from hypothesis import given
+from hypothesis import strategies as st
+
+from etconfig.app.fixing import apply_fixes, fix_files, fixable
+from etconfig.diagnostics import Diagnostic, Fix, Span
+
+TEXT = '# \N{SNOWMAN} comment\r\n[a]\r\n"old"  =   1 # why\r\nkeep =[1,\r\n  2]'
+
+OTHER_ROWS = ["", "# old \t#", "  ", "x.y = [ 'old', 1 ]", '"\N{SNOWMAN}" = """\nold"""']
+
+
+def fix_of(
+    text: str, line: int, wrong: str, right: str, *, is_safe: bool = True, file: str = "a.toml"
+) -> Fix:
+    row = text.replace("\r\n", "\n").split("\n")[line - 1]
+    span = Span(file=file, line=line, column=row.index(wrong) + 1, length=len(wrong), text=row)
+    return Fix(span=span, replacement=right, is_safe=is_safe)
+
+
+class TestApplyFixes:
+    """The text changes where a fix says so, and nowhere else."""
+
+    def test_comments_layout_and_line_ends_stay(self) -> None:
+        after, count = apply_fixes(TEXT, [fix_of(TEXT, 3, '"old"', '"new"')])
+        assert (after, count) == (TEXT.replace("old", "new"), 1)
+
+    def test_several_fixes_of_one_line_are_all_made(self) -> None:
+        text = "a = { x = 1, y = 2 }"
+        fixes = [fix_of(text, 1, "x", "first"), fix_of(text, 1, "2", "2.0"), fix_of(text, 1, "a", "b")]
+        assert apply_fixes(text, fixes) == ("b = { first = 1, y = 2.0 }", 3)
+
+    def test_of_two_fixes_of_one_place_one_is_made(self) -> None:
+        text = "a = 1"
+        after, count = apply_fixes(text, [fix_of(text, 1, "a", "ab"), fix_of(text, 1, "a", "ac")])
+        assert (after, count) == ("ac = 1", 1)
+
+    def test_one_that_would_break_the_document_is_left_out(self) -> None:
+        text = "old = 1\nnew = 2\nother = 3\n"
+        fixes = [fix_of(text, 1, "old", "new"), fix_of(text, 3, "other", "third")]
+        assert apply_fixes(text, fixes) == ("old = 1\nnew = 2\nthird = 3\n", 1)
+
+    def test_one_for_a_line_that_has_changed_since_is_left_out(self) -> None:
+        for changed in ("x = 1", "old", "", " old = 1"):
+            assert apply_fixes(changed, [fix_of("old = 1", 1, "old", "new")]) == (changed, 0)
+
+    def test_one_beyond_the_end_is_left_out(self) -> None:
+        assert apply_fixes("a = 1", [fix_of("\n\na = 1", 3, "a", "b")]) == ("a = 1", 0)
+
+    @given(
+        st.lists(st.sampled_from(OTHER_ROWS), max_size=6, unique=True),
+        st.sampled_from(["\n", "\r\n"]),
+        st.booleans(),
+    )
+    def test_every_other_byte_stays_and_so_does_every_other_value(
+        self, around: list[str], line_end: str, is_last: bool
+    ) -> None:
+        rows = [*around, "old =  1 # old"] if is_last else ["old =  1 # old", *around]
+        line = "\n".join(rows[: len(rows) if is_last else 1]).count("\n") + 1
+        text = line_end.join("\n".join(rows).split("\n"))
+        after, count = apply_fixes(text, [fix_of(text, line, "old", "new")])
+        before_lines, after_lines = text.split("\n"), after.split("\n")
+        assert count == 1
+        assert after_lines[line - 1] == before_lines[line - 1].replace("old", "new", 1)
+        assert [*after_lines[: line - 1], *after_lines[line:]] == [
+            *before_lines[: line - 1],
+            *before_lines[line:],
+        ]
+        expected = tomli.loads(text)
+        expected["new"] = expected.pop("old")
+        assert tomli.loads(after) == expected
+
+
+class TestFixFiles:
+    """Files that were named change; those that they extend do not."""
+
+    def diagnostic(self, fix: Fix | None) -> Diagnostic:
+        return Diagnostic(code="unknown-option", message="m", fix=fix)
+
+    def test_only_named_files_are_fixable_and_each_fix_counts_once(self) -> None:
+        mine = fix_of("a = 1", 1, "a", "b", file="mine.toml")
+        base = fix_of("a = 1", 1, "a", "b", file="base.toml")
+        found = [self.diagnostic(fix) for fix in (mine, base, None, mine)]
+        assert fixable([Path("mine.toml")], found) == [mine]
+
+    def test_a_guess_is_made_only_on_request(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.toml"
+        path.write_text("a = 1\nc = 1\n")
+        found = [
+            self.diagnostic(fix_of("a = 1\nc = 1", 1, "a", "b", is_safe=False, file=str(path))),
+            self.diagnostic(fix_of("a = 1\nc = 1", 2, "c", "d", file=str(path))),
+        ]
+        (safe,) = fix_files([path], found)
+        (unsafe,) = fix_files([path], found, with_unsafe=True)
+        assert (safe.after, safe.count) == ("a = 1\nd = 1\n", 1)
+        assert (unsafe.after, unsafe.count) == ("b = 1\nd = 1\n", 2)
+        assert path.read_text() == safe.before == "a = 1\nc = 1\n"
+
+    def test_files_without_fixes_are_left_out(self, tmp_path: Path) -> None:
+        assert fix_files([tmp_path / "not-even-there.toml"], [self.diagnostic(None)]) == []
+
+    def test_the_diff_is_one_that_patch_understands(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.toml"
+        path.write_bytes(TEXT.replace("old", "a").encode())
+        (file,) = fix_files([path], [self.diagnostic(fix_of("\n\n\n\n  2]", 5, "2", "3", file=str(path)))])
+        assert file.diff().splitlines() == [
+            f"--- {path}",
+            f"+++ {path}",
+            "@@ -2,4 +2,4 @@",
+            " [a]",
+            ' "a"  =   1 # why',
+            " keep =[1,",
+            "-  2]",
+            "\\ No newline at end of file",
+            "+  3]",
+            "\\ No newline at end of file",
+        ]
