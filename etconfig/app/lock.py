@@ -18,7 +18,7 @@ from etconfig.resolver.saved import load_json, saved_result_error
 if TYPE_CHECKING:
     from etconfig.app.configuration import Configuration
 
-LOCK_FILE = "etconfig.app.lock"
+LOCK_FILE = "etconfig.lock"
 LOCK_VERSION = 1
 
 _VERSION_KEY = "etconfig_lock"

@@ -25,8 +25,8 @@ def locked(place: Path, cli: Callable[..., Outcome]) -> Path:
     """The lock file of a small profile."""
     (place / "board.toml").write_text(PROFILE)
     done = cli(*LOCK)
-    assert (done.status, done.stdout) == (0, "11 options written to etconfig.app.lock\n")
-    return place / "etconfig.app.lock"
+    assert (done.status, done.stdout) == (0, "11 options written to etconfig.lock\n")
+    return place / "etconfig.lock"
 
 
 def notes(done: Outcome) -> list[str]:
@@ -59,7 +59,7 @@ class TestLock:
         (place / "below").mkdir()
         monkeypatch.chdir(place / "below")
         assert cli("lock", "../model.pte", "--facts", "../device.json").status == 0
-        assert json.loads((place / "etconfig.app.lock").read_text())["project"].keys() == {"etconfig.toml"}
+        assert json.loads((place / "etconfig.lock").read_text())["project"].keys() == {"etconfig.toml"}
         assert cli("resolve", "../model.pte", "--facts", "../device.json", "--locked").status == 0
 
 
@@ -76,8 +76,8 @@ class TestLocked:
         done = cli(*LOCKED, "--set", "forward:ReferenceNpuBackend.core=1")
         assert done.status == 2
         assert done.stderr == (
-            "error[lock-mismatch]: etconfig.app.lock does not hold any more: 1 difference\n"
-            " --> etconfig.app.lock:1:1\n"
+            "error[lock-mismatch]: etconfig.lock does not hold any more: 1 difference\n"
+            " --> etconfig.lock:1:1\n"
             "  = note: options: forward:ReferenceNpuBackend.core: 0 → 1\n"
             "  = help: if it is intended, write the lock anew with `etconfig lock`\n"
         )
@@ -128,10 +128,10 @@ class TestLocked:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("3", "etconfig.app.lock is no lock file"),
-            ('{"etconfig_lock": 2}', "etconfig.app.lock has version 2, expected 1"),
-            ('{"etconfig_lock": 1, "plugins": []}', "etconfig.app.lock has no table 'plugins'"),
-            ("", "etconfig.app.lock is not JSON: Expecting value: line 1 column 1 (char 0)"),
+            ("3", "etconfig.lock is no lock file"),
+            ('{"etconfig_lock": 2}', "etconfig.lock has version 2, expected 1"),
+            ('{"etconfig_lock": 1, "plugins": []}', "etconfig.lock has no table 'plugins'"),
+            ("", "etconfig.lock is not JSON: Expecting value: line 1 column 1 (char 0)"),
         ],
     )
     def test_a_file_that_is_no_lock_is_refused(
@@ -140,7 +140,7 @@ class TestLocked:
         locked.write_text(text)
         assert cli(*LOCKED).stderr == (
             f"error[invalid-lock-file]: {message}\n"
-            " --> etconfig.app.lock:1:1\n"
+            " --> etconfig.lock:1:1\n"
             "  = help: write it with `etconfig lock`\n"
         )
 
@@ -148,4 +148,4 @@ class TestLocked:
         locked.unlink()
         done = cli(*LOCKED)
         assert done.status == 2
-        assert "cannot read etconfig.app.lock: No such file or directory" in done.stderr
+        assert "cannot read etconfig.lock: No such file or directory" in done.stderr

@@ -116,26 +116,26 @@ class TestPlantedLinks:
     def test_a_lock_file_is_not_written_through_a_link(
         self, cli: Callable[..., Outcome], place: Path, victim: Path
     ) -> None:
-        (place / "etconfig.app.lock").symlink_to(victim)
-        reason = "cannot write etconfig.app.lock: it is a symbolic link; remove it"
+        (place / "etconfig.lock").symlink_to(victim)
+        reason = "cannot write etconfig.lock: it is a symbolic link; remove it"
         assert cli(*LOCK) == Outcome(2, "", error(reason))
         assert victim.read_bytes() == OLD
-        (place / "etconfig.app.lock").unlink()
+        (place / "etconfig.lock").unlink()
         assert cli(*LOCK).status == 0
-        assert not (place / "etconfig.app.lock").is_symlink()
+        assert not (place / "etconfig.lock").is_symlink()
 
     def test_neither_through_one_that_leads_nowhere_yet(
         self, cli: Callable[..., Outcome], place: Path, victim: Path
     ) -> None:
         victim.unlink()
-        (place / "etconfig.app.lock").symlink_to(victim)
+        (place / "etconfig.lock").symlink_to(victim)
         assert cli(*LOCK).status == 2
         assert not victim.exists()
 
     def test_one_that_is_planted_after_the_check_is_replaced_and_not_followed(
         self, tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        path = tmp_path / "etconfig.app.lock"
+        path = tmp_path / "etconfig.lock"
         monkeypatch.setattr(Path, "is_symlink", lambda _self: False)  # the check came before the link
         path.symlink_to(victim)
         write_file(path, NEW, is_named=False)

@@ -17,7 +17,7 @@ from etconfig.cli.shared.writing import write_file
 def command(program: Path | None, request: ConfigurationRequest) -> None:
     """Record a resolution and what it rests on, for --locked.
 
-    Writes etconfig.app.lock beside the project file, or into the current directory: versions of
+    Writes etconfig.lock beside the project file, or into the current directory: versions of
     plugins, hashes of profiles and of the project file, the facts that have a say, and the value
     of every option. With --locked, `resolve` and `run` fail when any of these differs.
 

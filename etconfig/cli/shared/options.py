@@ -35,7 +35,7 @@ profile_path_option = click.option(
 )
 
 locked_option = click.option(
-    "--locked", is_flag=True, help="Fail unless everything is as etconfig.app.lock has it."
+    "--locked", is_flag=True, help="Fail unless everything is as etconfig.lock has it."
 )
 
 program_argument = click.argument("program", type=click.Path(path_type=Path))
