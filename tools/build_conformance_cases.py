@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from etconfig.conformance.cases import ARRAYS, CASES
 from etconfig.conformance.cases.models import CaseModel, models
+from etconfig.conformance.cases.stored_cases import ARRAYS, CASES
 
 
 class Recorder:

@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 from etconfig.lazy import lazy_names
 
 _HOME = {
-    "BackendConformance": "kit.suite",
-    "Check": "kit.check",
-    "KIT": "kit.kit",
+    "BackendConformance": "runner.suite",
+    "Check": "checks.check",
+    "KIT": "kit.levels",
     "Outcome": "kit.outcome",
-    "Report": "kit.report",
+    "Report": "runner.report",
     "Result": "kit.result",
     "Settings": "kit.settings",
-    "run_conformance": "kit.running",
+    "run_conformance": "runner.runner",
 }
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
-    from etconfig.conformance.kit.check import Check
-    from etconfig.conformance.kit.kit import KIT
+    from etconfig.conformance.checks.check import Check
+    from etconfig.conformance.kit.levels import KIT
     from etconfig.conformance.kit.outcome import Outcome
-    from etconfig.conformance.kit.report import Report
     from etconfig.conformance.kit.result import Result
-    from etconfig.conformance.kit.running import run_conformance
     from etconfig.conformance.kit.settings import Settings
-    from etconfig.conformance.kit.suite import BackendConformance
+    from etconfig.conformance.runner.report import Report
+    from etconfig.conformance.runner.runner import run_conformance
+    from etconfig.conformance.runner.suite import BackendConformance
 
 __all__ = [
     "KIT",

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import Backend, Capabilities, ExecuteContext, Value
+from etconfig.conformance.checks.check import Check, check
 from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.kit.check import Check, check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.subject.subject import Subject

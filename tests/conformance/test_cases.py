@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from etconfig.backend import Capabilities
-from etconfig.conformance.cases import ARRAYS, load_cases
-from etconfig.conformance.subject.case import Case
+from etconfig.conformance.cases.case import Case
+from etconfig.conformance.cases.stored_cases import ARRAYS, load_cases
 
 
 @pytest.fixture(scope="module")

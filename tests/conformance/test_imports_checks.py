@@ -16,9 +16,9 @@ from etconfig_reference.cpu import ReferenceCpuBackend
 from kit_checks import subject
 
 from etconfig.conformance.checks import imports, missing_resources
-from etconfig.conformance.kit.check import Check
+from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
-from etconfig.conformance.process.process import Ended
+from etconfig.conformance.process.child_process import Ended
 from etconfig.errors import PluginLoadError
 from etconfig.plugin.v1 import Availability, BackendRequest, BackendSpec, hookimpl
 

@@ -24,15 +24,15 @@ from kit_checks import (
     subject,
 )
 
-from etconfig.conformance.kit.check import Check
+from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.process import isolation
+from etconfig.conformance.runner import isolation
 
 LATER = 20.0
 
 RUN = """
 import kit_checks, sys
-from etconfig.conformance.process import worker
+from etconfig.conformance.runner import worker
 worker.EXIT_SECONDS = {exit_seconds}
 worker.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
 worker.main()

@@ -15,8 +15,8 @@ from kit_checks import Fronted, subject
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.checks import arguments, lifecycle, resources
+from etconfig.conformance.checks.check import Check
 from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.kit.check import Check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.process import process_resources
 from etconfig.conformance.process.process_resources import Holdings, open_files, threads

@@ -12,9 +12,10 @@ import pytest
 from mutants import all_mutants
 from mutants.mutant import subject_of
 
-from etconfig.conformance.checks import all_checks, imports
+from etconfig.conformance.checks import imports
+from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.running import run_check
+from etconfig.conformance.runner.runner import run_check
 
 MUTANTS = all_mutants()
 CHECKS = {check.id: check for check in all_checks()}

@@ -9,10 +9,10 @@ import pytest
 from kit_checks import Zeros, subject
 from mutants.mutant import Mutant, subject_of
 
-from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit.check import Check
+from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.running import run_here
+from etconfig.conformance.runner.runner import run_here
 
 LOADING = [check for check in all_checks() if check.level > 0]
 """The checks that load a program."""

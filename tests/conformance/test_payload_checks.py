@@ -14,9 +14,9 @@ from mutants.mutant import BACKEND
 from etconfig.conformance.checks import payload
 from etconfig.conformance.checks.payload import CHECKS, corrupt, empty, format_version, read_only_buffer
 from etconfig.conformance.interpose.payload_damage import damages, raised
-from etconfig.conformance.interpose.replacing_init import load_changed
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.subject.changed_payload import load_changed
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError
 

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import pytest
 
 import etconfig
-from etconfig.conformance.kit import report as report_module
-from etconfig.conformance.kit.badge import badge_svg
-from etconfig.conformance.kit.check import Check
-from etconfig.conformance.kit.junit import junit_xml
+from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.report import Report
 from etconfig.conformance.kit.result import Result
+from etconfig.conformance.runner import report as report_module
+from etconfig.conformance.runner.badge import badge_svg
+from etconfig.conformance.runner.junit import junit_xml
+from etconfig.conformance.runner.report import Report
 
 LEVELS = {"loads": 0, "runs": 1, "isolates": 2, "shrinks": 3, "grows": 3}
 

@@ -19,8 +19,8 @@ from kit_checks import NativeSubject, subject
 from etconfig.conformance.checks import options_apart
 from etconfig.conformance.checks.no_globals import no_globals
 from etconfig.conformance.checks.options_apart import execute_update, option_leak
-from etconfig.conformance.interpose.vendor_state import VendorState, package_of
 from etconfig.conformance.kit.outcome import NotApplicableError, NotDelegatedError
+from etconfig.conformance.process.vendor_state import VendorState, package_of
 from etconfig.plugin import EntryPoint
 from etconfig.plugin.v1 import BackendOptions, option
 

@@ -10,7 +10,7 @@ from etconfig_reference.conformance import GOLDEN
 from kit_checks import subject
 
 from etconfig.backend import Capabilities
-from etconfig.conformance.cases import load_cases
+from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.interpose.interposer import Interposed
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 

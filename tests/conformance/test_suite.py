@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from etconfig.conformance import BackendConformance
-from etconfig.conformance.kit import suite
+from etconfig.conformance.runner import suite
 
 pytest_plugins = ("pytester",)
 
@@ -17,8 +17,8 @@ import kit_checks
 import pytest
 from pathlib import Path
 from etconfig.conformance import BackendConformance
-from etconfig.conformance.kit import suite
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.runner import suite
+from etconfig.conformance.checks.check import check
 
 CHECKS = (
     kit_checks.made(kit_checks.passing, "passes", level=1),

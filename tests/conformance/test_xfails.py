@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.conformance.kit.xfails import XfailsError, read_xfails
+from etconfig.conformance.runner.xfails import XfailsError, read_xfails
 
 KNOWN = ("reinit", "destroy-once")
 

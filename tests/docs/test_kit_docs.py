@@ -6,9 +6,9 @@ from dataclasses import fields
 
 from kit_docs import capabilities, cases, checks, levels, outcomes, table
 
-from etconfig.conformance.cases import load_cases
-from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit.kit import LEVELS
+from etconfig.conformance.cases.stored_cases import load_cases
+from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.kit.levels import LEVELS
 from etconfig.conformance.kit.outcome import Outcome
 from etconfig.plugin.v1 import Capabilities
 

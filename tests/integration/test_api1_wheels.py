@@ -18,9 +18,9 @@ from program_writer import instruction, plan, table, tensor, write
 
 import etconfig
 from etconfig.app.installation import Installation
-from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit.running import run_check
+from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.runner.runner import run_check
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import BackendUnavailableError, DelegateError, OptionError, RuntimeFailedError
 from etconfig.facts import FactSheet

@@ -11,10 +11,10 @@ from broken_plugins import CASES, FILES
 from delegating_programs import delegating_program
 from plugin_data import write_distribution
 
-from etconfig.conformance.checks import all_checks
+from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.running import run_check
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.runner.runner import run_check
 from etconfig.conformance.subject.subject import Subject
 
 CHECKS = {check.id: check for check in all_checks()}

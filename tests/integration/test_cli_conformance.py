@@ -12,8 +12,8 @@ from command_line import Outcome, error
 from etconfig_reference.conformance import GOLDEN
 from kit_checks import failing, inapplicable, made, passing
 
-from etconfig.conformance import checks
-from etconfig.conformance.kit import report, running
+from etconfig.conformance.checks import catalog
+from etconfig.conformance.runner import report, runner
 from etconfig.conformance.subject import lowering
 from etconfig.conformance.subject.subject import Subject
 
@@ -28,7 +28,7 @@ CHECKS = (
 @pytest.fixture
 def four_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kit has four checks, one of which fails."""
-    for module in (checks, running, report):
+    for module in (catalog, runner, report):
         monkeypatch.setattr(module, "all_checks", lambda: CHECKS)
 
 
@@ -70,7 +70,7 @@ class TestConformance:
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         both = (made(failing, "loads", level=0), made(failing, "runs", level=1))
-        for module in (checks, running, report):
+        for module in (catalog, runner, report):
             monkeypatch.setattr(module, "all_checks", lambda: both)
         assert cli("conformance", "ReferenceCpuBackend").stdout.splitlines()[:5] == [
             "L0 loads",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import Outcome, error
 
-from etconfig.conformance.checks import all_checks
+from etconfig.conformance.checks.catalog import all_checks
 
 
 def python(*arguments: str | Path, directory: Path, **environment: str) -> str:

@@ -65,6 +65,17 @@ ROOMS: dict[str, set[str]] = {
 }
 """Every room and the rooms it may import; a room may always import itself and `etconfig`."""
 
+CONFORMANCE: dict[str, set[str]] = {
+    "kit": set(),
+    "interpose": set(),
+    "cases": set(),
+    "subject": {"kit", "interpose", "cases"},
+    "process": {"kit", "subject"},
+    "checks": {"kit", "interpose", "cases", "subject", "process"},
+    "runner": {"kit", "subject", "process", "checks"},
+}
+"""Every part of `conformance`, lowest first, and the parts that it may import."""
+
 DOORS = {"plugin/v1_kernels.py": {"kernel"}}
 """Modules that only hand on names, and what they may import beyond their room."""
 
@@ -145,6 +156,18 @@ def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
             assert target in allowed, f"{path.name} of {room} imports {name}"
         elif top not in sys.stdlib_module_names and not is_checked_only:
             assert room in THIRD_PARTY[top], f"{path.name} of {room} imports {name}"
+
+
+def test_the_parts_of_the_conformance_kit_import_in_one_direction() -> None:
+    needed: dict[str, set[str]] = {}
+    for path in (PACKAGE / "conformance").glob("*/**/*.py"):
+        part = path.relative_to(PACKAGE / "conformance").parts[0]
+        others = {name.split(".")[2] for name in imports(path) if name.startswith("etconfig.conformance.")}
+        needed.setdefault(part, set()).update(others - {part})
+    assert needed == CONFORMANCE
+    assert list(
+        TopologicalSorter(CONFORMANCE).static_order()
+    )  # raises CycleError if two parts need each other
 
 
 def test_no_modules_need_each_other_in_a_circle() -> None:

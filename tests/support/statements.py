@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from etconfig.conformance import Report, Settings, run_conformance
-from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit.xfails import read_xfails
+from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.runner.xfails import read_xfails
 
 
 def conformance_report(settings: Settings, xfails: Path | None = None) -> Report:

@@ -15,13 +15,13 @@ from etconfig.cli.shared.options import executor_option, json_option
 from etconfig.cli.shared.output import print_json, print_table
 from etconfig.cli.shared.writing import check_can_write, write_file
 from etconfig.cli.startup.completion import complete_backend
-from etconfig.conformance.kit.kit import KIT, LEVELS
+from etconfig.conformance.kit.levels import KIT, LEVELS
 
 if TYPE_CHECKING:
-    from etconfig.conformance.kit.check import Check
-    from etconfig.conformance.kit.report import Report
+    from etconfig.conformance.checks.check import Check
     from etconfig.conformance.kit.result import Result
     from etconfig.conformance.kit.settings import Settings
+    from etconfig.conformance.runner.report import Report
 
 _LINE = 100
 
@@ -144,8 +144,8 @@ def _settings(backend: str, level: int, kit: str, executor: str, programs: Path 
 
 
 def _expected_failures(path: Path | None) -> Mapping[str, str]:
-    from etconfig.conformance.checks import all_checks
-    from etconfig.conformance.kit.xfails import XfailsError, read_xfails
+    from etconfig.conformance.checks.catalog import all_checks
+    from etconfig.conformance.runner.xfails import XfailsError, read_xfails
 
     if path is None:
         return {}
@@ -156,7 +156,7 @@ def _expected_failures(path: Path | None) -> Mapping[str, str]:
 
 
 def _run(settings: Settings, xfails: Mapping[str, str], *, is_silent: bool) -> Report:
-    from etconfig.conformance.kit.running import run_conformance
+    from etconfig.conformance.runner.runner import run_conformance
 
     if is_silent:
         return run_conformance(settings, xfails)
@@ -205,7 +205,7 @@ def _print_end(report: Report) -> None:
 
 
 def _list_checks(as_json: bool) -> None:
-    from etconfig.conformance.checks import all_checks
+    from etconfig.conformance.checks.catalog import all_checks
 
     checks = all_checks()
     if as_json:
@@ -247,13 +247,13 @@ def _json(report: Report) -> bytes:
 
 
 def _junit(report: Report) -> bytes:
-    from etconfig.conformance.kit.junit import junit_xml
+    from etconfig.conformance.runner.junit import junit_xml
 
     return junit_xml(report)
 
 
 def _badge(report: Report) -> bytes:
-    from etconfig.conformance.kit.badge import badge_svg
+    from etconfig.conformance.runner.badge import badge_svg
 
     return badge_svg(report).encode()
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.fault_injector import PLACES, Disturbing
 from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.kit.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, advising
 from etconfig.conformance.subject.subject import Subject
 from etconfig.method.method import Method

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from etconfig.backend import Backend
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.subject.contributions import facts_of_vendor
 from etconfig.conformance.subject.subject import Subject

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from etconfig.app.api import load_program
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.process.loading import require_ordinary_load
 from etconfig.conformance.subject.contributions import entries_of_vendor

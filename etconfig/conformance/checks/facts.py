@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.subject.contributions import VendorFacts
 from etconfig.conformance.subject.subject import Subject

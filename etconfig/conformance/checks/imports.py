@@ -16,7 +16,7 @@ from importlib import import_module
 from io import StringIO
 from typing import Any
 
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.process.guards import watch_actions
 from etconfig.conformance.process.loading import probe

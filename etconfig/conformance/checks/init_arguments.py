@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.replacing_init import Given
-from etconfig.conformance.kit.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotDelegatedError
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject

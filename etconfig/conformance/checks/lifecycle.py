@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Value
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.fault_injector import ARGUMENTS, Disturbing
 from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.interpose.loaded_peer import Neighbour
-from etconfig.conformance.interpose.replacing_init import refuses_part
-from etconfig.conformance.kit.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, advising
 from etconfig.conformance.process.process_resources import Holdings
+from etconfig.conformance.subject.changed_payload import refuses_part
 from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.loaded_peer import Neighbour
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, MethodClosedError
 

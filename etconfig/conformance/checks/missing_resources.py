@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.process.guards import cut_network, hide_devices
 from etconfig.conformance.process.loading import require_ordinary_load

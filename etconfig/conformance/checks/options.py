@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import (
     options_place,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import effective_values, options_place, other_values
 from etconfig.conformance.subject.subject import Subject

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import Interposed
 from etconfig.conformance.interpose.payload_damage import Change, damages, raised
-from etconfig.conformance.interpose.replacing_init import load_changed
-from etconfig.conformance.kit.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.changed_payload import load_changed
 from etconfig.conformance.subject.comparison import check_outputs
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject

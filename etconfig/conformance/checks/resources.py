@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from etconfig.backend import InitContext, Processed
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.kit.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, advising
 from etconfig.conformance.process.process_resources import Holdings, resident_bytes
 from etconfig.conformance.subject.golden import DelegatedCase

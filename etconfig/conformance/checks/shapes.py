@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.cases.case import Run
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import advising
-from etconfig.conformance.subject.case import Run
 from etconfig.conformance.subject.subject import Subject
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.interpose.loaded_peer import Neighbour
-from etconfig.conformance.interpose.replacing_init import refuses_part
-from etconfig.conformance.kit.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
+from etconfig.conformance.subject.changed_payload import refuses_part
 from etconfig.conformance.subject.golden import DelegatedCase
+from etconfig.conformance.subject.loaded_peer import Neighbour
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
-from etconfig.conformance.interpose.loaded_peer import Neighbour
-from etconfig.conformance.kit.check import check
+from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.subject.loaded_peer import Neighbour
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import MethodInUseError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from etconfig.app.api import NUMPY
 from etconfig.app.installation import Installation
-from etconfig.conformance.kit.kit import KIT, LEVELS
+from etconfig.conformance.kit.levels import KIT, LEVELS
 from etconfig.records import record
 
 

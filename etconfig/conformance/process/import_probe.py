@@ -1,7 +1,6 @@
 """A process that loads a plugin and little else, and tells what that took.
 
-Run as `python -m etconfig.conformance.process.import_probe`; `etconfig.conformance.process.process` says
-how it is asked.
+Run as `python -m etconfig.conformance.process.import_probe`; `child_process` says how it is asked.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etconfig.conformance.kit.outcome import CheckFailedError
-from etconfig.conformance.process.process import ask_process
+from etconfig.conformance.process.child_process import ask_process
 from etconfig.conformance.subject.subject import Subject
 
 COSTLY = ("torch", "executorch")

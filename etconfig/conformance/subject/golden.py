@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from etconfig.conformance.cases.case import Case, Run
 from etconfig.conformance.kit.outcome import CheckFailedError
-from etconfig.conformance.subject.case import Case, Run
 from etconfig.records import record
 
 

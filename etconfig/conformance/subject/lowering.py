@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etconfig.conformance.cases import load_cases
+from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import ProgramError
 from etconfig.plugin.hookspecs import LoweringRequest

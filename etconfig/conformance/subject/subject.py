@@ -12,11 +12,11 @@ from etconfig.app.api import LoadedProgram, load_program
 from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
 from etconfig.backend import Backend, Capabilities
-from etconfig.conformance.cases import load_cases
+from etconfig.conformance.cases.case import Case, Run
+from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.interpose.interposer import Interposed
 from etconfig.conformance.kit.outcome import NotApplicableError, NotDelegatedError
 from etconfig.conformance.kit.settings import Settings
-from etconfig.conformance.subject.case import Case, Run
 from etconfig.conformance.subject.comparison import check_outputs, precise, right
 from etconfig.conformance.subject.golden import DelegatedCase, find_programs
 from etconfig.errors import UnknownPluginError

@@ -8,7 +8,7 @@ import pytest
 from etconfig_reference.conformance import GOLDEN
 
 from etconfig.conformance import KIT, BackendConformance, Settings
-from etconfig.conformance.cases import load_cases
+from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
 
 README = Path(__file__).parents[1] / "README.md"

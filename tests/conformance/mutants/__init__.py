@@ -9,7 +9,7 @@ from mutants.mutant import Mutant
 MODULES = (
     "discovery",
     "imports",
-    "surroundings",
+    "missing_resources",
     "facts",
     "contract",
     "options",

@@ -8,9 +8,9 @@ import sys
 import threading
 from pathlib import Path
 
-from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit.running import run_here
+from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.runner.runner import run_here
 from etconfig.conformance.subject.subject import Subject
 
 EXIT_SECONDS = 5

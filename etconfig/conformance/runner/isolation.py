@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 import time
 
-from etconfig.conformance.kit.check import Check
+from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcome import Outcome
 from etconfig.conformance.kit.result import Result
-from etconfig.conformance.process.process import ask_process
+from etconfig.conformance.process.child_process import ask_process
 from etconfig.conformance.subject.subject import Subject
 
 MEMORY_LIMIT_BYTES = 8 * 2**30
 """The address space of an isolated check, where the system can bound it (Linux)."""
 
-WORKER = (sys.executable, "-m", "etconfig.conformance.process.worker")
+WORKER = (sys.executable, "-m", "etconfig.conformance.runner.worker")
 """The command of the process."""
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from etconfig.app.api import NUMPY, find_executor
-from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit.check import Check
-from etconfig.conformance.kit.kit import is_newer
+from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.checks.check import Check
+from etconfig.conformance.kit.levels import is_newer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, Outcome
-from etconfig.conformance.kit.report import Report, make_report
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.kit.settings import Settings
-from etconfig.conformance.process.isolation import run_isolated
+from etconfig.conformance.runner.isolation import run_isolated
+from etconfig.conformance.runner.report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError
 from etconfig.plugin.loader import place_of_error

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xml.etree import ElementTree  # it only writes here
 
-from etconfig.conformance.kit.check import Check
+from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.report import Report
 from etconfig.conformance.kit.result import Result
+from etconfig.conformance.runner.report import Report
 
 _SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED}
 _KINDS = ("failure", "error", "skipped")

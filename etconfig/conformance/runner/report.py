@@ -10,9 +10,9 @@ from dataclasses import field
 from typing import Any
 
 import etconfig
-from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit.check import Check
-from etconfig.conformance.kit.kit import KIT
+from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.checks.check import Check
+from etconfig.conformance.kit.levels import KIT
 from etconfig.conformance.kit.outcome import CheckFailedError, Outcome
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.subject.subject import Subject

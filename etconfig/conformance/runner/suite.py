@@ -12,13 +12,13 @@ except ImportError as error:
     raise ImportError("BackendConformance needs pytest: pip install 'etconfig[conformance]'") from error
 
 from etconfig.app.api import NUMPY
-from etconfig.conformance.checks import all_checks
-from etconfig.conformance.kit.check import Check
-from etconfig.conformance.kit.kit import KIT, LEVELS
+from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.checks.check import Check
+from etconfig.conformance.kit.levels import KIT, LEVELS
 from etconfig.conformance.kit.outcome import Outcome
-from etconfig.conformance.kit.running import run_check
 from etconfig.conformance.kit.settings import Settings
-from etconfig.conformance.kit.xfails import XfailsError, read_xfails
+from etconfig.conformance.runner.runner import run_check
+from etconfig.conformance.runner.xfails import XfailsError, read_xfails
 from etconfig.conformance.subject.subject import Subject
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from etconfig.conformance.kit.report import Report
+from etconfig.conformance.runner.report import Report
 
 LABEL = "etconfig"
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 from kit_checks import failing, inapplicable, made, passing, quitting, stumbling, subject, undelegated
 
-from etconfig.conformance.kit import running
-from etconfig.conformance.kit.check import Check
-from etconfig.conformance.kit.kit import LEVELS, is_newer
+from etconfig.conformance.checks.check import Check
+from etconfig.conformance.kit.levels import LEVELS, is_newer
 from etconfig.conformance.kit.outcome import Outcome
 from etconfig.conformance.kit.result import Result
-from etconfig.conformance.kit.running import run_check, run_conformance
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.runner import runner
+from etconfig.conformance.runner.runner import run_check, run_conformance
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import UnknownPluginError
 
@@ -115,7 +115,7 @@ class TestRuns:
 
     def test_only_checks_up_to_the_level_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
         checks = [made(passing, f"of-{level}", level=level) for level in LEVELS]
-        monkeypatch.setattr(running, "all_checks", lambda: checks)
+        monkeypatch.setattr(runner, "all_checks", lambda: checks)
         told: list[str] = []
         report = run_conformance(
             Settings(backend="ReferenceCpuBackend", level=1),
@@ -136,11 +136,11 @@ class TestRuns:
             return Result(check_id=check.id, outcome=lost, message="it is gone", seconds=0.0)
 
         checks = (made(passing, "first"), made(passing, "second", isolated=True), made(passing, "third"))
-        monkeypatch.setattr(running, "run_isolated", run_isolated)
-        monkeypatch.setattr(running, "all_checks", lambda: checks)
+        monkeypatch.setattr(runner, "run_isolated", run_isolated)
+        monkeypatch.setattr(runner, "all_checks", lambda: checks)
         report = run_conformance(Settings(backend="ReferenceCpuBackend"))
         assert [each.outcome for each in report.results] == [Outcome.PASSED, lost, lost]
-        assert isolated == [("second", 60.0), ("third", running.SUSPECT_SECONDS)]
+        assert isolated == [("second", 60.0), ("third", runner.SUSPECT_SECONDS)]
         assert report.coverage == {}  # to look at it would load the backend here
 
     def test_a_backend_that_nobody_declares_cannot_be_checked(self) -> None:

@@ -31,7 +31,7 @@ class Telling(Interposed):
 
 TELLING = Mutant(
     "no-network",
-    r"surroundings.py:\d+: socket.getaddrinfo 192.0.2.1, expected no network; ship what is needed",
+    r"missing_resources.py:\d+: socket.getaddrinfo 192.0.2.1, expected no network; ship what is needed",
     backend=Telling,
 )
 
@@ -59,7 +59,7 @@ class Presuming(Interposed):
 
 PRESUMING = Mutant(
     "no-device",
-    r"^mutant 1.0, where no device file can be opened: surroundings.py:\d+: its availability\(\) raised "
+    r"^mutant 1.0, where no device file can be opened: missing_resources.py:\d+: its availability\(\) raised "
     r"FileNotFoundError: .*; look for the device in availability\(\), and return Availability.no\(reason, "
     r"fix\)",
     backend=Presuming,

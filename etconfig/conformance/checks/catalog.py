@@ -1,0 +1,53 @@
+"""The checks of the kit, a module for each topic."""
+
+from __future__ import annotations
+
+from etconfig.conformance.checks import (
+    answers,
+    arguments,
+    contract,
+    discovery,
+    facts,
+    imports,
+    init_arguments,
+    lifecycle,
+    missing_resources,
+    no_globals,
+    option_effects,
+    options,
+    options_apart,
+    payload,
+    resources,
+    shapes,
+    side_by_side,
+    threads,
+)
+from etconfig.conformance.checks.check import Check
+
+MODULES = (
+    discovery,
+    imports,
+    missing_resources,
+    facts,
+    contract,
+    options,
+    option_effects,
+    answers,
+    lifecycle,
+    resources,
+    arguments,
+    shapes,
+    side_by_side,
+    threads,
+    options_apart,
+    no_globals,
+    payload,
+    init_arguments,
+)
+"""In the order of the report, within each level."""
+
+
+def all_checks() -> tuple[Check, ...]:
+    """Every check, level by level."""
+    checks = (check for module in MODULES for check in module.CHECKS)
+    return tuple(sorted(checks, key=lambda check: check.level))
