@@ -41,7 +41,7 @@ class ChainProgram:
 
     def plan(self, name: str) -> model.ExecutionPlan:
         tensors = [
-            model.Tensor(
+            model.SerializedTensor(
                 ScalarType.FLOAT,
                 (4,),
                 (0,),

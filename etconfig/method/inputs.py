@@ -90,7 +90,7 @@ class InputChecker:
 
 def _unplaced(value: model.EValue) -> Register:
     """A register for an input: what it must be like, in memory of its own."""
-    if isinstance(value, model.Tensor):
+    if isinstance(value, model.SerializedTensor):
         tensor = Tensor(value.scalar_type, value.sizes, value.dim_order, None, dynamism=value.shape_dynamism)
         return Register(tensor)
     return Register(None if value is None else value[0])

@@ -311,7 +311,7 @@ class _Compiler:
         if can_join:  # then lists are what they are
             varying = [item for arg in varying for item in self._varying_items(arg)]
         read = [self._registers[arg] for arg in varying if arg not in written | aliases]
-        has_tensors_only = all(isinstance(self._plan.values[arg], model.Tensor) for arg in varying)
+        has_tensors_only = all(isinstance(self._plan.values[arg], model.SerializedTensor) for arg in varying)
         part = Part(
             name,
             ElementwiseBind(bind, [*map(current_value, operands)])

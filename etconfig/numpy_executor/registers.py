@@ -66,7 +66,7 @@ class Registers(Sequence[Register]):
         values = self.values
         plain = [value[0] if isinstance(value, _PLAIN) else _NOT_LOADED for value in values.distinct]
         self._initial = [*values.spread(plain)]
-        tensors = [value if isinstance(value, model.Tensor) else None for value in values.distinct]
+        tensors = [value if isinstance(value, model.SerializedTensor) else None for value in values.distinct]
         placed = [_NOT_PLACED if tensor is None else self._place(tensor) for tensor in tensors]
         self.arrays = [*values.spread([array for array, _ in placed])]
         self.forms = [*values.spread([form for _, form in placed])]
@@ -114,7 +114,7 @@ class Registers(Sequence[Register]):
     def is_constant(self, index: int) -> bool:
         """Whether value `index` is a constant tensor."""
         value = self.values[index]
-        return isinstance(value, model.Tensor) and value.is_constant
+        return isinstance(value, model.SerializedTensor) and value.is_constant
 
     @cached_property
     def planned_places(self) -> Sequence[Place | None]:
@@ -122,7 +122,7 @@ class Registers(Sequence[Register]):
         return self.values.spread([*map(self._planned_place, self.values.distinct)])
 
     def _planned_place(self, value: model.EValue) -> Place | None:
-        if not isinstance(value, model.Tensor) or value.allocation_info is None:
+        if not isinstance(value, model.SerializedTensor) or value.allocation_info is None:
             return None
         if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
             return None
@@ -134,7 +134,7 @@ class Registers(Sequence[Register]):
     def _addresses(self) -> list[int]:
         return [*map(address_of, self._arenas)]
 
-    def _place(self, value: model.Tensor) -> tuple[Array | None, TensorForm | None]:
+    def _place(self, value: model.SerializedTensor) -> tuple[Array | None, TensorForm | None]:
         """Give a tensor its initial state; its array and its form if it is planned and static."""
         if value.allocation_info is None:
             return _NOT_PLACED
@@ -156,7 +156,7 @@ class Registers(Sequence[Register]):
         return self.initial(index)
 
     def _load(self, index: int, value: model.EValue) -> object:
-        if isinstance(value, model.Tensor):
+        if isinstance(value, model.SerializedTensor):
             return self._load_tensor(index, value)
         if isinstance(value, model.IntList):
             return tuple(self.initial_values(value.items))
@@ -164,7 +164,7 @@ class Registers(Sequence[Register]):
             return tuple([None if item == -1 else self.initial(item) for item in value.items])
         return None
 
-    def _load_tensor(self, index: int, value: model.Tensor) -> Tensor:
+    def _load_tensor(self, index: int, value: model.SerializedTensor) -> Tensor:
         form = self.forms[index] or self._form(value)
         place = value.allocation_info
         if place is None and value.is_constant:
@@ -181,7 +181,7 @@ class Registers(Sequence[Register]):
             return Tensor.of_form(form, state if has_state else None)
         return Tensor.of_form(form, self._arenas[memory_id], offset, self.arrays[index])
 
-    def _form(self, value: model.Tensor) -> TensorForm:
+    def _form(self, value: model.SerializedTensor) -> TensorForm:
         """The form that all tensors like this one share."""
         key = (*value[:3], value.shape_dynamism)
         form = self._forms.get(key)
@@ -189,7 +189,7 @@ class Registers(Sequence[Register]):
             form = self._forms[key] = TensorForm(*key)
         return form
 
-    def _stored_data(self, value: model.Tensor) -> memoryview:
+    def _stored_data(self, value: model.SerializedTensor) -> memoryview:
         """The bytes of a constant, or of the initial state of a mutable tensor."""
         if value.external:
             return self._external[str(value.fully_qualified_name)]

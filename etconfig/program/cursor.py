@@ -15,7 +15,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from etconfig.errors import ProgramError
-from etconfig.program.layout import BOOL, F64, I32, I64, REFERENCE, U8, U32, U64, Kind, Layout
+from etconfig.program.layout import BOOLEAN, F64, I32, I64, REFERENCE, U8, U32, U64, FieldKind, Layout
 from etconfig.program.limits import Limits
 from etconfig.program.program_errors import (
     bad_index,
@@ -25,12 +25,12 @@ from etconfig.program.program_errors import (
     missing_field,
     truncated,
 )
-from etconfig.program.table_reader import Shape, compile_shape
+from etconfig.program.table_reader import TableReader, compile_table_reader
 
 if TYPE_CHECKING:
     import numpy as np
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 _U16_PAIR = struct.Struct("<HH")
 _U32 = struct.Struct("<I")
@@ -46,7 +46,7 @@ _ZEROS = 1 << 20
 _SHORT_VECTOR = 8
 _SHORT_VECTORS = {
     kind.code: [struct.Struct(f"<{count}{kind.code}").unpack_from for count in range(_SHORT_VECTOR)]
-    for kind in (BOOL, U8, I32, U32, I64, U64, F64)
+    for kind in (BOOLEAN, U8, I32, U32, I64, U64, F64)
 }
 """Most vectors hold a tensor's sizes or a call's arguments."""
 
@@ -85,7 +85,7 @@ class Cursor:
         self.limits = limits
         self.work_left_bytes = limits.max_work_per_byte * size_bytes
         self._data = data
-        self._shapes: defaultdict[Layout, dict[int, Shape]] = defaultdict(dict)
+        self._table_readers: defaultdict[Layout, dict[int, TableReader]] = defaultdict(dict)
 
     def first(self, size_bytes: int) -> Cursor:
         """A cursor over fewer bytes, with a work budget of its own."""
@@ -146,8 +146,8 @@ class Cursor:
         if position + 4 > self.size_bytes:
             raise truncated("", position, 4, self.size_bytes - position)
         vtable = position - _I32.unpack_from(self._data, position)[0]
-        shape = self._shapes[layout].get(vtable) or self.shape(vtable, layout)
-        size_bytes, mask, alignment, unpack_from, pick, references, _ = shape
+        reader = self._table_readers[layout].get(vtable) or self.table_reader(vtable, layout)
+        size_bytes, mask, alignment, unpack_from, pick, references, _ = reader
         if position + size_bytes > self.size_bytes:
             raise truncated("", position, size_bytes, self.size_bytes - position)
         if position & mask != alignment:
@@ -171,16 +171,16 @@ class Cursor:
         """Where the field `name` of the table at `position` lies; the position itself if it is absent."""
         vtable = position - _I32.unpack_from(self._data, position)[0]
         index = [field.name for field in layout.fields].index(name)
-        return position + self.shape(vtable, layout).offsets[index]
+        return position + self.table_reader(vtable, layout).offsets[index]
 
-    def shape(self, vtable: int, layout: Layout) -> Shape:
+    def table_reader(self, vtable: int, layout: Layout) -> TableReader:
         """How to read the tables of `layout` that share the vtable at `vtable`."""
-        shape = self._shapes[layout].get(vtable)
-        if shape is None:
-            shape = self._shapes[layout][vtable] = self._read_shape(vtable, layout)
-        return shape
+        reader = self._table_readers[layout].get(vtable)
+        if reader is None:
+            reader = self._table_readers[layout][vtable] = self._compile_table_reader(vtable, layout)
+        return reader
 
-    def _read_shape(self, vtable: int, layout: Layout) -> Shape:
+    def _compile_table_reader(self, vtable: int, layout: Layout) -> TableReader:
         """Check and compile the vtable; the work is bounded by the layout's length."""
         self.charge(_VTABLE_WORK_BYTES, "vtable")
         if vtable < 0 or vtable % 2:
@@ -194,7 +194,7 @@ class Cursor:
         slots = min(layout.slot_count, vtable_bytes // 2 - 2)
         offsets = struct.unpack_from(f"<{slots}H", self._data, vtable + 4)
         try:
-            return compile_shape(layout, offsets, table_bytes)
+            return compile_table_reader(layout, offsets, table_bytes)
         except ProgramError as error:
             locate(error, offset=vtable)
             raise
@@ -208,7 +208,7 @@ class Cursor:
             raise limit_exceeded(field, f"a vector of {count} elements", limit_name, limit, offset=position)
         return count
 
-    def numbers(self, position: int, kind: Kind, field: str) -> tuple[Any, ...]:
+    def numbers(self, position: int, kind: FieldKind, field: str) -> tuple[Any, ...]:
         """The vector of numbers at `position`."""
         start, count = self._vector(position, kind, field)
         self.work_left_bytes -= count * kind.size_bytes
@@ -218,7 +218,9 @@ class Cursor:
             return _SHORT_VECTORS[kind.code][count](self._data, start)
         return struct.unpack_from(f"<{count}{kind.code}", self._data, start)
 
-    def indices(self, position: int, kind: Kind, valid: range, field: str, target: str) -> tuple[int, ...]:
+    def indices(
+        self, position: int, kind: FieldKind, valid: range, field: str, target: str
+    ) -> tuple[int, ...]:
         """The vector of numbers at `position`, each of which must be a `valid` index into `target`."""
         items = self.numbers(position, kind, field)
         if items and (min(items) < valid.start or max(items) >= valid.stop):
@@ -236,7 +238,7 @@ class Cursor:
             raise malformed("bad-offset", f"{field}[{at}]", "the offset is 0", offset=start + 4 * at)
         return tuple(map(add, offsets, range(start, start + 4 * len(offsets), 4)))
 
-    def at(self, position: int, field: str, read: Callable[[int], T]) -> T:
+    def at(self, position: int, field: str, read: Callable[[int], _T]) -> _T:
         """What `read` makes of the table at `position`; an error in it gains `field` as its region."""
         try:
             return read(position)
@@ -244,13 +246,13 @@ class Cursor:
             locate(error, field, position)
             raise
 
-    def each(self, position: int, field: str, read: Callable[[int], T]) -> tuple[T, ...]:
+    def each(self, position: int, field: str, read: Callable[[int], _T]) -> tuple[_T, ...]:
         """What `read` makes of each table of the vector at `position`.
 
         An error in it gains `field[i]` as its region, and the table's position if it has no offset yet.
         """
         positions = self.references(position, field)
-        items: list[T] = []
+        items: list[_T] = []
         try:
             for table in positions:
                 items.append(read(table))
@@ -287,7 +289,7 @@ class Cursor:
         """Where the vector of bytes at `position` lies. They are not read, so they count as no work."""
         return Extent(*self._vector(position, U8, field))
 
-    def _vector(self, position: int, kind: Kind, field: str) -> tuple[int, int]:
+    def _vector(self, position: int, kind: FieldKind, field: str) -> tuple[int, int]:
         """Where the elements of the vector at `position` start, and how many there are."""
         if not position:
             raise missing_field(field)
@@ -317,12 +319,12 @@ class Cursor:
     def attempt(self) -> Iterator[None]:
         """Let what is read inside cost nothing if it ends in an exception."""
         work_left_bytes = self.work_left_bytes
-        shapes = {layout: dict(known) for layout, known in self._shapes.items()}
+        readers = {layout: dict(known) for layout, known in self._table_readers.items()}
         try:
             yield
         except BaseException:
             self.work_left_bytes = work_left_bytes
-            self._shapes = defaultdict(dict, shapes)
+            self._table_readers = defaultdict(dict, readers)
             raise
 
     # --- checks --------------------------------------------------------------------------

@@ -18,11 +18,11 @@ def delegated_dtypes(plan: model.ExecutionPlan) -> Mapping[str, frozenset[str]]:
     return {backend_id: frozenset(names) for backend_id, names in found.items()}
 
 
-def _tensors(plan: model.ExecutionPlan, indices: tuple[int, ...]) -> list[model.Tensor]:
+def _tensors(plan: model.ExecutionPlan, indices: tuple[int, ...]) -> list[model.SerializedTensor]:
     """The tensors among these values, and in the lists among them; -1 stands for none."""
-    tensors: list[model.Tensor] = []
+    tensors: list[model.SerializedTensor] = []
     for value in (plan.values[index] for index in indices if index >= 0):
-        if isinstance(value, model.Tensor):
+        if isinstance(value, model.SerializedTensor):
             tensors.append(value)
         elif isinstance(value, (model.TensorList, model.OptionalTensorList)):
             tensors += _tensors(plan, value.items)

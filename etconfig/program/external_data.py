@@ -9,7 +9,7 @@ from etconfig.errors import MissingDataError
 from etconfig.program.bulk.shared_values import different
 from etconfig.program.flat_tensor import DataFile, open_data_file
 from etconfig.program.limits import Limits
-from etconfig.program.model import ExecutionPlan, Tensor
+from etconfig.program.model import ExecutionPlan, SerializedTensor
 from etconfig.program.program_errors import malformed, naming
 from etconfig.program.source import LoadMode, ProgramSource
 from etconfig.program.tensor_layout import TensorLayout
@@ -50,7 +50,9 @@ class ExternalData:
             MissingDataError: no file has some of them; all are named.
             MalformedProgramError: a file has another type or shape for one of them.
         """
-        wanted = [value for value in different(plan.values) if type(value) is Tensor and value.external]
+        wanted = [
+            value for value in different(plan.values) if type(value) is SerializedTensor and value.external
+        ]
         missing = tuple(dict.fromkeys(_key(each) for each in wanted if _key(each) not in self._blobs))
         if missing:
             raise MissingDataError(
@@ -62,7 +64,7 @@ class ExternalData:
             )
         return {_key(each): self._tensor(each) for each in wanted}
 
-    def _tensor(self, tensor: Tensor) -> memoryview:
+    def _tensor(self, tensor: SerializedTensor) -> memoryview:
         key = _key(tensor)
         blob = self._blobs[key]
         layout = blob.layout
@@ -93,7 +95,7 @@ def open_data_files(sources: DataSources, limits: Limits, load_mode: LoadMode) -
     ]
 
 
-def _key(tensor: Tensor) -> str:
+def _key(tensor: SerializedTensor) -> str:
     """The name of an external tensor; the reader has seen to it that there is one."""
     assert tensor.fully_qualified_name is not None
     return tensor.fully_qualified_name

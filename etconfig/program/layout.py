@@ -10,7 +10,7 @@ import enum
 from typing import NamedTuple
 
 
-class Kind(NamedTuple):
+class FieldKind(NamedTuple):
     """The type of a field or of a vector's elements.
 
     Attributes:
@@ -26,15 +26,15 @@ class Kind(NamedTuple):
     is_reference: bool = False
 
 
-U8 = Kind("B", 1)
-I8 = Kind("b", 1)
-BOOL = Kind("?", 1, default=False)
-I32 = Kind("i", 4)
-U32 = Kind("I", 4)
-I64 = Kind("q", 8)
-U64 = Kind("Q", 8)
-F64 = Kind("d", 8, default=0.0)
-REFERENCE = Kind("I", 4, is_reference=True)
+U8 = FieldKind("B", 1)
+I8 = FieldKind("b", 1)
+BOOLEAN = FieldKind("?", 1, default=False)
+I32 = FieldKind("i", 4)
+U32 = FieldKind("I", 4)
+I64 = FieldKind("q", 8)
+U64 = FieldKind("Q", 8)
+F64 = FieldKind("d", 8, default=0.0)
+REFERENCE = FieldKind("I", 4, is_reference=True)
 """A string, vector or table elsewhere; reads as its position, or as 0 when absent."""
 
 
@@ -43,7 +43,7 @@ class Field(NamedTuple):
 
     slot: int
     name: str
-    kind: Kind
+    kind: FieldKind
 
 
 class Layout:
@@ -54,7 +54,7 @@ class Layout:
 
     __slots__ = ("fields", "slot_count")
 
-    def __init__(self, **slots: Kind | None) -> None:
+    def __init__(self, **slots: FieldKind | None) -> None:
         self.slot_count = len(slots)
         self.fields = tuple(
             Field(slot, name, kind) for slot, (name, kind) in enumerate(slots.items()) if kind is not None
@@ -131,7 +131,7 @@ FREE_CALL = Layout(value_index=I32)
 
 E_VALUE = Layout(val_type=U8, val=REFERENCE)
 INT = Layout(int_val=I64)
-BOOL_VALUE = Layout(bool_val=BOOL)
+BOOL_VALUE = Layout(bool_val=BOOLEAN)
 DOUBLE = Layout(double_val=F64)
 STRING = Layout(string_val=REFERENCE)
 LIST = Layout(items=REFERENCE)

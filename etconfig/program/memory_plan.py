@@ -30,7 +30,7 @@ class Allocation:
     """
 
     value: int
-    tensor: model.Tensor
+    tensor: model.SerializedTensor
     role: Role
     first: int
     last: int
@@ -127,7 +127,7 @@ def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
     inputs, outputs = set(_tensors_of(plan, plan.inputs)), set(_tensors_of(plan, plan.outputs))
     allocations: list[Allocation] = []
     for index, tensor in enumerate(plan.values):
-        if not isinstance(tensor, model.Tensor) or tensor.allocation_info is None:
+        if not isinstance(tensor, model.SerializedTensor) or tensor.allocation_info is None:
             continue
         role = _role(index, tensor, inputs, outputs)
         if index not in uses and role == "intermediate":
@@ -147,7 +147,7 @@ def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
     )
 
 
-def _role(index: int, tensor: model.Tensor, inputs: set[int], outputs: set[int]) -> Role:
+def _role(index: int, tensor: model.SerializedTensor, inputs: set[int], outputs: set[int]) -> Role:
     if index in inputs:
         return "input"
     if tensor.data_buffer_idx > 0 or tensor.external:

@@ -15,7 +15,7 @@ from etconfig.scalar_types import ScalarType
 class TensorInfo:
     """What is known about a tensor."""
 
-    def __init__(self, tensor: model.Tensor) -> None:
+    def __init__(self, tensor: model.SerializedTensor) -> None:
         self._tensor = tensor
 
     def sizes(self) -> tuple[int, ...]:
@@ -121,7 +121,7 @@ class MethodMeta:
         return _tensor_info(self._at([*self._attributes.values()], index, "attribute"), f"attribute {index}")
 
     @cached_property
-    def _attributes(self) -> dict[str, model.Tensor]:
+    def _attributes(self) -> dict[str, model.SerializedTensor]:
         return self._plan.attributes()
 
     def __repr__(self) -> str:
@@ -136,14 +136,16 @@ class MethodMeta:
 
 
 def _tag(value: model.EValue) -> str:
-    return "None" if value is None else type(value).__name__
+    if value is None:
+        return "None"
+    return "Tensor" if isinstance(value, model.SerializedTensor) else type(value).__name__
 
 
 def _tensor_info(value: model.EValue, role: str) -> TensorInfo:
-    if not isinstance(value, model.Tensor):
+    if not isinstance(value, model.SerializedTensor):
         raise TypeError(f"{role} is no tensor, but {_tag(value)}")
     return TensorInfo(value)
 
 
 def _describe(value: model.EValue) -> str:
-    return repr(TensorInfo(value)) if isinstance(value, model.Tensor) else _tag(value)
+    return repr(TensorInfo(value)) if isinstance(value, model.SerializedTensor) else _tag(value)

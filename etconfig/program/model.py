@@ -92,8 +92,8 @@ class OptionalTensorList(NamedTuple):
     items: tuple[int, ...]
 
 
-class Tensor(NamedTuple):
-    """A tensor's metadata.
+class SerializedTensor(NamedTuple):
+    """A tensor's metadata: the Tensor of program.fbs. `etconfig.kernel.tensor.Tensor` has memory as well.
 
     `data_buffer_idx > 0` without `allocation_info` is a constant; with it, a mutable tensor
     with an initial state. `allocation_info` alone is planned memory; neither means that the
@@ -129,7 +129,7 @@ class Tensor(NamedTuple):
 
 
 EValue: TypeAlias = (
-    "Int | Bool | Double | String | IntList | DoubleList | BoolList | Tensor | TensorList"
+    "Int | Bool | Double | String | IntList | DoubleList | BoolList | SerializedTensor | TensorList"
     " | OptionalTensorList | None"
 )
 """One entry of a plan's `values`; None is the schema's Null."""
@@ -248,10 +248,10 @@ class ExecutionPlan(NamedTuple):
     non_const_buffer_sizes: tuple[int, ...]
     non_const_buffer_device: tuple[NonConstBufferDevice, ...] = ()
 
-    def attributes(self) -> dict[str, Tensor]:
+    def attributes(self) -> dict[str, SerializedTensor]:
         """The mutable buffers that the program names; of equal names the first, as in ExecuTorch."""
-        found: dict[str, Tensor] = {}
+        found: dict[str, SerializedTensor] = {}
         for value in self.values:
-            if isinstance(value, Tensor) and value.attribute_name:
+            if isinstance(value, SerializedTensor) and value.attribute_name:
                 found.setdefault(value.attribute_name, value)
         return found

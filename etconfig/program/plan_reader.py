@@ -26,7 +26,7 @@ from etconfig.program.model import (
     NonConstBufferDevice,
     Operator,
     OptionalTensorList,
-    Tensor,
+    SerializedTensor,
     TensorList,
 )
 from etconfig.program.payloads import Payloads
@@ -103,7 +103,7 @@ class PlanReader:
         indices = self._cursor.indices(position, I32, range(len(values)), "inputs", "values")
         for at, index in enumerate(indices):
             value = values[index]
-            if isinstance(value, Tensor) and value.is_constant:
+            if isinstance(value, SerializedTensor) and value.is_constant:
                 detail = f"values[{index}] is a constant, which no input can be written to"
                 offset = position + 4 + at * I32.size_bytes
                 raise malformed("wrong-value-type", f"inputs[{at}]", detail, offset=offset)

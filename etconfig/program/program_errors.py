@@ -14,7 +14,7 @@ from etconfig.errors import (
     UnsupportedProgramError,
 )
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
     {
@@ -110,7 +110,7 @@ def bad_index(field: str, index: int, valid: range, target: str, offset: int | N
     return malformed("index-out-of-range", field, detail, offset=offset)
 
 
-def known(members: Mapping[int, T], number: int, field: str) -> T:
+def known(members: Mapping[int, _T], number: int, field: str) -> _T:
     """The member of an enumeration that `number` stands for.
 
     Raises:

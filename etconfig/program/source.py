@@ -32,7 +32,7 @@ verified. Map only files that nobody else writes: files that are replaced by ren
 them are safe.
 """
 
-BLOCK_BYTES = 256 << 10
+FILE_BLOCK_BYTES = 256 << 10
 """A file is read in parts of this size; one that is not larger is read at once."""
 
 
@@ -68,7 +68,7 @@ def _open_file(path: str | os.PathLike[str], load_mode: LoadMode, limits: Limits
                     "unreadable-file", "it is not a regular file", advice="give the path of a .pte"
                 )
             _check_size(status.st_size, limits)
-            if load_mode == "copy" and status.st_size > BLOCK_BYTES:
+            if load_mode == "copy" and status.st_size > FILE_BLOCK_BYTES:
                 blocks = _Blocks(file, status.st_size)
                 return Cursor(blocks.data, status.st_size, limits, blocks.fetch)
             data = _map(file) if load_mode == "mmap" and status.st_size else _copy(file, status.st_size)
@@ -99,7 +99,7 @@ class _Blocks:
         self._memory = memoryview(_reserve(size_bytes))
         self.data = self._memory.toreadonly()
         self._file = file
-        self._is_here = bytearray(-(-size_bytes // BLOCK_BYTES))
+        self._is_here = bytearray(-(-size_bytes // FILE_BLOCK_BYTES))
         self._lock = ProcessLock()
         weakref.finalize(self, file.close)
 
@@ -110,17 +110,17 @@ class _Blocks:
             UnreadableProgramError: the system cannot read the file.
         """
         with self._lock.current():
-            for block in range(start // BLOCK_BYTES, -(-end // BLOCK_BYTES)):
+            for block in range(start // FILE_BLOCK_BYTES, -(-end // FILE_BLOCK_BYTES)):
                 if not self._is_here[block]:
-                    here = self._read(block * BLOCK_BYTES)
-                    if here < min((block + 1) * BLOCK_BYTES, len(self._memory)):
+                    here = self._read(block * FILE_BLOCK_BYTES)
+                    if here < min((block + 1) * FILE_BLOCK_BYTES, len(self._memory)):
                         return min(here, end)
                     self._is_here[block] = True
         return end
 
     def _read(self, start: int) -> int:
         """Read the block at `start`; where the bytes end that are there."""
-        end = min(start + BLOCK_BYTES, len(self._memory))
+        end = min(start + FILE_BLOCK_BYTES, len(self._memory))
         try:
             while start < end and (count := _read_at(self._file, start, self._memory[start:end])):
                 start += count

@@ -12,7 +12,7 @@ from etconfig.program.layout import Field, Layout
 from etconfig.program.program_errors import malformed
 
 
-class Shape(NamedTuple):
+class TableReader(NamedTuple):
     """One vtable, compiled for one layout.
 
     Attributes:
@@ -35,7 +35,7 @@ class Shape(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def compile_shape(layout: Layout, offsets: tuple[int, ...], table_bytes: int) -> Shape:
+def compile_table_reader(layout: Layout, offsets: tuple[int, ...], table_bytes: int) -> TableReader:
     """Compile a vtable, whose slots hold `offsets` (0 for an absent field).
 
     The same vtables are in every program that one exporter wrote, so those last compiled are
@@ -49,7 +49,7 @@ def compile_shape(layout: Layout, offsets: tuple[int, ...], table_bytes: int) ->
     absent = [index for index, offset in enumerate(by_field) if not offset]
     lying = [(offset, layout.fields[index]) for offset, index in present]
     mask, alignment = _alignment(lying)
-    return Shape(
+    return TableReader(
         size_bytes=table_bytes,
         alignment_mask=mask,
         alignment=alignment,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor
 from etconfig.program.layout import I32, U8
-from etconfig.program.model import AllocationDetails, DeviceType, Tensor, TensorShapeDynamism
+from etconfig.program.model import AllocationDetails, DeviceType, SerializedTensor, TensorShapeDynamism
 from etconfig.program.payloads import Payloads
 from etconfig.program.program_errors import known, malformed, missing_field, unsupported
 from etconfig.program.tensor_layout import check_shape, check_span
@@ -41,7 +41,7 @@ class TensorReader:
         # Memory 0 is reserved, and its size means nothing.
         self._memory_ids = range(1, len(non_const_buffer_sizes))
 
-    def read(self, table: int) -> Tensor:
+    def read(self, table: int) -> SerializedTensor:
         """The tensor at `table`.
 
         Raises:
@@ -56,7 +56,7 @@ class TensorReader:
                 f"only tensors at offset 0 of their storage are supported, this one is at {storage_offset}"
             )
             raise unsupported("unsupported-storage-offset", "storage_offset", detail, offset=table)
-        tensor = Tensor(
+        tensor = SerializedTensor(
             known(_SCALAR_TYPES, scalar_type, "scalar_type"),
             cursor.numbers(sizes, I32, "sizes"),
             cursor.numbers(dim_order, U8, "dim_order"),
@@ -86,7 +86,7 @@ class TensorReader:
             device_index,
         )
 
-    def _check_memory(self, tensor: Tensor, table: int) -> None:
+    def _check_memory(self, tensor: SerializedTensor, table: int) -> None:
         """Raise unless the memory that the tensor names exists and holds it."""
         index, allocation = tensor.data_buffer_idx, tensor.allocation_info
         has_data = index > 0 and not tensor.external

@@ -10,7 +10,7 @@ from etconfig.errors import ProgramError
 from etconfig.program import layout
 from etconfig.program.bulk.columns import Columns, DoubtError, columns_of
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import I32, I64, KernelTypes, Kind
+from etconfig.program.layout import I32, I64, FieldKind, KernelTypes
 from etconfig.program.model import (
     Bool,
     BoolList,
@@ -58,7 +58,7 @@ class ValueReader:
             KernelTypes.STRING: self._read_string,
             KernelTypes.INT_LIST: self._read_int_list,
             KernelTypes.DOUBLE_LIST: lambda table: DoubleList(self._read_numbers(table, layout.F64)),
-            KernelTypes.BOOL_LIST: lambda table: BoolList(self._read_numbers(table, layout.BOOL)),
+            KernelTypes.BOOL_LIST: lambda table: BoolList(self._read_numbers(table, layout.BOOLEAN)),
             KernelTypes.TENSOR_LIST: self._read_tensor_list,
             KernelTypes.OPTIONAL_TENSOR_LIST: self._read_optional_tensor_list,
         }
@@ -111,7 +111,7 @@ class ValueReader:
         (text,) = self._cursor.table(table, layout.STRING)
         return String(self._cursor.string(text, "string_val"))
 
-    def _read_numbers(self, table: int, kind: Kind) -> tuple[Any, ...]:
+    def _read_numbers(self, table: int, kind: FieldKind) -> tuple[Any, ...]:
         (items,) = self._cursor.table(table, layout.LIST)
         return self._cursor.numbers(items, kind, "items")
 
@@ -125,7 +125,7 @@ class ValueReader:
         return OptionalTensorList(self._read_indices(table, I32, -1, _OPTIONAL_TENSORS))
 
     def _read_indices(
-        self, table: int, kind: Kind, lowest: int, accepted: frozenset[KernelTypes]
+        self, table: int, kind: FieldKind, lowest: int, accepted: frozenset[KernelTypes]
     ) -> tuple[int, ...]:
         """The items of a list, which are indices, from `lowest` on, of values of an accepted type."""
         (position,) = self._cursor.table(table, layout.LIST)

@@ -2,7 +2,7 @@
 
 from etconfig.scaffold.licenses import LICENSES, License
 from etconfig.scaffold.names import PackageNames, derive_names
-from etconfig.scaffold.package import render_package, write_package
+from etconfig.scaffold.package import render_package, write_package_files
 
 __all__ = [
     "LICENSES",
@@ -10,5 +10,5 @@ __all__ = [
     "PackageNames",
     "derive_names",
     "render_package",
-    "write_package",
+    "write_package_files",
 ]

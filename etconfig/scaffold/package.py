@@ -83,7 +83,7 @@ def render_package(
     return rendered
 
 
-def write_package(directory: Path, files: Mapping[Path, bytes]) -> None:
+def write_package_files(directory: Path, files: Mapping[Path, bytes]) -> None:
     """Write `files` into `directory`, which is new or empty; nothing is left of a failure.
 
     Raises:

@@ -15,7 +15,7 @@ _HOME = {
     "EXECUTORCH": "runtime_limits",
     "INCLUDE": "headers",
     "LANGUAGES": "builders",
-    "Carrier": "runtime_limits",
+    "RuntimeLimits": "runtime_limits",
     "Package": "package",
     "PackedBackend": "package",
     "PackedConfiguration": "package",
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         PackedOption,
         PlainValue,
     )
-    from etconfig.transport.runtime_limits import ANDROID, APPLE, EXECUTORCH, Carrier, WireValue
+    from etconfig.transport.runtime_limits import ANDROID, APPLE, EXECUTORCH, RuntimeLimits, WireValue
     from etconfig.transport.wire import WireOption, sent_value, wire_options
 
 __all__ = [
@@ -56,13 +56,13 @@ __all__ = [
     "EXECUTORCH",
     "INCLUDE",
     "LANGUAGES",
-    "Carrier",
     "Package",
     "PackedBackend",
     "PackedConfiguration",
     "PackedMethod",
     "PackedOption",
     "PlainValue",
+    "RuntimeLimits",
     "WireOption",
     "WireValue",
     "emit",

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from etconfig.records import record
 from etconfig.schema import Applies, Scope
-from etconfig.transport.runtime_limits import Carrier
+from etconfig.transport.runtime_limits import RuntimeLimits
 
 PlainValue: TypeAlias = "bool | int | float | str | tuple[PlainValue, ...] | Mapping[str, PlainValue] | None"
 """An option's value: a choice by its name, an array as a tuple, a table as a mapping."""
@@ -35,13 +35,13 @@ class PackedOption:
     applies: Applies
     is_set: bool
 
-    def obstacle(self, carrier: Carrier) -> str | None:
+    def obstacle(self, limits: RuntimeLimits) -> str | None:
         """Why a carrier cannot carry it, or None if it can."""
         if self.key is None:
             return "the runtime has no key for it"
-        if self.scope is Scope.PROCESS and not carrier.has_process_scope:
+        if self.scope is Scope.PROCESS and not limits.has_process_scope:
             return "it holds for the whole process, and there is no call for that"
-        return carrier.problem(self.sent)
+        return limits.problem(self.sent)
 
 
 @record(frozen=True)

@@ -1,4 +1,4 @@
-"""`Carrier`: what one way to a runtime can carry."""
+"""`RuntimeLimits`: what one way to a runtime can carry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WireValue: TypeAlias = "bool | int | str"
 
 
 @record(frozen=True, kw_only=True)
-class Carrier:
+class RuntimeLimits:
     """What one way to a runtime can carry. What it cannot is refused by name, never cut off.
 
     Attributes:
@@ -46,11 +46,11 @@ class Carrier:
         return "its texts end at a NUL, and this one contains one" if "\0" in text else None
 
 
-EXECUTORCH = Carrier(name="ExecuTorch's option map")
+EXECUTORCH = RuntimeLimits(name="ExecuTorch's option map")
 """`LoadBackendOptionsMap`. Source: runtime/backend/options.h, backend_options_map.h."""
 
-APPLE = Carrier(name="ExecuTorch's Apple binding", has_process_scope=False)
+APPLE = RuntimeLimits(name="ExecuTorch's Apple binding", has_process_scope=False)
 """`BackendOptionsMap` of Swift, which makes a `LoadBackendOptionsMap`. Source: extension/apple."""
 
-ANDROID = Carrier(name="ExecuTorch's Android binding", kinds=frozenset({int}), has_process_scope=False)
+ANDROID = RuntimeLimits(name="ExecuTorch's Android binding", kinds=frozenset({int}), has_process_scope=False)
 """`BackendOptionsMap` of Kotlin, which has `setInt` only. Source: extension/android."""

@@ -9,7 +9,7 @@ from etconfig.records import record
 from etconfig.schema import BackendOptions, Scope
 from etconfig.schema.declaration import OptionInfo
 from etconfig.schema.plain_data import jsonable
-from etconfig.transport.runtime_limits import Carrier, WireValue
+from etconfig.transport.runtime_limits import RuntimeLimits, WireValue
 
 
 @record(frozen=True)
@@ -30,7 +30,7 @@ class WireOption:
 
 
 def wire_options(
-    backend_id: str, options: BackendOptions, carrier: Carrier, handled: Collection[str] = ()
+    backend_id: str, options: BackendOptions, carrier: RuntimeLimits, handled: Collection[str] = ()
 ) -> tuple[list[WireOption], list[Diagnostic]]:
     """The options of one backend, ready for a carrier, and a problem for each that it cannot carry.
 
@@ -55,7 +55,7 @@ def wire_options(
             assert isinstance(plain, (bool, int, str))
             wired.append(WireOption(name, info.wire.key, plain, info.scope))
         elif info.wire.key is not None or value != info.default:
-            problems.append(refusal(carrier, backend_id, name, reason))
+            problems.append(cannot_carry(carrier, backend_id, name, reason))
     return wired, problems
 
 
@@ -68,10 +68,10 @@ def sent_value(info: OptionInfo, value: object) -> object:
     return value
 
 
-def refusal(carrier: Carrier, backend_id: str, name: str, reason: str) -> Diagnostic:
+def cannot_carry(limits: RuntimeLimits, backend_id: str, name: str, reason: str) -> Diagnostic:
     """What a user is told when a carrier cannot carry the value of an option."""
     return Diagnostic(
         code="cannot-carry",
-        message=f"{carrier.name} cannot carry {backend_id}.{name}: {reason}",
+        message=f"{limits.name} cannot carry {backend_id}.{name}: {reason}",
         help=f"leave {name} at its default for this target, or choose a value that fits",
     )

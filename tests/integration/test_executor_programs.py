@@ -194,7 +194,7 @@ METHODS = [
 
 def example_input(value: model.EValue, rng: np.random.Generator) -> object:
     """A random input; integers are small enough to be indices."""
-    if not isinstance(value, model.Tensor):
+    if not isinstance(value, model.SerializedTensor):
         return 2
     integral = value.scalar_type is ScalarType.LONG
     return rng.integers(0, 2, value.sizes) if integral else rng.normal(size=value.sizes).astype(np.float32)

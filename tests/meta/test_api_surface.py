@@ -80,7 +80,7 @@ class TestSurface:
             f"{api}.Processed.data": "property: memoryview",
             f"{api}.Scope.METHOD": "member = 'method'",
             f"{api}.Ge": "class of annotated_types",
-            f"{api}.EXECUTORCH": "object: Carrier",
+            f"{api}.EXECUTORCH": "object: RuntimeLimits",
             f"{api}_kernels.Ints": "alias tuple[int, ...]",
             "etconfig.__version__": "text",
         }

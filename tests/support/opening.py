@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from etconfig.errors import ProgramError
 from etconfig.program import PROGRAM_ERROR_CODES, BundledTensor, Program, open_data_file, open_program
-from etconfig.program.model import Tensor
+from etconfig.program.model import SerializedTensor
 
 
 def touch_everything(program: Program) -> None:
@@ -12,7 +12,7 @@ def touch_everything(program: Program) -> None:
     for name in program.method_names:
         plan = program.plan(name)
         for value in plan.values:
-            if isinstance(value, Tensor) and value.is_constant and not value.external:
+            if isinstance(value, SerializedTensor) and value.is_constant and not value.external:
                 assert len(program.constant(value.data_buffer_idx, value.size_bytes)) == value.size_bytes
         for delegate in plan.delegates:
             bytes(program.delegate_data(delegate))

@@ -51,7 +51,7 @@ class PlanBuilder:
         initial: np.ndarray | None = None,
     ) -> int:
         order = tuple(range(len(sizes))) if dim_order is None else dim_order
-        value = model.Tensor(dtype, sizes, order, 0, None, dynamism)
+        value = model.SerializedTensor(dtype, sizes, order, 0, None, dynamism)
         if initial is not None:
             self.initial.append(initial.tobytes())
             value = value._replace(data_buffer_idx=len(self.initial) - 1)
@@ -67,12 +67,14 @@ class PlanBuilder:
         order = tuple(range(array.ndim))
         index = len(self.constants) - 1
         return self.add(
-            model.Tensor(scalar_type, array.shape, order, index, None, TensorShapeDynamism.STATIC)
+            model.SerializedTensor(scalar_type, array.shape, order, index, None, TensorShapeDynamism.STATIC)
         )
 
     def external(self, name: str, *sizes: int) -> int:
         order = tuple(range(len(sizes)))
-        return self.add(model.Tensor(FLOAT, sizes, order, 0, None, TensorShapeDynamism.STATIC, 0, name, True))
+        return self.add(
+            model.SerializedTensor(FLOAT, sizes, order, 0, None, TensorShapeDynamism.STATIC, 0, name, True)
+        )
 
     def scalar(self, value: bool | int | float | str | None) -> int:
         records: dict[type, Any] = {bool: model.Bool, int: model.Int, float: model.Double, str: model.String}

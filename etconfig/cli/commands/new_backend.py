@@ -12,7 +12,7 @@ from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import make_installation
 from etconfig.errors import ScaffoldError
 from etconfig.plugin.entry_points import BACKENDS
-from etconfig.scaffold import LICENSES, PackageNames, derive_names, render_package, write_package
+from etconfig.scaffold import LICENSES, PackageNames, derive_names, render_package, write_package_files
 
 
 @click.command("new-backend")
@@ -51,7 +51,7 @@ def command(
     year = date.today().year  # the copyright's, where the author is
     files = render_package(names, LICENSES[license_name], author=author, year=year)
     directory = Path(names.distribution) if directory is None else directory
-    write_package(directory, files)
+    write_package_files(directory, files)
     click.echo(f"{format_count(len(files), 'file')} written to {directory}; next:")
     click.echo(f"  cd {directory}")
     click.echo("  pip install -e '.[test]'")

@@ -11,7 +11,7 @@ from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
 if TYPE_CHECKING:
     from etconfig.app.api import LoadedProgram
     from etconfig.program.memory_plan import MemoryPlan
-    from etconfig.program.model import EValue, ExecutionPlan, Tensor
+    from etconfig.program.model import EValue, ExecutionPlan, SerializedTensor
 
 _MAX_TEXT = 40
 """How many bytes of a compile spec are shown, if they are text."""
@@ -41,13 +41,13 @@ def describe_program(loaded: LoadedProgram, plans: Mapping[str, MemoryPlan]) -> 
 
 def _describe_constants(loaded: LoadedProgram) -> dict[str, Any]:
     """The constants that tensors refer to, each once; shared ones are those of several methods."""
-    from etconfig.program.model import Tensor
+    from etconfig.program.model import SerializedTensor
 
-    tensors: dict[object, Tensor] = {}
+    tensors: dict[object, SerializedTensor] = {}
     users: dict[object, set[str]] = {}
     for name in loaded.method_names:
         for value in loaded.program.plan(name).values:
-            if isinstance(value, Tensor) and value.is_constant:
+            if isinstance(value, SerializedTensor) and value.is_constant:
                 key = value.fully_qualified_name if value.external else value.data_buffer_idx
                 tensors[key] = value
                 users.setdefault(key, set()).add(name)
@@ -119,13 +119,13 @@ def _as_text(value: bytes) -> str | None:
 
 def _describe_external(loaded: LoadedProgram, plan: ExecutionPlan) -> Iterator[dict[str, Any]]:
     """The tensors that lie in data files: where each was found, None if nowhere."""
-    from etconfig.program.model import Tensor
+    from etconfig.program.model import SerializedTensor
 
     homes = {key: file.path for file in loaded.program.data_files for key in file.blobs}
     tensors = {
         value.fully_qualified_name: value
         for value in plan.values
-        if isinstance(value, Tensor) and value.external
+        if isinstance(value, SerializedTensor) and value.external
     }
     for key, tensor in tensors.items():
         yield {"key": key, "tensor": describe_value(tensor), "file": homes.get(str(key))}
@@ -192,9 +192,9 @@ def _missing_data(external: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def describe_value(value: EValue) -> str:
     """A value's type, and of a tensor its shape and dim order, if that is not the usual one."""
-    from etconfig.program.model import Tensor, TensorShapeDynamism
+    from etconfig.program.model import SerializedTensor, TensorShapeDynamism
 
-    if not isinstance(value, Tensor):
+    if not isinstance(value, SerializedTensor):
         return "None" if value is None else type(value).__name__
     sizes = ", ".join(map(str, value.sizes))
     if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_BOUND:

@@ -18,7 +18,7 @@ _WRITES_ARGUMENTS = "aten::_native_batch_norm_legit"
 """In training it updates the running statistics, beside its outputs."""
 
 
-_TENSORS = frozenset({model.Tensor})
+_TENSORS = frozenset({model.SerializedTensor})
 _LISTS_OF_TENSORS = frozenset({model.TensorList, model.OptionalTensorList})
 
 

@@ -164,7 +164,7 @@ class StepPatterns:
             return kind, value  # the types tell 1 from True
         if isinstance(value, model.Double):
             return float, value.double_val.hex()  # 0.0 equals -0.0
-        if not isinstance(value, model.Tensor) or not (value.sizes and value.is_constant):
+        if not isinstance(value, model.SerializedTensor) or not (value.sizes and value.is_constant):
             return _ANYTHING
         if value.shape_dynamism is not TensorShapeDynamism.STATIC:
             return _ANYTHING

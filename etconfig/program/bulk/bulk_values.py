@@ -20,7 +20,7 @@ from etconfig.program.model import (
     EValue,
     Int,
     IntList,
-    Tensor,
+    SerializedTensor,
     TensorShapeDynamism,
 )
 from etconfig.scalar_types import MAX_RANK, ScalarType
@@ -249,4 +249,4 @@ def _tensors_of(
         [_DYNAMISMS[number] for number in dynamisms],
         *(repeat(default) for default in (0, None, False, DeviceType.CPU, 0)),
     )
-    return [*map(partial(tuple.__new__, Tensor), zip(*columns, strict=False))]
+    return [*map(partial(tuple.__new__, SerializedTensor), zip(*columns, strict=False))]

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from etconfig.errors import ProgramError
 from etconfig.program.bulk.shared_values import pick
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import I64, U8, Kind, Layout
+from etconfig.program.layout import I64, U8, FieldKind, Layout
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,13 +125,13 @@ class Columns:
 
     def _fields(self, tables: Column, vtable: int, layout: Layout) -> list[Column]:
         """The fields of tables that share one vtable."""
-        shape = self._cursor.shape(vtable, layout)
-        if shape.alignment_mask != 3:
-            self.check(tables & shape.alignment_mask == shape.alignment)
-        self._cursor.charge(shape.size_bytes * len(tables), "")
-        whole = _at(self._cursor.windows(shape.size_bytes), tables)
+        reader = self._cursor.table_reader(vtable, layout)
+        if reader.alignment_mask != 3:
+            self.check(tables & reader.alignment_mask == reader.alignment)
+        self._cursor.charge(reader.size_bytes * len(tables), "")
+        whole = _at(self._cursor.windows(reader.size_bytes), tables)
         fields = []
-        for offset, field in zip(shape.offsets, layout.fields, strict=True):
+        for offset, field in zip(reader.offsets, layout.fields, strict=True):
             if not offset:
                 fields.append(self.numpy.zeros(len(tables), _DTYPES[field.kind.code]))
                 continue
@@ -142,7 +142,7 @@ class Columns:
             fields.append(found)
         return fields
 
-    def _numbers(self, whole: Column, kind: Kind, offset: int) -> Column:
+    def _numbers(self, whole: Column, kind: FieldKind, offset: int) -> Column:
         """The numbers at `offset` in each element of `whole`."""
         if kind.code == "?":
             truths: Column = self._numbers(whole, U8, offset) != 0
@@ -162,7 +162,7 @@ class Columns:
         self.check(offsets)
         return offsets + places
 
-    def vectors(self, positions: Column, kind: Kind) -> Vectors:
+    def vectors(self, positions: Column, kind: FieldKind) -> Vectors:
         """The vectors of numbers at `positions`, as `Cursor.numbers` gives one."""
         size_bytes = kind.size_bytes
         self.check(positions)
@@ -192,7 +192,7 @@ class Columns:
             self.check(column == column[firsts][kinds])  # which a mixture alone does not tell
         return firsts, kinds
 
-    def _elements(self, starts: Column, length: int, kind: Kind) -> Column:
+    def _elements(self, starts: Column, length: int, kind: FieldKind) -> Column:
         """The elements of vectors of one length, of shape (rows, length)."""
         size_bytes = length * kind.size_bytes
         if not size_bytes:
@@ -230,7 +230,7 @@ class Vectors:
         return in_order([(rows, _tuples(elements)) for rows, elements in self.by_length])
 
 
-def in_order(parts: Sequence[tuple[Any, list[T]]]) -> Sequence[T]:
+def in_order(parts: Sequence[tuple[Any, list[_T]]]) -> Sequence[_T]:
     """What belongs to all rows, in their order, from what belongs to each part of the rows."""
     if len(parts) == 1:
         return parts[0][1]

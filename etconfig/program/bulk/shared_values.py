@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TypeVar
 
-from etconfig.program.model import EValue, Int, Tensor
+from etconfig.program.model import EValue, Int, SerializedTensor
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class SharedValues(tuple[EValue, ...]):
@@ -33,7 +33,7 @@ class SharedValues(tuple[EValue, ...]):
         values.distinct, values.places = distinct, places
         return values
 
-    def spread(self, items: Sequence[T]) -> Sequence[T]:
+    def spread(self, items: Sequence[_T]) -> Sequence[_T]:
         """An item for each value, from one for each of `distinct`."""
         return pick(self.places, items)
 
@@ -51,7 +51,7 @@ def share(values: tuple[EValue, ...]) -> SharedValues:
     places: list[int] = []
     known: dict[EValue, int] = {}
     for value in values:
-        is_shared = type(value) is Tensor or type(value) is Int  # a Bool may equal one, but is none
+        is_shared = type(value) is SerializedTensor or type(value) is Int  # a Bool may equal one, but is none
         place = known.setdefault(value, len(distinct)) if is_shared else len(distinct)
         if place == len(distinct):
             distinct.append(value)
@@ -59,9 +59,9 @@ def share(values: tuple[EValue, ...]) -> SharedValues:
     return SharedValues.of(distinct, places)
 
 
-def pick(places: Sequence[int], items: Sequence[T]) -> tuple[T, ...]:
+def pick(places: Sequence[int], items: Sequence[_T]) -> tuple[_T, ...]:
     """The item at each of `places`."""
     if len(places) < 2:
         return tuple([items[place] for place in places])
-    picked: tuple[T, ...] = itemgetter(*places)(items)
+    picked: tuple[_T, ...] = itemgetter(*places)(items)
     return picked

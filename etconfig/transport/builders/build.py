@@ -31,7 +31,7 @@ def emit(configuration: PackedConfiguration, language: str, producer: str) -> st
     problems: dict[str, Diagnostic] = {}
     methods = []
     for method in configuration.methods:
-        carried = CarriedMethod.split(method, target.carrier)
+        carried = CarriedMethod.split(method, target.limits)
         methods.append(carried)
         problems.update({problem.message: problem for problem in carried.problems})
     if problems:

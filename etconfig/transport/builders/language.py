@@ -9,8 +9,8 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.records import record
 from etconfig.schema import Scope
 from etconfig.transport.package import PackedMethod
-from etconfig.transport.runtime_limits import Carrier, WireValue
-from etconfig.transport.wire import refusal
+from etconfig.transport.runtime_limits import RuntimeLimits, WireValue
+from etconfig.transport.wire import cannot_carry
 
 
 @record(frozen=True)
@@ -40,31 +40,31 @@ class CarriedMethod:
     problems: list[Diagnostic]
 
     @classmethod
-    def split(cls, method: PackedMethod, carrier: Carrier) -> CarriedMethod:
+    def split(cls, method: PackedMethod, limits: RuntimeLimits) -> CarriedMethod:
         """See which options of a method instance a carrier can carry."""
         carried = cls(method, {}, {}, [], [])
         for backend, option in method.options():
             if option.value is None:
                 continue
-            obstacle = option.obstacle(carrier)
+            obstacle = option.obstacle(limits)
             if obstacle is None:
                 assert option.key is not None
                 assert isinstance(option.sent, (bool, int, str))
                 scope = carried.of_process if option.scope is Scope.PROCESS else carried.of_method
                 scope.setdefault(backend, []).append(Entry(option.key, option.sent))
             elif option.is_set:
-                carried.problems.append(refusal(carrier, backend, option.name, obstacle))
+                carried.problems.append(cannot_carry(limits, backend, option.name, obstacle))
             else:
                 carried.left_out.append(f"{backend}.{option.name}: {obstacle}")
-        if len(carried.of_method) > carrier.max_backends:
-            carried.problems.append(_crowded(method, carrier, len(carried.of_method)))
+        if len(carried.of_method) > limits.max_backends:
+            carried.problems.append(_crowded(method, limits, len(carried.of_method)))
         return carried
 
 
-def _crowded(method: PackedMethod, carrier: Carrier, count: int) -> Diagnostic:
+def _crowded(method: PackedMethod, limits: RuntimeLimits, count: int) -> Diagnostic:
     return Diagnostic(
         code="cannot-carry",
-        message=f"{carrier.name} has room for {carrier.max_backends} backends of one method, and "
+        message=f"{limits.name} has room for {limits.max_backends} backends of one method, and "
         f"{method.label!r} has options for {count}",
         help="export the method for fewer backends",
     )
@@ -75,11 +75,11 @@ class Language:
     """How code of one language is written.
 
     Attributes:
-        carrier: What its options travel in.
+        limits: Limits of the binding that its options pass through.
         write: The code, from the lines of its head and the methods.
     """
 
-    carrier: Carrier
+    limits: RuntimeLimits
     write: Callable[[Sequence[str], Sequence[CarriedMethod]], str]
 
 

@@ -14,7 +14,7 @@ from etconfig.method import OptionChanges, RunnableMethod
 from etconfig.method.method import Method
 from etconfig.numpy_executor import method_request
 from etconfig.program import MethodMeta
-from etconfig.program.model import Tensor
+from etconfig.program.model import SerializedTensor
 
 
 def counting(name: str = "total") -> PlanBuilder:
@@ -36,7 +36,7 @@ def counting(name: str = "total") -> PlanBuilder:
 
 def named(builder: PlanBuilder, index: int, name: str) -> None:
     tensor = builder.values[index]
-    assert isinstance(tensor, Tensor)
+    assert isinstance(tensor, SerializedTensor)
     builder.values[index] = tensor._replace(fully_qualified_name=name)
 
 

@@ -30,7 +30,7 @@ from etconfig.program.model import TensorShapeDynamism
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors in /proc")
 
-ELEMENTS = 3 * source.BLOCK_BYTES // 4
+ELEMENTS = 3 * source.FILE_BLOCK_BYTES // 4
 MOST_FAULTS = 1000
 
 

@@ -285,7 +285,7 @@ class TestOpening:
     ) -> None:
         """At every hundredth of its length: no signal, and what was read before stays."""
         inside = pte.table("SubsegmentOffsets", segment_index=0, offsets=[0, 0])
-        elements = 4 * source.BLOCK_BYTES
+        elements = 4 * source.FILE_BLOCK_BYTES
         sizes = {"sizes": [elements], "dim_order": [0]}
         constant = pte.tensor(**sizes, data_buffer_idx=1, allocation_info=None)
         data = pte.write(pte.plan(values=[constant]), payloads=[bytes(4 * elements)], constant_segment=inside)

@@ -21,9 +21,9 @@ def load(name: str) -> dict[str, Any]:
     return json.loads((CORPUS / f"{name}.json").read_text(encoding="utf-8"))
 
 
-def expected_tensor(val: dict[str, Any]) -> m.Tensor:
+def expected_tensor(val: dict[str, Any]) -> m.SerializedTensor:
     allocation, extra = val["allocation_info"], val["extra_tensor_info"] or {}
-    return m.Tensor(
+    return m.SerializedTensor(
         scalar_type=ScalarType(val["scalar_type"]),
         sizes=tuple(val["sizes"]),
         dim_order=tuple(val["dim_order"]),
@@ -166,7 +166,7 @@ class TestCoverage:
     def test_all_types_of_values_that_are_exported_occur(self) -> None:
         found = {type(value) for plan in self.plans() for value in plan.values}
         assert found == {
-            *(m.Int, m.Bool, m.Double, m.String, m.Tensor, type(None)),
+            *(m.Int, m.Bool, m.Double, m.String, m.SerializedTensor, type(None)),
             *(m.IntList, m.DoubleList, m.TensorList, m.OptionalTensorList),
         }
 
@@ -179,7 +179,9 @@ class TestCoverage:
         assert found == set(m.DataLocation)
 
     def test_tensors_of_all_memories_occur(self) -> None:
-        tensors = [value for plan in self.plans() for value in plan.values if isinstance(value, m.Tensor)]
+        tensors = [
+            value for plan in self.plans() for value in plan.values if isinstance(value, m.SerializedTensor)
+        ]
         assert any(t.is_constant and not t.external for t in tensors)
         assert any(t.is_constant and t.external for t in tensors)
         assert any(t.data_buffer_idx and t.allocation_info for t in tensors)

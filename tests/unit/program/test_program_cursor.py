@@ -13,7 +13,7 @@ import etconfig.program
 from etconfig.errors import MalformedProgramError, ProgramError, TruncatedProgramError
 from etconfig.program import Extent, Limits
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import F64, I32, REFERENCE, U8, U64, Kind, Layout
+from etconfig.program.layout import F64, I32, REFERENCE, U8, U64, FieldKind, Layout
 
 POINT = Layout(x=I32, y=I32)
 WIDE = Layout(flag=U8, wide=U64, skipped=None, item=REFERENCE)
@@ -151,7 +151,7 @@ class TestVectors:
         assert refusal(TruncatedProgramError, lambda: cursor(bytes(7)).numbers(4, I32, "sizes")) == text
 
     @pytest.mark.parametrize(("position", "kind"), [(6, I32), (8, F64), (9, U8)])
-    def test_a_vector_that_is_not_aligned_is_refused(self, position: int, kind: Kind) -> None:
+    def test_a_vector_that_is_not_aligned_is_refused(self, position: int, kind: FieldKind) -> None:
         text = f"items at byte {position}: the vector is not aligned to its elements [misaligned]"
         read = cursor(bytes(position) + struct.pack("<I", 1) + bytes(64)).numbers
         assert refusal(MalformedProgramError, lambda: read(position, kind, "items")) == text

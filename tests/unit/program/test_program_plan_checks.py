@@ -137,7 +137,7 @@ class TestShapes:
 
     def test_rank_16_is_accepted_and_17_refused(self, pte: Pte) -> None:
         tensor = read_tensor(pte, sizes=[1] * 16, dim_order=list(range(16))[::-1])
-        assert isinstance(tensor, m.Tensor)
+        assert isinstance(tensor, m.SerializedTensor)
         assert len(tensor.sizes) == 16
         data = pte.write_tensor(sizes=[1] * 17, dim_order=list(range(17)))
         assert pte.refusal(data) == ("rank-too-large", "values[0].sizes")
@@ -154,7 +154,7 @@ class TestShapes:
     @pytest.mark.parametrize("scalar_type", ScalarType)
     def test_known_scalar_types_are_read(self, pte: Pte, scalar_type: ScalarType) -> None:
         tensor = read_tensor(pte, scalar_type=int(scalar_type))
-        assert isinstance(tensor, m.Tensor)
+        assert isinstance(tensor, m.SerializedTensor)
         assert tensor.scalar_type is scalar_type
         assert tensor.size_bytes == 2 * scalar_type.itemsize_bytes
 
@@ -197,14 +197,14 @@ class TestMemory:
     @pytest.mark.parametrize(("offset", "elements"), [(0, 16), (60, 1), (64, 0)])
     def test_up_to_the_last_byte_is_accepted(self, pte: Pte, offset: int, elements: int) -> None:
         tensor = read_tensor(pte, sizes=[elements], allocation_info=self.place(pte, 1, offset))
-        assert isinstance(tensor, m.Tensor)
+        assert isinstance(tensor, m.SerializedTensor)
         assert tensor.allocation_info == (1, offset)
 
     def test_offsets_above_4_gib_are_read(self, pte: Pte) -> None:
         tensor = pte.tensor(allocation_info=self.place(pte, 1, 5 << 32))
         data = pte.write(pte.plan(values=[tensor], non_const_buffer_sizes=[0, 1 << 40]))
         (value,) = open_program(data).plan("forward").values
-        assert isinstance(value, m.Tensor)
+        assert isinstance(value, m.SerializedTensor)
         assert value.allocation_info == (1, 5 << 32)
 
     @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ class TestMemory:
         tensor = pte.tensor(sizes=[2**31 - 1] * 2, dim_order=[0, 1], scalar_type=int(ScalarType.SHORT))
         data = pte.write(pte.plan(values=[tensor], non_const_buffer_sizes=[0, 2**63 - 1]))
         (value,) = open_program(data).plan("forward").values
-        assert isinstance(value, m.Tensor)
+        assert isinstance(value, m.SerializedTensor)
         assert value.size_bytes == 2 * (2**31 - 1) ** 2
 
     def test_bounds_without_memory_may_be_astronomic(self, pte: Pte) -> None:
@@ -236,7 +236,7 @@ class TestMemory:
 
     def test_unbounded_shapes_need_no_planned_bytes(self, pte: Pte) -> None:
         tensor = read_tensor(pte, sizes=[1000], shape_dynamism=2)
-        assert isinstance(tensor, m.Tensor)
+        assert isinstance(tensor, m.SerializedTensor)
         assert tensor.shape_dynamism is m.TensorShapeDynamism.DYNAMIC_UNBOUND
 
     @pytest.mark.parametrize("sizes", [[-1], [0, -(2**63)]])
@@ -253,7 +253,7 @@ class TestMemory:
             "ExtraTensorInfo", location=1, fully_qualified_name="w", device_type=1, device_index=2
         )
         tensor = read_tensor(pte, data_buffer_idx=7, allocation_info=None, extra_tensor_info=extra)
-        assert isinstance(tensor, m.Tensor)
+        assert isinstance(tensor, m.SerializedTensor)
         assert tensor.is_constant
         assert tensor.fully_qualified_name == "w"
         assert (tensor.device_type, tensor.device_index) == (m.DeviceType.CUDA, 2)

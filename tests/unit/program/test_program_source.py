@@ -23,7 +23,7 @@ BLOCK = 64
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "BLOCK_BYTES", BLOCK)
+    monkeypatch.setattr(source, "FILE_BLOCK_BYTES", BLOCK)
 
 
 def write_large(pte: Pte, path: Path, payload_bytes: int) -> Path:

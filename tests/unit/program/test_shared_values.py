@@ -8,13 +8,13 @@ import pickle
 import pytest
 
 from etconfig.program.bulk.shared_values import SharedValues, different, pick, share
-from etconfig.program.model import Bool, EValue, Int, Tensor, TensorShapeDynamism
+from etconfig.program.model import Bool, EValue, Int, SerializedTensor, TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
 
 
-def tensor(*sizes: int) -> Tensor:
+def tensor(*sizes: int) -> SerializedTensor:
     dim_order = tuple(range(len(sizes)))
-    return Tensor(ScalarType.FLOAT, sizes, dim_order, 0, None, TensorShapeDynamism.STATIC)
+    return SerializedTensor(ScalarType.FLOAT, sizes, dim_order, 0, None, TensorShapeDynamism.STATIC)
 
 
 class TestSharedValues:

@@ -12,7 +12,7 @@ import pytest
 
 from etconfig.errors import ScaffoldError
 from etconfig.program import open_program
-from etconfig.scaffold import LICENSES, derive_names, render_package, write_package
+from etconfig.scaffold import LICENSES, derive_names, render_package, write_package_files
 
 TEMPLATE = Path(__file__).parents[3] / "etconfig" / "templates" / "example-npu"
 TEMPLATE_WORD = re.compile("example", re.IGNORECASE)
@@ -147,7 +147,7 @@ class TestWrite:
         directory = tmp_path / "acme"
         if exists:
             directory.mkdir()
-        write_package(directory, self.FILES)
+        write_package_files(directory, self.FILES)
         assert (directory / "a").read_bytes() == b"1"
         assert (directory / "b" / "c").read_bytes() == b"2"
         assert list(tmp_path.iterdir()) == [directory]
@@ -156,11 +156,11 @@ class TestWrite:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.chdir(tmp_path)
-        write_package(Path(), self.FILES)
+        write_package_files(Path(), self.FILES)
         assert Path("b/c").read_bytes() == b"2"
 
     def test_directories_above_it_are_made(self, tmp_path: Path) -> None:
-        write_package(tmp_path / "backends" / "acme", self.FILES)
+        write_package_files(tmp_path / "backends" / "acme", self.FILES)
         assert (tmp_path / "backends" / "acme" / "a").exists()
 
     @pytest.mark.parametrize("kind", ["file", "full directory", "link"])
@@ -175,7 +175,7 @@ class TestWrite:
             directory.mkdir()
             (directory / "mine").touch()
         with pytest.raises(ScaffoldError) as caught:
-            write_package(directory, self.FILES)
+            write_package_files(directory, self.FILES)
         assert str(caught.value) == (
             f"{directory} exists and is no empty directory; remove it, or choose another --directory"
         )
@@ -184,14 +184,14 @@ class TestWrite:
 
     def test_nothing_is_left_of_a_failure(self, tmp_path: Path) -> None:
         with pytest.raises(ScaffoldError) as caught:
-            write_package(tmp_path / "acme", {**self.FILES, Path("a/b"): b"3"})  # a is a file
+            write_package_files(tmp_path / "acme", {**self.FILES, Path("a/b"): b"3"})  # a is a file
         assert str(caught.value).startswith(f"cannot write {tmp_path / 'acme'}: ")
         assert list(tmp_path.iterdir()) == []
 
     def test_a_place_that_cannot_be_written_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         with pytest.raises(ScaffoldError) as caught:
-            write_package(tmp_path / "file" / "acme", self.FILES)
+            write_package_files(tmp_path / "file" / "acme", self.FILES)
         assert str(caught.value) == (
             f"cannot write {tmp_path / 'file' / 'acme'}: Not a directory; choose another --directory"
         )
