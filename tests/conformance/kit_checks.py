@@ -16,7 +16,7 @@ import numpy as np
 
 from etconfig.backend import Backend, Capabilities, ExecuteContext, Value
 from etconfig.conformance.checks.check import Check, check
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.subject.subject import Subject
@@ -118,7 +118,7 @@ class Fronted(Subject):
         declared: Capabilities that differ.
     """
 
-    def __init__(self, front: Callable[[], Interposed], **declared: Any) -> None:
+    def __init__(self, front: Callable[[], Interposer], **declared: Any) -> None:
         super().__init__(Settings(backend="ReferenceCpuBackend"))
         self._front = front
         self._declared = declared
@@ -128,26 +128,26 @@ class Fronted(Subject):
         """The reference's, but for what differs."""
         return replace(super().capabilities, **self._declared)
 
-    def load_from(self, *args: Any, through: Interposed | None = None, **options: Any) -> Method:
+    def load_from(self, *args: Any, through: Interposer | None = None, **options: Any) -> Method:
         """As for any subject; what a check puts in between stands before the front."""
         front = self._front()
         chained = front if through is None else Chained(through, front)
         return super().load_from(*args, through=chained, **options)
 
 
-class Chained(Interposed):
+class Chained(Interposer):
     """Two that stand one behind the other."""
 
-    def __init__(self, first: Interposed, second: Interposed) -> None:
+    def __init__(self, first: Interposer, second: Interposer) -> None:
         self._first = first
         self._second = second
 
-    def around(self, inner: Backend[Any, Any]) -> Interposed:
+    def around(self, inner: Backend[Any, Any]) -> Interposer:
         """The first before the second before `inner`."""
         return self._first.around(self._second.around(inner))
 
 
-class Zeros(Interposed):
+class Zeros(Interposer):
     """Does everything but answer: the last output is zero."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:

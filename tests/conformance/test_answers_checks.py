@@ -13,14 +13,14 @@ from mutants.mutant import output_of
 
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.checks import answers, arguments, lifecycle, resources, shapes
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 
 CHECKS = (*answers.CHECKS, *lifecycle.CHECKS, *resources.CHECKS, *arguments.CHECKS, *shapes.CHECKS)
 BY_ID = {check.id: check for check in CHECKS}
 
 
-class OtherBitsAfterLoad(Interposed):
+class OtherBitsAfterLoad(Interposer):
     """Rounds otherwise in each load."""
 
     _numbers = count()
@@ -43,7 +43,7 @@ class TestAnswers:
             answers.tolerance.run(Fronted(Zeros))
 
     def test_a_declared_dtype_without_a_program_is_named_with_the_program(self, tmp_path: Path):
-        without = Fronted(Interposed, dtypes=frozenset({"float32", "int8"}), precision=None)
+        without = Fronted(Interposer, dtypes=frozenset({"float32", "int8"}), precision=None)
         without.programs = {"add": subject().programs["add"]}  # type: ignore[misc]  # a cached property
         with pytest.raises(
             CheckFailedError, match=r"^int8 is declared, but no golden program .* such as add_int8\.pte"
@@ -51,10 +51,10 @@ class TestAnswers:
             answers.dtype_matrix.run(without)
 
     def test_a_dtype_that_the_kit_has_no_case_of_is_passed_over(self):
-        answers.dtype_matrix.run(Fronted(Interposed, dtypes=frozenset({"float32", "uint16"}), precision=None))
+        answers.dtype_matrix.run(Fronted(Interposer, dtypes=frozenset({"float32", "uint16"}), precision=None))
 
     def test_a_backend_without_float32_answers_in_what_it_has(self):
-        half = Fronted(Interposed, dtypes=frozenset({"float16"}), precision=None)
+        half = Fronted(Interposer, dtypes=frozenset({"float16"}), precision=None)
         answers.answers.run(half)
         with pytest.raises(NotApplicableError, match=r"the kit has no such case for what .* declares"):
             answers.signature.run(half)

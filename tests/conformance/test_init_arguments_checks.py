@@ -21,14 +21,14 @@ from etconfig.conformance.checks.init_arguments import (
     named_data_missing,
     spec_bad,
 )
-from etconfig.conformance.interpose.replacing_init import Given
+from etconfig.conformance.interpose.replacing_init import ReplacingInit
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.program.editing.replacing import replace_payloads
 from etconfig.schema import CompileSpecEncoding, CompileSpecInfo
 
 
-class RefusesWithoutWords(Given):
+class RefusesWithoutWords(ReplacingInit):
     """Refuses whatever is not what the program holds, and does not say what."""
 
     def init(
@@ -60,7 +60,7 @@ class TestInitArguments:
             check.run(NativeSubject(subject().settings))
 
     def test_an_error_names_the_compile_spec(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(init_arguments, "Given", RefusesWithoutWords)
+        monkeypatch.setattr(init_arguments, "ReplacingInit", RefusesWithoutWords)
         with pytest.raises(CheckFailedError, match=r"'etconfig_.*: the error does not name it: .*error 0x20"):
             spec_bad.run(subject())
 

@@ -35,7 +35,7 @@ import kit_checks, sys
 from etconfig.conformance.runner import worker
 worker.EXIT_SECONDS = {exit_seconds}
 worker.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
-worker.main()
+worker.run_requested_check()
 """
 
 

@@ -16,15 +16,15 @@ from kit_checks import Fronted, subject
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.checks import arguments, lifecycle, resources
 from etconfig.conformance.checks.check import Check
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.process import process_resources
-from etconfig.conformance.process.process_resources import Holdings, open_files, threads
+from etconfig.conformance.process.process_resources import ProcessResources, open_files, threads
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a fork and /proc")
 
 
-class TakesAnyPayload(Interposed):
+class TakesAnyPayload(Interposer):
     """Has the program built in."""
 
     def init(
@@ -46,7 +46,7 @@ class TestLifecycle:
     def test_closing_one_method_must_not_close_another(self):
         closed: list[object] = []
 
-        class ClosesAll(Interposed):
+        class ClosesAll(Interposer):
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
                 if len(closed) > 1:
                     raise RuntimeError("the device is closed")
@@ -65,7 +65,7 @@ class TestLifecycle:
     def test_a_handle_for_two_loads_is_told(self):
         handles: dict[bytes, Any] = {}
 
-        class OneHandle(Interposed):
+        class OneHandle(Interposer):
             def init(
                 self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
             ) -> Any:
@@ -95,10 +95,10 @@ class TestLifecycle:
                 return Immortal()
 
         with pytest.raises(CheckFailedError, match="add: a closed method ran; expected MethodClosedError"):
-            lifecycle.use_after_destroy.run(Lying(Interposed))
+            lifecycle.use_after_destroy.run(Lying(Interposer))
 
     def test_a_destroyed_handle_that_answers_wrongly_is_told(self):
-        class Released(Interposed):
+        class Released(Interposer):
             is_released = False
 
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -114,7 +114,7 @@ class TestLifecycle:
             lifecycle.use_after_destroy.run(Fronted(Released))
 
     def test_a_destroyed_handle_may_answer_rightly_or_refuse(self):
-        class Refuses(Interposed):
+        class Refuses(Interposer):
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
                 assert handle is not self.destroyed
                 super().execute(context, handle, args)
@@ -124,7 +124,7 @@ class TestLifecycle:
             def destroy(self, handle: Any) -> None:
                 self.destroyed = handle
 
-        lifecycle.use_after_destroy.run(Fronted(Interposed))
+        lifecycle.use_after_destroy.run(Fronted(Interposer))
         lifecycle.use_after_destroy.run(Fronted(Refuses))
 
 
@@ -153,14 +153,14 @@ class TestHoldings:
     @linux
     def test_fewer_than_there_were_loads_are_an_accident(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(process_resources, "_SETTLE_SECONDS", 0)
-        held = Holdings()
+        resources = ProcessResources()
         descriptor = os.open(os.devnull, os.O_RDONLY)
         try:
-            held.check_unchanged(2, "2 loads", "close it")
+            resources.check_unchanged(2, "2 loads", "close it")
             with pytest.raises(
                 CheckFailedError, match="after a load, 1 open files are left, such as file /dev"
             ):
-                held.check_unchanged(1, "a load", "close it")
+                resources.check_unchanged(1, "a load", "close it")
         finally:
             os.close(descriptor)
 
@@ -208,7 +208,7 @@ class TestResources:
             check.run(subject())
 
 
-class Scaled(Interposed):
+class Scaled(Interposer):
     """Scales its first input in place."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -216,7 +216,7 @@ class Scaled(Interposed):
         np.asarray(args[0])[...] *= 2
 
 
-class Wraps(Interposed):
+class Wraps(Interposer):
     """Makes errors of its own of what it meets."""
 
     caught: type[BaseException] = BaseException
@@ -252,7 +252,7 @@ class TestArguments:
             arguments.errors_mapped.run(Fronted(WrapsErrors))
 
     def test_an_error_of_the_usual_kind_may_be_wrapped_with_its_cause_but_no_other(self):
-        class WrapsAll(Interposed):
+        class WrapsAll(Interposer):
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
                 try:
                     super().execute(context, handle, args)
@@ -264,7 +264,7 @@ class TestArguments:
             arguments.errors_mapped.run(Fronted(WrapsAll))
 
     def test_a_backend_that_touches_nothing_cannot_be_disturbed(self):
-        class Idle(Interposed):
+        class Idle(Interposer):
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
                 pass
 
@@ -272,7 +272,7 @@ class TestArguments:
             arguments.errors_mapped.run(Fronted(Idle))
 
     def test_an_interrupt_of_the_users_ends_the_run(self):
-        class Interrupted(Interposed):
+        class Interrupted(Interposer):
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
                 raise KeyboardInterrupt
 

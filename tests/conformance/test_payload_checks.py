@@ -12,7 +12,13 @@ from kit_checks import NativeSubject
 from mutants.mutant import BACKEND
 
 from etconfig.conformance.checks import payload
-from etconfig.conformance.checks.payload import CHECKS, corrupt, empty, format_version, read_only_buffer
+from etconfig.conformance.checks.payload import (
+    CHECKS,
+    corrupt,
+    empty_payload,
+    format_version,
+    read_only_buffer,
+)
 from etconfig.conformance.interpose.payload_damage import damages, raised
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.kit.settings import Settings
@@ -38,14 +44,14 @@ class TestPayloads:
         with pytest.raises(NotDelegatedError):
             check.run(Subject(Settings(backend=BACKEND, programs=str(tmp_path))))
 
-    @pytest.mark.parametrize("check", [corrupt, empty, format_version], ids=lambda check: check.id)
+    @pytest.mark.parametrize("check", [corrupt, empty_payload, format_version], ids=lambda check: check.id)
     def test_none_passes_when_no_payload_is_accepted(self, check: Any, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(payload, "load_changed", damaged(lambda data: data[:-1]))
         with pytest.raises(DelegateError, match="TruncatedPayloadError"):
             check.run(SUBJECT)
 
     def test_payloads_of_other_runtimes_are_changed_in_the_program(self):
-        empty.run(NativeSubject(SUBJECT.settings))
+        empty_payload.run(NativeSubject(SUBJECT.settings))
 
     def test_buffers_of_other_runtimes_cannot_be_replaced(self):
         with pytest.raises(NotApplicableError, match="cannot be watched"):
@@ -64,7 +70,7 @@ class TestPayloads:
         monkeypatch.setattr(
             payload, "load_changed", lambda subject, case, *_: load_changed(subject, case, bytes)
         )
-        empty.run(SUBJECT)
+        empty_payload.run(SUBJECT)
 
 
 class TestDamages:

@@ -11,7 +11,7 @@ from kit_checks import subject
 
 from etconfig.backend import Capabilities
 from etconfig.conformance.cases.stored_cases import load_cases
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 
 CPU = "ReferenceCpuBackend"
@@ -86,7 +86,7 @@ class TestNative:
     def test_its_calls_cannot_be_watched(self):
         given = subject()
         with pytest.raises(NotApplicableError, match=f"another runtime calls {CPU}: its calls cannot be"):
-            given.load(given.simplest, through=Interposed())
+            given.load(given.simplest, through=Interposer())
 
     def test_it_cannot_be_made(self):
         with pytest.raises(NotApplicableError, match=f"{CPU} has no Python implementation that could be"):

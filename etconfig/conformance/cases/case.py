@@ -13,7 +13,7 @@ from etconfig.records import record
 
 
 @record(frozen=True, kw_only=True)
-class Run:
+class CaseRun:
     """One execute: what goes in, and what eager PyTorch answered.
 
     Attributes:
@@ -43,7 +43,7 @@ class Case:
     dtypes: frozenset[str]
     dim_orders: frozenset[str]
     requires: frozenset[str]
-    runs: Mapping[str, tuple[Run, ...]]
+    runs: Mapping[str, tuple[CaseRun, ...]]
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -79,5 +79,5 @@ class Case:
         return all(np.isfinite(np.asarray(value, np.float64)).all() for value in values)
 
     @property
-    def _all_runs(self) -> tuple[Run, ...]:
+    def _all_runs(self) -> tuple[CaseRun, ...]:
         return tuple(run for runs in self.runs.values() for run in runs)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.conformance.cases.case import Case, Run
+from etconfig.conformance.cases.case import Case, CaseRun
 
 CASES = Path(__file__).parent / "cases.json"
 """What the cases are; a value is a number, or the name of an array with its dtype."""
@@ -38,7 +38,7 @@ def _case(described: dict[str, Any], stored: Mapping[str, Any]) -> Case:
         dim_orders=frozenset(described["dim_orders"]),
         requires=frozenset(described["requires"]),
         runs={
-            method: tuple(Run(inputs=read(run["inputs"]), outputs=read(run["outputs"])) for run in runs)
+            method: tuple(CaseRun(inputs=read(run["inputs"]), outputs=read(run["outputs"])) for run in runs)
             for method, runs in described["runs"].items()
         },
     )

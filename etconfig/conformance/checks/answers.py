@@ -8,7 +8,12 @@ from itertools import islice
 import numpy as np
 
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, advising
+from etconfig.conformance.kit.outcome import (
+    CheckFailedError,
+    NotApplicableError,
+    NotDelegatedError,
+    suggesting,
+)
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
@@ -21,7 +26,7 @@ _REPEATS = 20
 def answers(subject: Subject) -> None:
     """Every method answers as eager PyTorch does: in float32, or in what a backend without it takes."""
     for case in subject.ordinary_cases():
-        with advising("compute what the program asks for, or leave it out of the delegate"):
+        with suggesting("compute what the program asks for, or leave it out of the delegate"):
             subject.check_case(case)
 
 
@@ -34,7 +39,7 @@ def tolerance(subject: Subject) -> None:
             subject.check_case(case)
         except CheckFailedError:
             continue  # a wrong answer, of which `answers` tells
-        with advising("sum in a wider type, or declare the `precision` that there is"):
+        with suggesting("sum in a wider type, or declare the `precision` that there is"):
             subject.check_case(case, precisely=True)
         measured += 1
     if not measured:
@@ -57,7 +62,7 @@ def dtype_matrix(subject: Subject) -> None:
             problems.append(f"{subject.backend_id} declares {dtype!r}, which is no name of a dtype; {guess}")
         try:
             for case in _cases_of(subject, dtype):
-                with advising(f"compute {dtype} as such, or do not declare it"):
+                with suggesting(f"compute {dtype} as such, or do not declare it"):
                     subject.check_case(case, precisely=dtype != "float32")
         except NotApplicableError:
             continue  # the kit has none
@@ -79,7 +84,7 @@ def signature(subject: Subject) -> None:
     for case in subject.cases(
         where=lambda case: case.is_plain and case.is_finite and case.has_several_outputs
     ):
-        with advising("take arguments in the order of the program: inputs, then outputs"):
+        with suggesting("take arguments in the order of the program: inputs, then outputs"):
             subject.check_case(case)
 
 
@@ -87,7 +92,7 @@ def signature(subject: Subject) -> None:
 def nan_inf(subject: Subject) -> None:
     """NaN and infinities come out where eager PyTorch has them."""
     for case in subject.cases(where=lambda case: case.is_plain and not case.is_finite):
-        with advising("compile without fast-math, and keep no value within bounds that nobody asked for"):
+        with suggesting("compile without fast-math, and keep no value within bounds that nobody asked for"):
             subject.check_case(case)
 
 

@@ -11,16 +11,16 @@ import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.interpose.fault_injector import PLACES, Disturbing
-from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, advising
+from etconfig.conformance.interpose.fault_injector import PLACES, FaultInjector
+from etconfig.conformance.interpose.interposer import Interposer
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
 from etconfig.conformance.subject.subject import Subject
 from etconfig.method.method import Method
 
 _ERRORS: tuple[type[BaseException], ...] = (RuntimeError, MemoryError, KeyboardInterrupt)
 
 
-class _Lending(Interposed):
+class _ArgumentCopier(Interposer):
     """Lends the backend copies of its arguments, and notes what it did to them.
 
     Attributes:
@@ -48,24 +48,24 @@ class _Lending(Interposed):
 def aliasing(subject: Subject) -> None:
     """`execute` leaves its inputs as they are, and keeps no reference to an argument."""
     case = subject.simplest
-    lending = _Lending()
-    with subject.load(case, through=lending) as method:
+    copier = _ArgumentCopier()
+    with subject.load(case, through=copier) as method:
         for run in case.runs():
             subject.check_outputs(case, run, method.execute(list(run.inputs)))
             where = f"{case.name}: after execute, argument"
-            changed = min(lending.changed, default=len(run.inputs))
+            changed = min(copier.changed, default=len(run.inputs))
             if changed < len(run.inputs):
                 raise CheckFailedError(
                     f"{where} {changed}, an input, has other elements; write to outputs only"
                 )
-            if lending.kept:
+            if copier.kept:
                 raise CheckFailedError(
-                    f"{where} {lending.kept[0]} is still referred to; its memory is the executor's, copy "
+                    f"{where} {copier.kept[0]} is still referred to; its memory is the executor's, copy "
                     "what you need"
                 )
 
 
-class _Sharing(Interposed):
+class _InputSharer(Interposer):
     """Gives the backend one array for inputs that are equal."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -80,13 +80,13 @@ def same_input_twice(subject: Subject) -> None:
     """Two inputs can be one array."""
     for case in subject.cases(where=lambda case: case.is_plain and case.has_equal_inputs):
         with (
-            advising("tell arguments apart by their places", where="with one array for two inputs"),
-            subject.load(case, through=None if subject.is_native else _Sharing()) as method,
+            suggesting("tell arguments apart by their places", where="with one array for two inputs"),
+            subject.load(case, through=None if subject.is_native else _InputSharer()) as method,
         ):
             subject.check_runs(method, case)
 
 
-class _InPlace(Interposed):
+class _InPlace(Interposer):
     """Gives the backend one memory for its last output and an input of that shape.
 
     Attributes:
@@ -113,7 +113,7 @@ def output_is_input(subject: Subject) -> None:
     for case in subject.ordinary_cases():
         in_place = _InPlace()
         with (
-            advising("write outputs last", where="with its output in the memory of an input"),
+            suggesting("write outputs last", where="with its output in the memory of an input"),
             subject.load(case, through=in_place) as method,
         ):
             subject.check_runs(method, case)
@@ -135,15 +135,15 @@ def errors_mapped(subject: Subject) -> None:
 def _lets_errors_out(subject: Subject, place: str) -> bool:
     """Hold it for the first case that comes to this place; whether there is one."""
     for case in subject.ordinary_cases():
-        disturbing = Disturbing(place)
-        with subject.load(case, through=disturbing) as method:
+        injector = FaultInjector(place)
+        with subject.load(case, through=injector) as method:
             for error in _ERRORS:
-                disturbing.error = error("of the kit")
-                raised = _raised_by(method, case.inputs(), disturbing.error)
-                if not disturbing.was_reached:
+                injector.error = error("of the kit")
+                raised = _raised_by(method, case.inputs(), injector.error)
+                if not injector.was_reached:
                     break
                 where = f"{case.name}: {place} raised {error.__name__}"
-                _check_passed_on(where, disturbing.error, raised, disturbing.answer)
+                _check_passed_on(where, injector.error, raised, injector.answer)
             else:
                 return True
     return False

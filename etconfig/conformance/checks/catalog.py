@@ -24,7 +24,7 @@ from etconfig.conformance.checks import (
 )
 from etconfig.conformance.checks.check import Check
 
-MODULES = (
+TOPICS = (
     discovery,
     imports,
     missing_resources,
@@ -49,5 +49,5 @@ MODULES = (
 
 def all_checks() -> tuple[Check, ...]:
     """Every check, level by level."""
-    checks = (check for module in MODULES for check in module.CHECKS)
+    checks = (check for module in TOPICS for check in module.CHECKS)
     return tuple(sorted(checks, key=lambda check: check.level))

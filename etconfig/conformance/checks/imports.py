@@ -26,7 +26,7 @@ from etconfig.conformance.subject.subject import Subject
 BUDGET_SECONDS = 0.6
 """What loading a plugin may take of the processor, besides etconfig and pydantic."""
 
-TRIES = 3
+IMPORT_TRIES = 3
 """The best of so many counts: on a busy machine the same work takes longer."""
 
 _CORE = ("etconfig.plugin.v1", "etconfig.plugin.registry", "etconfig.schema.options")
@@ -56,7 +56,7 @@ _STATE: Mapping[str, Callable[[], object]] = {
 def import_budget(subject: Subject) -> None:
     """In a new process the plugin is loaded within its budget of time, and without torch and executorch."""
     times = []
-    for _ in range(TRIES):
+    for _ in range(IMPORT_TRIES):
         answer = probe(subject, *_CORE)
         for package, place in answer["places"].items():
             raise CheckFailedError(

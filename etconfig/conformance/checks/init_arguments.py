@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.interpose.replacing_init import Given
+from etconfig.conformance.interpose.replacing_init import ReplacingInit
 from etconfig.conformance.kit.outcome import CheckFailedError, NotDelegatedError
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
@@ -24,16 +24,16 @@ OTHER_HOST = "other_host"
 def spec_bad(subject: Subject) -> None:
     """A compile spec that is not declared is refused by name, and so is one of a wrong encoding."""
     case = subject.simplest
-    _check_usual(subject, case, Given())
+    _check_usual(subject, case, ReplacingInit())
     wrong = [(UNKNOWN_KEY, b"1", "refuse keys that `compile_specs` does not declare")]
     for key, info in subject.spec.compile_specs.items():
         value = _unfit(info)
         if value is not None:
             wrong.append((key, value, f"refuse what is not {info.encoding.value}, as it is declared"))
-    for key, value, advice in wrong:
+    for key, value, fix in wrong:
         where = f"{case.name}, with a compile spec {key!r} of {value!r}"
-        given = Given(compile_specs=partial(_with_spec, key, value))
-        _require_refusal(subject, case, given, key, where, advice)
+        replacing = ReplacingInit(compile_specs=partial(_with_spec, key, value))
+        _require_refusal(subject, case, replacing, key, where, fix)
 
 
 def _with_spec(key: str, value: bytes, specs: Mapping[str, bytes]) -> Mapping[str, bytes]:
@@ -91,7 +91,7 @@ def named_data_missing(subject: Subject) -> None:
     """A key that the program does not store is named by the error of `init`."""
     *_, case = subject.cases(requires="uses_named_data")
     read: set[str] = set()
-    _check_usual(subject, case, Given(named_data=lambda data: _Watched(data, read)))
+    _check_usual(subject, case, ReplacingInit(named_data=lambda data: _Watched(data, read)))
     if not read:
         raise CheckFailedError(
             f"{case.name}: uses_named_data is declared, but init read none of the keys of its named data; "
@@ -99,9 +99,9 @@ def named_data_missing(subject: Subject) -> None:
         )
     for key in sorted(read):
         where = f"{case.name}, without its named data {key!r}"
-        given = Given(named_data=partial(_without, key))
+        replacing = ReplacingInit(named_data=partial(_without, key))
         _require_refusal(
-            subject, case, given, key, where, "look up every key in init, and name what is missing"
+            subject, case, replacing, key, where, "look up every key in init, and name what is missing"
         )
 
 
@@ -130,22 +130,22 @@ def _without(key: str, data: Mapping[str, memoryview]) -> Mapping[str, memoryvie
     return {name: data[name] for name in data if name != key}
 
 
-def _check_usual(subject: Subject, case: DelegatedCase, given: Given) -> None:
+def _check_usual(subject: Subject, case: DelegatedCase, replacing: ReplacingInit) -> None:
     """Raises EtconfigError or CheckFailedError: not even what the program holds works."""
-    with subject.load(case, through=given) as method:
+    with subject.load(case, through=replacing) as method:
         subject.check_runs(method, case)
 
 
 def _require_refusal(
-    subject: Subject, case: DelegatedCase, given: Given, name: str, where: str, advice: str
+    subject: Subject, case: DelegatedCase, replacing: ReplacingInit, name: str, where: str, fix: str
 ) -> None:
     try:
-        subject.load(case, through=given).close()
+        subject.load(case, through=replacing).close()
     except EtconfigError as error:
         if name not in str(error):
-            raise CheckFailedError(f"{where}: the error does not name it: {error}; {advice}") from error
+            raise CheckFailedError(f"{where}: the error does not name it: {error}; {fix}") from error
         return
-    raise CheckFailedError(f"{where}: it was loaded, expected an error of init; {advice}")
+    raise CheckFailedError(f"{where}: it was loaded, expected an error of init; {fix}")
 
 
 CHECKS = (spec_bad, host_mismatch, named_data_missing)

@@ -10,13 +10,13 @@ import numpy as np
 
 from etconfig.backend import Backend, ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.interpose.fault_injector import ARGUMENTS, Disturbing
-from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, advising
-from etconfig.conformance.process.process_resources import Holdings
+from etconfig.conformance.interpose.fault_injector import ARGUMENTS, FaultInjector
+from etconfig.conformance.interpose.interposer import Interposer
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
+from etconfig.conformance.process.process_resources import ProcessResources
 from etconfig.conformance.subject.changed_payload import refuses_part
 from etconfig.conformance.subject.golden import DelegatedCase
-from etconfig.conformance.subject.loaded_peer import Neighbour
+from etconfig.conformance.subject.loaded_peer import LoadedPeer
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, MethodClosedError
 
@@ -30,8 +30,8 @@ def order(subject: Subject) -> None:
     case = subject.simplest
     subject.load(case).close()
     with (
-        Neighbour(subject, case, "the older of two methods") as older,
-        Neighbour(subject, case, "the newer of two methods") as newer,
+        LoadedPeer(subject, case, "the older of two methods") as older,
+        LoadedPeer(subject, case, "the newer of two methods") as newer,
     ):
         newer.answer_all("before the older one ran")
         older.answer_all("after the newer one ran")
@@ -39,7 +39,7 @@ def order(subject: Subject) -> None:
         newer.answer_all("after the older one was closed")
 
 
-class _Counting(Disturbing):
+class _HandleCounter(FaultInjector):
     """Notes the handles that are made and destroyed, also those that the backend destroys itself."""
 
     def __init__(self, made: list[Any], destroyed: list[Any]) -> None:
@@ -47,7 +47,7 @@ class _Counting(Disturbing):
         self._made = made
         self._destroyed = destroyed
 
-    def around(self, inner: Backend[Any, Any]) -> Interposed:
+    def around(self, inner: Backend[Any, Any]) -> Interposer:
         destroy = inner.destroy
 
         def counted(handle: Any) -> None:
@@ -71,7 +71,7 @@ def destroy_once(subject: Subject) -> None:
     case = subject.simplest
     made: list[Any] = []
     destroyed: list[Any] = []
-    first, second = _Counting(made, destroyed), _Counting(made, destroyed)
+    first, second = _HandleCounter(made, destroyed), _HandleCounter(made, destroyed)
     with subject.load(case, through=first) as method, subject.load(case, through=second) as other:
         subject.check_runs(other, case)
         first.error = RuntimeError("the kit disturbs this execute")
@@ -99,11 +99,11 @@ def failed_init(subject: Subject) -> None:
     subject.check_case(case)
     refused = False
     for share in (0.5, 0):
-        held = Holdings()
+        resources = ProcessResources()
         if all(refuses_part(subject, case, share) for _ in range(_REFUSALS)):
             refused = True
             what = f"init refused {share:.0%} of the payload of {case.name} {_REFUSALS} times"
-            held.check_unchanged(_REFUSALS, what, "init must release what it acquired before it raises")
+            resources.check_unchanged(_REFUSALS, what, "init must release what it acquired before it raises")
         subject.check_case(case)
     if not refused:
         raise NotApplicableError(f"init of {subject.backend_id} refuses no payload, not even an empty one")
@@ -116,13 +116,13 @@ def reinit(subject: Subject) -> None:
     with subject.open(case) as program:
         for attempt in ("first", "second", "third"):
             with (
-                advising("let nothing of a method outlive its handle", where=f"at the {attempt} load"),
+                suggesting("let nothing of a method outlive its handle", where=f"at the {attempt} load"),
                 subject.load_from(program, case.method) as method,
             ):
                 subject.check_runs(method, case)
 
 
-class _Keeping(Interposed):
+class _LastCall(Interposer):
     """Keeps what the last execute was given."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -134,8 +134,8 @@ class _Keeping(Interposed):
 def use_after_destroy(subject: Subject) -> None:
     """A closed method refuses to run; a backend whose handle was destroyed raises, or answers rightly."""
     case = subject.simplest
-    keeping = None if subject.is_native else _Keeping()
-    method = subject.load(case, through=keeping)
+    last_call = None if subject.is_native else _LastCall()
+    method = subject.load(case, through=last_call)
     subject.check_runs(method, case)
     method.close()
     try:
@@ -144,18 +144,18 @@ def use_after_destroy(subject: Subject) -> None:
         pass
     else:
         raise CheckFailedError(f"{case.name}: a closed method ran; expected MethodClosedError")
-    if keeping is not None:
-        _use_destroyed(subject, case, keeping)
+    if last_call is not None:
+        _use_destroyed(subject, case, last_call)
 
 
-def _use_destroyed(subject: Subject, case: DelegatedCase, keeping: _Keeping) -> None:
-    context, handle, args = keeping.last
+def _use_destroyed(subject: Subject, case: DelegatedCase, last_call: _LastCall) -> None:
+    context, handle, args = last_call.last
     run = case.runs()[-1]
     outputs = args[len(args) - len(run.outputs) :]
     for output in outputs:
         np.asarray(output)[...] = 0
     try:
-        keeping.inner.execute(context, handle, args)
+        last_call.inner.execute(context, handle, args)
     except Exception:
         return  # refused, as it should be; a crash ends the process that the check runs in
     try:

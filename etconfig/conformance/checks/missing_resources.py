@@ -77,7 +77,7 @@ def no_device(subject: Subject) -> None:
     _require_report(subject, "where no device file can be opened", "look for the device in availability()")
 
 
-def _require_report(subject: Subject, where: str, advice: str) -> None:
+def _require_report(subject: Subject, where: str, fix: str) -> None:
     """The plugin can be loaded, and its backend be made, or else says why not and what to do."""
     try:
         if not subject.is_native:
@@ -86,8 +86,7 @@ def _require_report(subject: Subject, where: str, advice: str) -> None:
         if not _tells_of_absence(error.__cause__, subject.entry.package):
             require_ordinary_load(subject)
         raise CheckFailedError(
-            f"{subject.entry.source}, {where}: {error.cause}; {advice}, and return "
-            "Availability.no(reason, fix)"
+            f"{subject.entry.source}, {where}: {error.cause}; {fix}, and return Availability.no(reason, fix)"
         ) from error
     except BackendUnavailableError as error:
         if not (error.reason.strip() and (error.help or "").strip()):

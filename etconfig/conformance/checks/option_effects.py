@@ -12,7 +12,7 @@ from etconfig.errors import DelegateError, OptionError
 from etconfig.method.method import Method
 from etconfig.schema import Applies
 
-TRIES = 2
+VALUES_TRIED = 2
 """How many other values of an option are tried."""
 
 
@@ -36,7 +36,7 @@ def effect_visible(subject: Subject) -> None:
         if name in untold:
             continue
         seen = [effective[name]]
-        tried = other_values(spec, info, usual[name])[:TRIES]
+        tried = other_values(spec, info, usual[name])[:VALUES_TRIED]
         for value in tried:
             try:
                 with subject.load(case, options={name: value}) as method:
@@ -64,7 +64,7 @@ def scope_enforced(subject: Subject) -> None:
         changes = [
             (info.name, value)
             for info in infos
-            for value in other_values(spec, info, usual[info.name])[:TRIES]
+            for value in other_values(spec, info, usual[info.name])[:VALUES_TRIED]
         ]
         if not changes:
             raise NotApplicableError(

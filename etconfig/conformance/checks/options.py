@@ -9,9 +9,9 @@ from dataclasses import replace
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import (
+    format_options,
     options_place,
     other_values,
-    shown,
     usual_values,
     valid_options,
 )
@@ -137,12 +137,12 @@ def _require_refusal(spec: BackendSpec, name: str) -> None:
 
 
 def _require_same_after_json(spec: BackendSpec, options: BackendOptions) -> None:
-    text = _require_json(spec, f"to_jsonable() of {shown(dict(options))}", options.to_jsonable())
+    text = _require_json(spec, f"to_jsonable() of {format_options(dict(options))}", options.to_jsonable())
     again = validate_options(spec, json.loads(text))
     if again.options != options:
-        seen = "; ".join(each.message for each in again.problems) or shown(dict(again.options or ()))
+        seen = "; ".join(each.message for each in again.problems) or format_options(dict(again.options or ()))
         raise CheckFailedError(
-            f"{options_place(spec)}: {shown(dict(options))} came back from JSON as {seen}; leave "
+            f"{options_place(spec)}: {format_options(dict(options))} came back from JSON as {seen}; leave "
             "to_jsonable() as BackendOptions has it, and let validators accept what they made"
         )
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.interpose.payload_damage import Change, damages, raised
+from etconfig.conformance.interpose.interposer import Interposer
+from etconfig.conformance.interpose.payload_damage import PayloadChange, damages, raised
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.subject.changed_payload import load_changed
 from etconfig.conformance.subject.comparison import check_outputs
@@ -38,7 +38,7 @@ def corrupt(subject: Subject) -> None:
 
 
 @check("empty", level=2, prevents="payloads that were lost on the way", isolated=True)
-def empty(subject: Subject) -> None:
+def empty_payload(subject: Subject) -> None:
     """An empty payload is refused when it is loaded, unless the backend needs none."""
     case = subject.simplest
     _Undamaged(subject, case)  # raises, unless the payload as it is works
@@ -112,7 +112,7 @@ def read_only_buffer(subject: Subject) -> None:
         ) from error
 
 
-class _ReadOnly(Interposed):
+class _ReadOnly(Interposer):
     """Puts payload and inputs into memory whose pages cannot be written.
 
     Args:
@@ -175,7 +175,7 @@ class _Undamaged:
         for run, outputs in zip(case.runs(), self._answers, strict=True):
             subject.check_outputs(case, run, outputs)
 
-    def error_of(self, damage: str, change: Change) -> EtconfigError | None:
+    def error_of(self, damage: str, change: PayloadChange) -> EtconfigError | None:
         """The error that a changed payload leads to, or None when it answers the same.
 
         Raises:
@@ -194,10 +194,10 @@ class _Undamaged:
             ) from error
         return None
 
-    def _execute(self, change: Change) -> list[list[Any]]:
+    def _execute(self, change: PayloadChange) -> list[list[Any]]:
         with load_changed(self._subject, self._case, change) as method:
             return [method.execute(list(run.inputs)) for run in self._case.runs()]
 
 
-CHECKS = (corrupt, empty, format_version, inline_equals_segment, read_only_buffer)
+CHECKS = (corrupt, empty_payload, format_version, inline_equals_segment, read_only_buffer)
 """The checks of this module, in the order of the report."""

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 
 from etconfig.backend import InitContext, Processed
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.interpose.interposer import Interposed
-from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, advising
-from etconfig.conformance.process.process_resources import Holdings, resident_bytes
+from etconfig.conformance.interpose.interposer import Interposer
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, suggesting
+from etconfig.conformance.process.process_resources import ProcessResources, resident_bytes
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 
@@ -72,7 +72,7 @@ class _OwnPayload:
         self._memory[:] = b"\xa5" * len(self._memory)
 
 
-class _OwningPayload(Interposed):
+class _OwningPayload(Interposer):
     """Gives the backend such a payload."""
 
     def init(
@@ -98,7 +98,7 @@ def payload_freed(subject: Subject) -> None:
                 f"{case.name}: processed.data is still referred to after it was freed; copy what you need"
             )
         owning.payload.overwrite()
-        with advising(
+        with suggesting(
             "copy what you need before you free it", where="with its payload freed and overwritten"
         ):
             subject.check_runs(method, case)
@@ -129,9 +129,10 @@ def threads_fds(subject: Subject) -> None:
     """
     case = subject.simplest
     _cycle(subject, case, 1)
-    held = Holdings()
+    resources = ProcessResources()
     _cycle(subject, case, _CYCLES)
-    held.check_unchanged(_CYCLES, f"{_CYCLES} loads of {case.name} that were closed", "end them in destroy")
+    what = f"{_CYCLES} loads of {case.name} that were closed"
+    resources.check_unchanged(_CYCLES, what, "end them in destroy")
 
 
 def _cycle(subject: Subject, case: DelegatedCase, times: int) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from etconfig.conformance.cases.case import Run
+from etconfig.conformance.cases.case import CaseRun
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.kit.outcome import advising
+from etconfig.conformance.kit.outcome import suggesting
 from etconfig.conformance.subject.subject import Subject
 
 
@@ -16,7 +16,7 @@ from etconfig.conformance.subject.subject import Subject
 def dim_order_strides(subject: Subject) -> None:
     """Tensors whose channels lie side by side are read and written so, whatever strides the caller's have."""
     for case in subject.cases("channels_last"):
-        with advising("read and write arrays by their strides, or do not declare channels_last"):
+        with suggesting("read and write arrays by their strides, or do not declare channels_last"):
             subject.check_case(case)
             for name in case.case.methods:
                 with subject.load(case, name) as method:
@@ -38,20 +38,20 @@ def dynamic(subject: Subject) -> None:
     for case in subject.cases("supports_dynamic_shapes"):
         for name in case.case.methods:
             with subject.load(case, name) as method:
-                before: Run | None = None
+                before: CaseRun | None = None
                 for run in (*case.runs(name), *reversed(case.runs(name))):
-                    with advising(_told(run, before)):
+                    with suggesting(_told(run, before)):
                         subject.check_outputs(case, run, method.execute(list(run.inputs)), name)
                     before = run
 
 
-def _told(run: Run, before: Run | None) -> str:
+def _told(run: CaseRun, before: CaseRun | None) -> str:
     now = f"the inputs were of shapes {_shapes(run)}"
     earlier = "the first run" if before is None else f"after a run with {_shapes(before)}"
     return f"{now}, {earlier}; give outputs their size with context.resize_output"
 
 
-def _shapes(run: Run) -> str:
+def _shapes(run: CaseRun) -> str:
     return ", ".join(str(np.shape(value)) for value in run.inputs)
 
 
@@ -59,7 +59,7 @@ def _shapes(run: Run) -> str:
 def zero_size(subject: Subject) -> None:
     """Tensors without elements go in and come out."""
     for case in subject.cases("supports_zero_size"):
-        with advising("do nothing where nothing is to be done, or do not declare supports_zero_size"):
+        with suggesting("do nothing where nothing is to be done, or do not declare supports_zero_size"):
             subject.check_case(case)
 
 
@@ -67,7 +67,9 @@ def zero_size(subject: Subject) -> None:
 def scalars(subject: Subject) -> None:
     """Arguments that are numbers count, in each run anew."""
     for case in subject.cases("supports_scalars"):
-        with advising("read numbers from the arguments of each execute, or do not declare supports_scalars"):
+        with suggesting(
+            "read numbers from the arguments of each execute, or do not declare supports_scalars"
+        ):
             subject.check_case(case)
 
 

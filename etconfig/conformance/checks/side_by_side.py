@@ -10,11 +10,11 @@ import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.checks.check import check
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.changed_payload import refuses_part
 from etconfig.conformance.subject.golden import DelegatedCase
-from etconfig.conformance.subject.loaded_peer import Neighbour
+from etconfig.conformance.subject.loaded_peer import LoadedPeer
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError
 
@@ -27,19 +27,19 @@ def matrix(subject: Subject) -> None:
     with ExitStack() as stack:
         loaded = [
             stack.enter_context(
-                Neighbour(subject, each, f"{each.name}.{name} of program {number}", name=name)
+                LoadedPeer(subject, each, f"{each.name}.{name} of program {number}", name=name)
             )
             for number, each in enumerate([case, case, *others[:2]], 1)
             for name in each.case.methods
         ]
         when = f"beside {len(loaded) - 1} other loaded methods"
         for turn, order in enumerate((loaded, loaded[::-1], loaded[::2] + loaded[1::2])):
-            for position, neighbour in enumerate(order):
-                neighbour.answer(turn + position, when)
-        for neighbour in loaded[::2]:
-            neighbour.method.close()
-        for turn, neighbour in enumerate(loaded[1::2]):
-            neighbour.answer(turn, "after others were closed")
+            for position, peer in enumerate(order):
+                peer.answer(turn + position, when)
+        for peer in loaded[::2]:
+            peer.method.close()
+        for turn, peer in enumerate(loaded[1::2]):
+            peer.answer(turn, "after others were closed")
 
 
 def _of_several_methods(subject: Subject) -> DelegatedCase:
@@ -54,7 +54,7 @@ def _of_several_methods(subject: Subject) -> DelegatedCase:
 def interleave(subject: Subject) -> None:
     """Outputs stay as they are while another method runs, and while the same one runs again."""
     case = subject.simplest
-    held = None if subject.is_native else _Held()
+    held = None if subject.is_native else _ArgumentKeeper()
     with subject.load(case, through=held) as first, subject.load(case) as second:
         runs = case.runs()
         outputs = first.execute(list(runs[0].inputs))
@@ -71,7 +71,7 @@ def interleave(subject: Subject) -> None:
             )
 
 
-class _Held(Interposed):
+class _ArgumentKeeper(Interposer):
     """Keeps the arguments of the last execute, as no backend may, to see who writes into them afterwards."""
 
     _args: Sequence[Value] = ()
@@ -96,26 +96,26 @@ class _Held(Interposed):
 def fault_contained(subject: Subject) -> None:
     """After a failed init and a failed execute, that method and all others answer rightly."""
     case = subject.simplest
-    faulty = None if subject.is_native else _Faulty()
+    remover = None if subject.is_native else _ArgumentRemover()
     with ExitStack() as stack:
         loaded = [
-            stack.enter_context(Neighbour(subject, case, f"{case.name}, loaded before,")),
+            stack.enter_context(LoadedPeer(subject, case, f"{case.name}, loaded before,")),
             stack.enter_context(
-                Neighbour(subject, case, f"{case.name}, whose execute failed,", through=faulty)
+                LoadedPeer(subject, case, f"{case.name}, whose execute failed,", through=remover)
             ),
         ]
-        for neighbour in loaded:
-            neighbour.answer(0, "before any fault", "see the other checks")
+        for peer in loaded:
+            peer.answer(0, "before any fault", "see the other checks")
         faults = ["init"] if refuses_part(subject, case, 0.5) else []
-        if faulty is not None:
+        if remover is not None:
             faults.append("execute")
-            _fail_execute(loaded[-1], faulty)
+            _fail_execute(loaded[-1], remover)
         if not faults:
             raise NotApplicableError(f"half of the payload was accepted, and {_WATCHED_BY_NOBODY}")
         when = f"after a failed {' and a failed '.join(faults)}"
-        for neighbour in loaded:
-            neighbour.answer(1, when, _AS_IF_NOT_MADE)
-        with Neighbour(subject, case, f"{case.name}, loaded afterwards,") as after:
+        for peer in loaded:
+            peer.answer(1, when, _AS_IF_NOT_MADE)
+        with LoadedPeer(subject, case, f"{case.name}, loaded afterwards,") as after:
             after.answer(1, when, _AS_IF_NOT_MADE)
 
 
@@ -123,22 +123,22 @@ _WATCHED_BY_NOBODY = "another runtime makes the calls, so none of them can be sp
 _AS_IF_NOT_MADE = "leave a failed call as if it had not been made"
 
 
-def _fail_execute(struck: Neighbour, faulty: _Faulty) -> None:
+def _fail_execute(struck: LoadedPeer, remover: _ArgumentRemover) -> None:
     """Take the arguments from one execute. Raises CheckFailedError if the backend works without any."""
-    faulty.is_on = True
+    remover.is_on = True
     try:
         struck.method.execute(struck.case.inputs())
     except DelegateError:
         return
     finally:
-        faulty.is_on = False
+        remover.is_on = False
     raise CheckFailedError(
         f"{struck.case.name}: execute without any argument raised nothing, expected an error; check the "
         "arguments before computing"
     )
 
 
-class _Faulty(Interposed):
+class _ArgumentRemover(Interposer):
     """Takes the arguments from an execute, when it is on."""
 
     is_on = False

@@ -10,7 +10,7 @@ from itertools import islice
 
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError
-from etconfig.conformance.subject.loaded_peer import Neighbour
+from etconfig.conformance.subject.loaded_peer import LoadedPeer
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import MethodInUseError
 
@@ -28,9 +28,9 @@ def parallel_methods(subject: Subject) -> None:
 
     def work(index: int) -> None:
         case = cases[index % len(cases)]
-        with Neighbour(subject, case, f"{case.name} in thread {index}") as neighbour:
+        with LoadedPeer(subject, case, f"{case.name} in thread {index}") as peer:
             for turn in range(_ROUNDS):
-                neighbour.answer(index + turn, "while other methods run in other threads")
+                peer.answer(index + turn, "while other methods run in other threads")
 
     in_threads(work)
 
@@ -40,19 +40,19 @@ def parallel_same(subject: Subject) -> None:
     """Threads that share one method are refused while another is inside, or get right answers."""
     case = subject.simplest
     turn_taking = threading.Lock()
-    with Neighbour(subject, case, case.name) as neighbour:
+    with LoadedPeer(subject, case, case.name) as peer:
 
         def work(index: int) -> None:
             for turn in range(_ROUNDS):
                 try:
-                    neighbour.answer(index + turn, "while other threads call it", _FROM_ANY_THREAD)
+                    peer.answer(index + turn, "while other threads call it", _FROM_ANY_THREAD)
                 except CheckFailedError as error:
                     if not isinstance(error.__cause__, MethodInUseError):
                         raise
 
         def take_turns(index: int) -> None:
             with turn_taking:  # so that each thread is surely served
-                neighbour.answer(index, f"in thread {index}, when it alone calls it", _FROM_ANY_THREAD)
+                peer.answer(index, f"in thread {index}, when it alone calls it", _FROM_ANY_THREAD)
 
         in_threads(work)
         in_threads(take_turns)

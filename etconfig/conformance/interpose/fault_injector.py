@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any, NoReturn, TypeAlias
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 
-Call: TypeAlias = "tuple[ExecuteContext[Any], Sequence[Value]]"
+_ExecuteArguments: TypeAlias = "tuple[ExecuteContext[Any], Sequence[Value]]"
 """What an execute is given, besides the handle."""
 
 Fail: TypeAlias = Callable[..., NoReturn]
 """Raises the error, whatever it is called with."""
 
 
-class Disturbing(Interposed):
+class FaultInjector(Interposer):
     """Raises an error at a place that the backend comes to when it executes.
 
     Args:
@@ -75,22 +75,22 @@ class _Unreadable(Sequence[Value]):
         self._fail()
 
 
-def _memory(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) -> Call:
+def _memory(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) -> _ExecuteArguments:
     return replace(context, temporary=_NoMemory(fail)), args
 
 
-def _workers(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) -> Call:
+def _workers(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) -> _ExecuteArguments:
     return replace(context, parallel_for=fail), args
 
 
-def _arguments(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) -> Call:
+def _arguments(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) -> _ExecuteArguments:
     return context, _Unreadable(fail, len(args))
 
 
 ARGUMENTS = "args"
 """Every backend reads its arguments."""
 
-PLACES: Mapping[str, Callable[[Fail, ExecuteContext[Any], Sequence[Value]], Call]] = {
+PLACES: Mapping[str, Callable[[Fail, ExecuteContext[Any], Sequence[Value]], _ExecuteArguments]] = {
     "context.temporary": _memory,
     "context.parallel_for": _workers,
     ARGUMENTS: _arguments,

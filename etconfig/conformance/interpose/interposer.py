@@ -1,4 +1,4 @@
-"""`Interposed`: stands between the core and a vendor's backend, to look at calls or to disturb them."""
+"""`Interposer`: stands between the core and a vendor's backend, to look at calls or to disturb them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from etconfig.backend import (
 )
 
 
-class Interposed(Backend[Any, Any]):
+class Interposer(Backend[Any, Any]):
     """Hands every call on to the vendor's backend; subclasses override what they look at.
 
     Attributes:
@@ -25,7 +25,7 @@ class Interposed(Backend[Any, Any]):
 
     inner: Backend[Any, Any]
 
-    def around(self, inner: Backend[Any, Any]) -> Interposed:
+    def around(self, inner: Backend[Any, Any]) -> Interposer:
         """Stand in front of `inner`."""
         self.inner = inner
         return self

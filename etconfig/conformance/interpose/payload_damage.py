@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-Change: TypeAlias = Callable[[bytes], bytes]
+PayloadChange: TypeAlias = Callable[[bytes], bytes]
 """Makes another payload of one."""
 
 _FLIPS = 32
@@ -16,7 +16,7 @@ _BURST_BYTES = 8
 _NOISE_BYTES = 509
 
 
-def damages(seed: str) -> Iterator[tuple[str, Change]]:
+def damages(seed: str) -> Iterator[tuple[str, PayloadChange]]:
     """Ways to damage a payload, by what they do; always the same for a seed."""
     numbers = random.Random(seed)  # noqa: S311  # no secret
     for _ in range(_FLIPS):
@@ -37,7 +37,7 @@ def _repeated(data: bytes, size_bytes: int) -> bytes:
     return (data * (size_bytes // len(data) + 1))[:size_bytes]
 
 
-def _flipped(at: float, bit: int) -> Change:
+def _flipped(at: float, bit: int) -> PayloadChange:
     def change(payload: bytes) -> bytes:
         changed = bytearray(payload)
         if changed:
@@ -47,11 +47,11 @@ def _flipped(at: float, bit: int) -> Change:
     return change
 
 
-def _cut(part: float) -> Change:
+def _cut(part: float) -> PayloadChange:
     return lambda payload: payload[: int(part * len(payload))]
 
 
-def _overwritten(at: float, data: bytes) -> Change:
+def _overwritten(at: float, data: bytes) -> PayloadChange:
     def change(payload: bytes) -> bytes:
         start = int(at * len(payload))
         return (payload[:start] + data + payload[start + len(data) :])[: len(payload)]
@@ -59,7 +59,7 @@ def _overwritten(at: float, data: bytes) -> Change:
     return change
 
 
-def raised(index: int) -> Change:
+def raised(index: int) -> PayloadChange:
     """A payload whose byte at `index` is greater by one, or 0 after 255; the same if it is shorter."""
 
     def change(payload: bytes) -> bytes:

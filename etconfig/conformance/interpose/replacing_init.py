@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from etconfig.backend import InitContext, Processed
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 
 
-class Given(Interposed):
+class ReplacingInit(Interposer):
     """Each argument makes what is given of what the program holds; one that is left out changes nothing.
 
     Args:

@@ -45,12 +45,12 @@ class CheckFailedError(Exception):
 
 
 @contextmanager
-def advising(advice: str, *, where: str = "") -> Iterator[None]:
+def suggesting(fix: str, *, where: str = "") -> Iterator[None]:
     """Tell of failures inside `where` they were seen, and what to do."""
     try:
         yield
     except CheckFailedError as error:
-        raise CheckFailedError(f"{where}{', ' if where else ''}{error}; {advice}") from None
+        raise CheckFailedError(f"{where}{', ' if where else ''}{error}; {fix}") from None
 
 
 class NotApplicableError(Exception):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from etconfig.conformance.kit.settings import Settings
 
 
-def main() -> None:
+def run_requested_probe() -> None:
     """Read the request, and write the answer where it says.
 
     The request names the modules to import `first`, the `costly` packages to look out for, the settings,
@@ -63,4 +63,4 @@ def _make_backend(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_requested_probe()

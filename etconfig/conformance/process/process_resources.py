@@ -47,7 +47,7 @@ def resident_bytes() -> int:
     return pages * os.sysconf("SC_PAGESIZE")
 
 
-class Holdings:
+class ProcessResources:
     """The threads and open files at one time, to compare with later."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ EXIT_SECONDS = 5
 """How long the process may take to end, whatever the backend left behind."""
 
 
-def main() -> None:
+def run_requested_check() -> None:
     """Run the check that the request names, under its limits of memory and time."""
     request = json.load(sys.stdin)
     faulthandler.enable()  # a crash tells where
@@ -51,4 +51,4 @@ def _limit_memory(limit_bytes: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_requested_check()

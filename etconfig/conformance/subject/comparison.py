@@ -9,7 +9,12 @@ import numpy as np
 
 from etconfig.conformance.kit.outcome import CheckFailedError
 
-TOLERANCES: Mapping[str, float] = {"float64": 1e-9, "float32": 1e-5, "float16": 4e-3, "bfloat16": 3.2e-2}
+DEFAULT_TOLERANCES: Mapping[str, float] = {
+    "float64": 1e-9,
+    "float32": 1e-5,
+    "float16": 4e-3,
+    "bfloat16": 3.2e-2,
+}
 """The largest error by dtype, relative to the largest magnitude of the expected output: a few units
 in the last place of each. Everything else must be exact."""
 
@@ -20,7 +25,7 @@ more than it declares fails the checks of precision, and not every check that co
 
 def precise(claimed: Mapping[str, float] | None) -> Mapping[str, float]:
     """The largest error by dtype of a precise answer: what the backend claims, else the kit's."""
-    return {**TOLERANCES, **(claimed or {})}
+    return {**DEFAULT_TOLERANCES, **(claimed or {})}
 
 
 def right(claimed: Mapping[str, float] | None) -> Mapping[str, float]:
@@ -29,7 +34,10 @@ def right(claimed: Mapping[str, float] | None) -> Mapping[str, float]:
 
 
 def check_outputs(
-    where: str, outputs: Sequence[Any], expected: Sequence[Any], tolerances: Mapping[str, float] = TOLERANCES
+    where: str,
+    outputs: Sequence[Any],
+    expected: Sequence[Any],
+    tolerances: Mapping[str, float] = DEFAULT_TOLERANCES,
 ) -> None:
     """Compare all outputs of one run.
 

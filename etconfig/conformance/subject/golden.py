@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from etconfig.conformance.cases.case import Case, Run
+from etconfig.conformance.cases.case import Case, CaseRun
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.records import record
 
@@ -33,7 +33,7 @@ class DelegatedCase:
         """The first method."""
         return self.case.methods[0]
 
-    def runs(self, method: str | None = None) -> tuple[Run, ...]:
+    def runs(self, method: str | None = None) -> tuple[CaseRun, ...]:
         """What a method does, by default the first one."""
         return self.case.runs[method or self.method]
 

@@ -1,10 +1,10 @@
-"""`Neighbour`: a method that is loaded beside others, and tells whether it still answers rightly."""
+"""`LoadedPeer`: a method that is loaded beside others, and tells whether it still answers rightly."""
 
 from __future__ import annotations
 
 from types import TracebackType
 
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
@@ -13,7 +13,7 @@ from etconfig.errors import EtconfigError
 KEEP_APART = "keep what belongs to a delegate in the handle that init returns"
 
 
-class Neighbour:
+class LoadedPeer:
     """A loaded method of a case; leaving a `with` block closes it.
 
     Args:
@@ -38,7 +38,7 @@ class Neighbour:
         label: str,
         *,
         name: str | None = None,
-        through: Interposed | None = None,
+        through: Interposer | None = None,
     ) -> None:
         self.case = case
         self.method = subject.load(case, name, through=through)
@@ -46,11 +46,11 @@ class Neighbour:
         self._label = label
         self._name = name
 
-    def answer(self, turn: int, when: str, advice: str = KEEP_APART) -> None:
+    def answer(self, turn: int, when: str, fix: str = KEEP_APART) -> None:
         """Execute the run of this turn, and compare.
 
         Raises:
-            CheckFailedError: it failed or answered wrongly; the message says when, and gives the advice.
+            CheckFailedError: it failed or answered wrongly; the message says when, and gives the fix.
         """
         runs = self.case.runs(self._name)
         run = runs[turn % len(runs)]
@@ -58,14 +58,14 @@ class Neighbour:
             outputs = self.method.execute(list(run.inputs))
             self._subject.check_outputs(self.case, run, outputs, self._name)
         except (CheckFailedError, EtconfigError) as error:
-            raise CheckFailedError(f"{self._label} fails {when}: {error}; {advice}") from error
+            raise CheckFailedError(f"{self._label} fails {when}: {error}; {fix}") from error
 
     def answer_all(self, when: str) -> None:
         """Execute every run of the case, and compare. Raises CheckFailedError."""
         for turn in range(len(self.case.runs(self._name))):
             self.answer(turn, when)
 
-    def __enter__(self) -> Neighbour:
+    def __enter__(self) -> LoadedPeer:
         return self
 
     def __exit__(

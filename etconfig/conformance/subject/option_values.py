@@ -58,7 +58,7 @@ def valid_options(spec: BackendSpec, values: Mapping[str, object]) -> BackendOpt
     validated = validate_options(spec, values)
     if validated.options is None:
         problem = next(each for each in validated.problems if each.is_error)
-        raise CheckFailedError(f"{options_place(spec)} refuses {shown(values)}: {problem.message}")
+        raise CheckFailedError(f"{options_place(spec)} refuses {format_options(values)}: {problem.message}")
     return validated.options
 
 
@@ -93,6 +93,6 @@ def effective_values(subject: Subject, method: Method) -> dict[str, object]:
     return dict(method.effective_options().get(subject.backend_id, {}))
 
 
-def shown(values: Mapping[str, object]) -> str:
+def format_options(values: Mapping[str, object]) -> str:
     """Options as a message shows them."""
     return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "no options at all"

@@ -12,9 +12,9 @@ from etconfig.app.api import LoadedProgram, load_program
 from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
 from etconfig.backend import Backend, Capabilities
-from etconfig.conformance.cases.case import Case, Run
+from etconfig.conformance.cases.case import Case, CaseRun
 from etconfig.conformance.cases.stored_cases import load_cases
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.outcome import NotApplicableError, NotDelegatedError
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.subject.comparison import check_outputs, precise, right
@@ -209,7 +209,7 @@ class Subject:
         *,
         options: Mapping[str, Any] | None = None,
         instance: str | None = None,
-        through: Interposed | None = None,
+        through: Interposer | None = None,
     ) -> Method:
         """Load a method of a case.
 
@@ -236,7 +236,7 @@ class Subject:
         *,
         options: Mapping[str, Any] | None = None,
         instance: str | None = None,
-        through: Interposed | None = None,
+        through: Interposer | None = None,
     ) -> Method:
         """As `load`, from a program that is open."""
         if through is not None and self.is_native:
@@ -253,7 +253,7 @@ class Subject:
     def check_outputs(
         self,
         case: DelegatedCase,
-        run: Run,
+        run: CaseRun,
         outputs: Sequence[Any],
         method: str | None = None,
         *,

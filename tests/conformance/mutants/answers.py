@@ -9,13 +9,13 @@ import numpy as np
 from driver import STATE
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from mutants.mutant import Mutant, claiming, output_of
 
 STATE.runs = 0
 
 
-class ThreePercentOff(Interposed):
+class ThreePercentOff(Interposer):
     """Scales by 1.03 where a relu was fused into a layer."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -24,7 +24,7 @@ class ThreePercentOff(Interposed):
             output_of(args)[...] *= 1.03
 
 
-class Bfloat16Inside(Interposed):
+class Bfloat16Inside(Interposer):
     """Computes float32 in bfloat16, which is faster."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -33,7 +33,7 @@ class Bfloat16Inside(Interposed):
             output_of(args).view(np.uint32)[...] &= 0xFFFF0000
 
 
-class SilentCast(Interposed):
+class SilentCast(Interposer):
     """Computes integers in float32."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -42,7 +42,7 @@ class SilentCast(Interposed):
             output_of(args)[...] = output_of(args).astype(np.float32)
 
 
-class ReversedOutputs(Interposed):
+class ReversedOutputs(Interposer):
     """Binds the outputs of a delegate from the last one on."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -51,7 +51,7 @@ class ReversedOutputs(Interposed):
         super().execute(context, handle, [*args[:2], *args[:1:-1]] if reverses else args)
 
 
-class FastMath(Interposed):
+class FastMath(Interposer):
     """Takes all numbers for finite."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -60,7 +60,7 @@ class FastMath(Interposed):
             np.nan_to_num(output_of(args), copy=False)
 
 
-class AtomicSums(Interposed):
+class AtomicSums(Interposer):
     """Sums in another order each time."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from mutants.mutant import Mutant, output_of
 
 
-class KeepsBindings(Interposed):
+class KeepsBindings(Interposer):
     """Keeps the arguments of the last execute, to bind them faster."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -18,7 +18,7 @@ class KeepsBindings(Interposed):
         super().execute(context, handle, args)
 
 
-class BindsByIdentity(Interposed):
+class BindsByIdentity(Interposer):
     """Finds the place of an input by the object that it is."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -29,7 +29,7 @@ class BindsByIdentity(Interposed):
             output_of(args)[...] = 0
 
 
-class ClearsOutputs(Interposed):
+class ClearsOutputs(Interposer):
     """Clears its output before it reads its inputs."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -37,7 +37,7 @@ class ClearsOutputs(Interposed):
         super().execute(context, handle, args)
 
 
-class IgnoresMemoryErrors(Interposed):
+class IgnoresMemoryErrors(Interposer):
     """Does without an answer when there is no memory."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:

@@ -15,7 +15,7 @@ from etconfig_reference.plugin import SPECS
 
 from etconfig.backend import Capabilities, InitContext, Processed
 from etconfig.conformance.checks.init_arguments import OTHER_HOST
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from mutants.mutant import BACKEND, Mutant
 
 STATE.named_data = {}
@@ -24,7 +24,7 @@ _SPEC = SPECS[BACKEND]
 assert isinstance(_SPEC.capabilities, Capabilities)
 
 
-class IgnoresSpecs(Interposed):
+class IgnoresSpecs(Interposer):
     """Looks only at the compile specs that it knows."""
 
     def init(
@@ -34,7 +34,7 @@ class IgnoresSpecs(Interposed):
         return super().init(context, processed, known)
 
 
-class GuessesSpecs(Interposed):
+class GuessesSpecs(Interposer):
     """Takes a compile spec that it cannot read for one that is not there."""
 
     def init(
@@ -48,7 +48,7 @@ class GuessesSpecs(Interposed):
         return super().init(context, processed, readable)
 
 
-class SharesWeights(Interposed):
+class SharesWeights(Interposer):
     """Finds missing weights among those of the programs before."""
 
     def init(
@@ -59,7 +59,7 @@ class SharesWeights(Interposed):
         return super().init(context, processed, compile_specs)
 
 
-class BlamesNothing(Interposed):
+class BlamesNothing(Interposer):
     """Refuses in words that help nobody."""
 
     def init(

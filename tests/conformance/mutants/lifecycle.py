@@ -11,7 +11,7 @@ from typing import Any
 from driver import STATE
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from mutants.mutant import Mutant, output_of
 
 STATE.loaded = []
@@ -19,7 +19,7 @@ STATE.weights_of = {}
 STATE.kept_weights = set()
 
 
-class UncountedWeights(Interposed):
+class UncountedWeights(Interposer):
     """Keeps weights once in a thread for equal payloads, and drops them with the first handle destroyed."""
 
     def init(
@@ -40,7 +40,7 @@ class UncountedWeights(Interposed):
         super().destroy(handle)
 
 
-class DestroysOnError(Interposed):
+class DestroysOnError(Interposer):
     """Destroys its handle when an execute fails, as the core will do too."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -51,7 +51,7 @@ class DestroysOnError(Interposed):
             raise
 
 
-class EarlyThread(Interposed):
+class EarlyThread(Interposer):
     """Starts its thread before it reads the payload, and ends it in destroy alone."""
 
     def init(
@@ -69,7 +69,7 @@ class EarlyThread(Interposed):
         super().destroy(handle)
 
 
-class OneShot(Interposed):
+class OneShot(Interposer):
     """Takes weights that it has seen for packed already."""
 
     def init(
@@ -86,7 +86,7 @@ class OneShot(Interposed):
             output_of(args)[...] *= 2
 
 
-class FreedModel(Interposed):
+class FreedModel(Interposer):
     """Reads memory that destroy gave back."""
 
     _is_freed = False

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from etconfig.backend import Availability, InitContext, Processed
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from mutants.imports import REFERENCE
 from mutants.mutant import BACKEND, Mutant
 
@@ -17,7 +17,7 @@ DEVICE = Path("/dev/full")
 """Stands for the device: every Linux has it."""
 
 
-class Telling(Interposed):
+class Telling(Interposer):
     """Tells its vendor of each load."""
 
     def init(
@@ -49,7 +49,7 @@ DEPENDENT = Mutant(
 )
 
 
-class Presuming(Interposed):
+class Presuming(Interposer):
     """Opens the device to see whether it is there, and lets the error out if not."""
 
     def availability(self) -> Availability:

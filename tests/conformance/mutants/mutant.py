@@ -11,7 +11,7 @@ import numpy as np
 from etconfig_reference.conformance import etconfig_conformance as reference_conformance
 from etconfig_reference.plugin import SPECS
 
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.subject.subject import Subject
 from etconfig.plugin.v1 import (
@@ -50,7 +50,7 @@ class Mutant:
         check: str,
         message: str,
         *,
-        backend: Callable[[], Interposed] | None = None,
+        backend: Callable[[], Interposer] | None = None,
         declared: Mapping[str, Any] | None = None,
         entry_points: Mapping[str, str] | None = None,
         files: Mapping[str, str | bytes] | None = None,

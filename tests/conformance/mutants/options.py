@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from etconfig_reference.options import ReferenceCpuOptions
 
 from etconfig.backend import InitContext, Processed, UpdateContext
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.plugin.v1 import Ge, option
 from mutants.mutant import Mutant
 
@@ -79,7 +79,7 @@ TWIN = Mutant(
 )
 
 
-class Boastful(Interposed):
+class Boastful(Interposer):
     """Tells one value of an option, whatever was given."""
 
     def effective_options(self, handle: Any) -> Mapping[str, object]:
@@ -94,7 +94,7 @@ BOASTFUL = Mutant(
 )
 
 
-class Rigid(Interposed):
+class Rigid(Interposer):
     """Makes its threads at load, and cannot do with fewer."""
 
     least = 0

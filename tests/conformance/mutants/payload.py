@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.method.delegate import Payload
 from mutants.mutant import Mutant
 
@@ -19,7 +19,7 @@ _FIXED_BYTES = 24
 """The head of a reference payload: magic, version, zero, length of the text, length, checksum."""
 
 
-class NoChecksum(Interposed):
+class NoChecksum(Interposer):
     """Takes the checksum that it finds for the right one."""
 
     def init(
@@ -33,7 +33,7 @@ class NoChecksum(Interposed):
         return super().init(context, Payload(memoryview(bytes(data))), compile_specs)
 
 
-class NothingToDo(Interposed):
+class NothingToDo(Interposer):
     """Takes an empty payload for a graph that does nothing."""
 
     def init(
@@ -46,7 +46,7 @@ class NothingToDo(Interposed):
             super().execute(context, handle, args)
 
 
-class AnyVersion(Interposed):
+class AnyVersion(Interposer):
     """Reads a payload of whatever version as if it had the one that it knows."""
 
     def init(
@@ -59,7 +59,7 @@ class AnyVersion(Interposed):
         return super().init(context, Payload(memoryview(bytes(data))), compile_specs)
 
 
-class FromFile(Interposed):
+class FromFile(Interposer):
     """Has its driver read the payload from the file, at an offset that only segments have."""
 
     def init(
@@ -72,7 +72,7 @@ class FromFile(Interposed):
         return super().init(context, processed, compile_specs)
 
 
-class FlushesInPlace(Interposed):
+class FlushesInPlace(Interposer):
     """Flushes what is too small for its device to zero in the input itself."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -82,7 +82,7 @@ class FlushesInPlace(Interposed):
         super().execute(context, handle, args)
 
 
-class PatchesPayload(Interposed):
+class PatchesPayload(Interposer):
     """Writes into the payload, by a pointer that does not know better."""
 
     def init(

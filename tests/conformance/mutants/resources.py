@@ -12,14 +12,14 @@ import numpy as np
 from driver import STATE
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from mutants.mutant import Mutant, claiming
 
 STATE.weights = []
 STATE.descriptors = []
 
 
-class Prefetcher(Interposed):
+class Prefetcher(Interposer):
     """Has a thread for each handle that only destroy ends, so the interpreter waits for it forever."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Prefetcher(Interposed):
         super().destroy(handle)
 
 
-class KeepsPayload(Interposed):
+class KeepsPayload(Interposer):
     """Frees the payload, and keeps a view of it."""
 
     def init(
@@ -54,7 +54,7 @@ class KeepsPayload(Interposed):
         return handle
 
 
-class HoardsWeights(Interposed):
+class HoardsWeights(Interposer):
     """Never gives the memory of a model back."""
 
     def init(
@@ -64,7 +64,7 @@ class HoardsWeights(Interposed):
         return super().init(context, processed, compile_specs)
 
 
-class OpensDevice(Interposed):
+class OpensDevice(Interposer):
     """Opens its device for each model, and never closes it."""
 
     def init(
@@ -75,7 +75,7 @@ class OpensDevice(Interposed):
         return handle
 
 
-class BoundToProcess(Interposed):
+class BoundToProcess(Interposer):
     """Crashes in a process that it was not loaded in."""
 
     def init(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from etconfig.backend import ExecuteContext, Value
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from mutants.mutant import Mutant, output_of
 
 
-class IgnoresStrides(Interposed):
+class IgnoresStrides(Interposer):
     """Writes its output as if the last dimension were always the innermost in memory."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -22,7 +22,7 @@ class IgnoresStrides(Interposed):
         output.ravel(order="K")[...] = output.ravel(order="C").copy()
 
 
-class OnlyGrows(Interposed):
+class OnlyGrows(Interposer):
     """Gives an output the most rows that it ever had."""
 
     _rows = 0
@@ -35,7 +35,7 @@ class OnlyGrows(Interposed):
         super().execute(replace(context, resize_output=resize), handle, args)
 
 
-class NoEmptyBuffers(Interposed):
+class NoEmptyBuffers(Interposer):
     """Allocates a buffer for each output, which cannot be empty."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -44,7 +44,7 @@ class NoEmptyBuffers(Interposed):
         super().execute(context, handle, args)
 
 
-class KeepsNumbers(Interposed):
+class KeepsNumbers(Interposer):
     """Compiles for the numbers of the first run."""
 
     _numbers: tuple[Value, ...] = ()

@@ -12,7 +12,7 @@ import numpy as np
 from driver import STATE
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from mutants.mutant import Mutant
 
 STATE.current = threading.local()
@@ -21,7 +21,7 @@ STATE.pair = threading.Barrier(2, timeout=2)
 STATE.is_lost = False
 
 
-class CurrentModel(Interposed):
+class CurrentModel(Interposer):
     """Has a slot in each thread for every delegate of a method, and runs what was put there last."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class CurrentModel(Interposed):
         super().execute(context, vars(STATE.current).get(self._slots[id(handle)], handle), args)
 
 
-class LateClearing(Interposed):
+class LateClearing(Interposer):
     """Clears the output of a method when another one runs, instead of letting go of it."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -50,7 +50,7 @@ class LateClearing(Interposed):
         STATE.last = (self, weakref.ref(args[-1]))
 
 
-class SharedStaging(Interposed):
+class SharedStaging(Interposer):
     """Hands results over in one buffer for all methods; two threads meet there."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -65,7 +65,7 @@ class SharedStaging(Interposed):
             output[...] = STATE.staging
 
 
-class ThreadBound(Interposed):
+class ThreadBound(Interposer):
     """Works in the thread that loaded the method only."""
 
     def init(
@@ -80,7 +80,7 @@ class ThreadBound(Interposed):
         super().execute(context, handle, args)
 
 
-class DeviceLost(Interposed):
+class DeviceLost(Interposer):
     """After a bad call nothing works any more, until something is loaded again."""
 
     def init(
@@ -99,7 +99,7 @@ class DeviceLost(Interposed):
             raise
 
 
-class TakesAnything(Interposed):
+class TakesAnything(Interposer):
     """Does nothing when there are no arguments, and tells nobody."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 from driver import STATE
 
 from etconfig.backend import InitContext, Processed, UpdateContext
-from etconfig.conformance.interpose.interposer import Interposed
+from etconfig.conformance.interpose.interposer import Interposer
 from etconfig.schema import Applies
 from mutants.mutant import Mutant
 
 STATE.live = []
 
 
-class LastLoadWins(Interposed):
+class LastLoadWins(Interposer):
     """Has one configuration for its device, that of the last load."""
 
     def init(
@@ -31,7 +31,7 @@ class LastLoadWins(Interposed):
         return {**super().effective_options(handle), **own}
 
 
-class UpdatesAll(Interposed):
+class UpdatesAll(Interposer):
     """Hands an update to every delegate that is loaded."""
 
     def init(
@@ -50,14 +50,14 @@ class UpdatesAll(Interposed):
         super().destroy(handle)
 
 
-class UpdatesNothing(Interposed):
+class UpdatesNothing(Interposer):
     """Forgets that options can change."""
 
     def update(self, context: UpdateContext[Any], handle: Any, changed: frozenset[str]) -> None:
         pass
 
 
-class HandleTable(Interposed):
+class HandleTable(Interposer):
     """Numbers its handles in a table of its class."""
 
     handles: ClassVar[dict[int, Any]] = {}

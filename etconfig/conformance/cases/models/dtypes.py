@@ -26,7 +26,7 @@ def _small_differences(step: float) -> _Run:
     return [1 + n * step for n in range(1, 5)], [-1.0] * 4
 
 
-def cases() -> tuple[CaseModel, ...]:
+def dtype_cases() -> tuple[CaseModel, ...]:
     """The cases of this module, in the order of the report."""
     return (
         _sums(

@@ -69,7 +69,7 @@ def _twice(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     return both, both
 
 
-def cases() -> tuple[CaseModel, ...]:
+def elementwise_cases() -> tuple[CaseModel, ...]:
     """The cases of this module, in the order of the report."""
     return (
         forward("add", "the sum of two float32 tensors", Add(), *_pairs(3)),

@@ -21,15 +21,15 @@ class TwoParts(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = linear(4, 3, seed=31)
-        self.second = linear(3, 2, seed=33)
+        self.first = linear_layer(4, 3, seed=31)
+        self.second = linear_layer(3, 2, seed=33)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Both layers, with rounded running sums between them."""
         return self.second(torch.cumsum(self.first(x), dim=1).round())
 
 
-def linear(inputs: int, outputs: int, *, seed: int) -> nn.Linear:
+def linear_layer(inputs: int, outputs: int, *, seed: int) -> nn.Linear:
     """A layer with fixed weights."""
     layer = nn.Linear(inputs, outputs)
     with torch.no_grad():
@@ -54,14 +54,14 @@ def _rows(module: nn.Module) -> MethodModel:
     return MethodModel(module=module, inputs=[(values(2, 4, seed=n),) for n in range(2)])
 
 
-def cases() -> tuple[CaseModel, ...]:
+def layer_cases() -> tuple[CaseModel, ...]:
     """The cases of this module, in the order of the report."""
-    shared = linear(4, 3, seed=25)
+    shared = linear_layer(4, 3, seed=25)
     return (
         forward(
             "linear",
             "a product with a constant weight, and a bias",
-            linear(4, 3, seed=1),
+            linear_layer(4, 3, seed=1),
             *[(values(2, 4, seed=n),) for n in range(2)],
         ),
         forward(
@@ -73,7 +73,7 @@ def cases() -> tuple[CaseModel, ...]:
         CaseModel(
             name="two_methods",
             doc="two methods of one signature with other weights",
-            methods={"a": _rows(linear(4, 3, seed=1)), "b": _rows(linear(4, 3, seed=7))},
+            methods={"a": _rows(linear_layer(4, 3, seed=1)), "b": _rows(linear_layer(4, 3, seed=7))},
         ),
         CaseModel(
             name="shared_weights",
@@ -89,7 +89,7 @@ def cases() -> tuple[CaseModel, ...]:
         forward(
             "named_data",
             "a layer whose weights the vendor stores as named data",
-            linear(4, 3, seed=27),
+            linear_layer(4, 3, seed=27),
             *[(values(2, 4, seed=n),) for n in range(2)],
             requires="uses_named_data",
         ),

@@ -9,7 +9,7 @@ from torch import nn
 from torch.export import Dim
 
 from etconfig.conformance.cases.models.elementwise import Add
-from etconfig.conformance.cases.models.layers import linear
+from etconfig.conformance.cases.models.layers import linear_layer
 from etconfig.conformance.cases.models.model import CaseModel, forward, values
 
 ROWS = (3, 1, 8)
@@ -28,13 +28,13 @@ def _rows() -> Any:
     return Dim("rows", min=min(ROWS), max=max(ROWS))
 
 
-def cases() -> tuple[CaseModel, ...]:
+def shape_cases() -> tuple[CaseModel, ...]:
     """The cases of this module, in the order of the report."""
     return (
         forward(
             "dynamic_batch",
             f"a layer for {min(ROWS)} to {max(ROWS)} rows",
-            linear(4, 3, seed=41),
+            linear_layer(4, 3, seed=41),
             *[(values(rows, 4, seed=rows),) for rows in ROWS],
             requires="supports_dynamic_shapes",
             dynamic_shapes=({0: _rows()},),
