@@ -10,8 +10,6 @@ from etconfig.lazy import lazy_names
 
 TYPE_CHECKING = False  # what typing calls so, without its import, which costs as much as Python itself
 
-__version__ = "0.1.0"
-
 _HOME = {
     "Arguments": "resolver",
     "ConfigError": "errors",
@@ -30,6 +28,7 @@ _HOME = {
     "ProgramError": "errors",
     "Resolution": "resolver",
     "Verification": "program",
+    "__version__": "version",
     "configure": "app.configuration",
     "detect_facts": "app.api",
     "load_program": "app.api",
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from etconfig.program import Verification
     from etconfig.provenance import Origin
     from etconfig.resolver import Arguments, Resolution
+    from etconfig.version import __version__
 
 __all__ = [
     "Arguments",

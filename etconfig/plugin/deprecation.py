@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from importlib import import_module
 
-from etconfig import __version__
 from etconfig.records import record
+from etconfig.version import __version__
 
 NOTICE_MINORS = 3
 """For how many minor versions a deprecated name still works."""

@@ -1,20 +1,19 @@
-"""Who may import whom: the table of docs/architecture.md, held against the code."""
+"""The layers of docs/architecture.md: every room imports only rooms that stand below it."""
 
 from __future__ import annotations
 
-import ast
 import sys
-from functools import cache
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from import_graph import ImportGraph
 
 PACKAGE = Path(__file__).parents[2] / "etconfig"
 TEMPLATES = PACKAGE / "templates"
 """Packages of vendors, which no code of etconfig imports."""
 
 BOTTOM = {
+    "version",
     "lazy",
     "records",
     "scalar_types",
@@ -26,13 +25,14 @@ BOTTOM = {
     "flatbuffer",
 }
 ROOMS: dict[str, set[str]] = {
+    "version": set(),
     "lazy": set(),
     "records": set(),
     "scalar_types": set(),
     "option_path": {"records"},
     "provenance": {"records"},
     "fingerprint": set(),
-    "diagnostics": {"records"},
+    "diagnostics": {"records", "version"},
     "errors": {"records", "diagnostics"},
     "flatbuffer": {"records"},
     "schema": BOTTOM,
@@ -62,21 +62,27 @@ ROOMS: dict[str, set[str]] = {
     # `run` and `inspect` show what these hold
     | {"method", "numpy_executor", "tracing", "kernel", "program"},
     "__main__": {"cli"},
+    "__init__": BOTTOM | {"facts", "resolver", "program", "method", "app"},
 }
-"""Every room and the rooms it may import; a room may always import itself and `etconfig`."""
+"""Every room and the rooms that it may import, lowest first; a room may always import itself.
 
-CONFORMANCE: dict[str, set[str]] = {
-    "kit": set(),
-    "interpose": set(),
-    "cases": set(),
-    "subject": {"kit", "interpose", "cases"},
-    "process": {"kit", "subject"},
-    "checks": {"kit", "interpose", "cases", "subject", "process"},
-    "runner": {"kit", "subject", "process", "checks"},
+`__init__` is the package's own: it names what is public, and nothing imports it.
+"""
+
+PARTS: dict[str, dict[str, set[str]]] = {
+    "conformance": {
+        "kit": set(),
+        "interpose": set(),
+        "cases": set(),
+        "subject": {"kit", "interpose", "cases"},
+        "process": {"kit", "subject"},
+        "checks": {"kit", "interpose", "cases", "subject", "process"},
+        "runner": {"kit", "subject", "process", "checks"},
+    },
 }
-"""Every part of `conformance`, lowest first, and the parts that it may import."""
+"""Rooms that are layered inside: their packages, lowest first, and those that each imports."""
 
-DOORS = {"plugin/v1_kernels.py": {"kernel"}}
+DOORS = {"etconfig.plugin.v1_kernels": {"kernel"}}
 """Modules that only hand on names, and what they may import beyond their room."""
 
 THIRD_PARTY: dict[str, set[str]] = {
@@ -99,107 +105,76 @@ conformance, pytest is imported by its class for vendors' tests, and torch only 
 """
 
 
-def modules() -> list[Path]:
-    return sorted(set(PACKAGE.rglob("*.py")) - set(TEMPLATES.rglob("*.py")))
+GRAPH = ImportGraph(PACKAGE, [TEMPLATES])
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def room_of(module: str) -> str:
+    """The room of a module of etconfig, as `ROOMS` names it; for others, the package."""
+    package, _, rest = module.partition(".")
+    if package != PACKAGE.name:
+        return package
+    return rest.partition(".")[0] or "__init__"
 
 
-def name_of(path: Path) -> str:
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+@pytest.mark.parametrize("module", GRAPH.paths)
+def test_a_module_imports_only_what_its_room_may(module: str) -> None:
+    room = room_of(module)
+    for name, is_checked_only in GRAPH.imports[module].items():
+        if name.partition(".")[0] == PACKAGE.name:
+            allowed = ROOMS[room] | DOORS.get(module, set()) | {room}
+            assert room_of(name) in allowed, f"{module} of {room} imports {name}"
+        elif name not in sys.stdlib_module_names and not is_checked_only:
+            assert room in THIRD_PARTY[name], f"{module} of {room} imports {name}"
 
 
-@cache
-def imports(path: Path) -> dict[str, bool]:
-    """Every module that a file imports, and whether only a type checker does."""
-    tree = ast.parse(path.read_text())
-    checked_only = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    found: dict[str, bool] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are absolute"
-            names = [module_of(node.module or "", alias.name) for alias in node.names]
-        else:
-            continue
-        for name in names:
-            found[name] = found.get(name, True) and id(node) in checked_only
-    return found
-
-
-def module_of(package: str, name: str) -> str:
-    """The module that `from package import name` needs: one inside, if there is one of this name."""
-    directory = PACKAGE.parent.joinpath(*package.split("."))
-    is_module = directory == PACKAGE or (directory / f"{name}.py").is_file()
-    return f"{package}.{name}" if is_module else package
-
-
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_a_module_imports_only_what_its_room_may(path: Path) -> None:
-    room = room_of(path)
-    if room == "__init__":
-        return  # the façade names everything, and imports lazily; see test_lazy_import
-    for name, is_checked_only in imports(path).items():
-        top, _, rest = name.partition(".")
-        if top == "etconfig":
-            target = rest.partition(".")[0]
-            beyond = DOORS.get(path.relative_to(PACKAGE).as_posix(), set())
-            allowed = ROOMS[room] | beyond | {room, "", "__version__"}
-            assert target in allowed, f"{path.name} of {room} imports {name}"
-        elif top not in sys.stdlib_module_names and not is_checked_only:
-            assert room in THIRD_PARTY[top], f"{path.name} of {room} imports {name}"
-
-
-def test_the_parts_of_the_conformance_kit_import_in_one_direction() -> None:
-    needed: dict[str, set[str]] = {}
-    for path in (PACKAGE / "conformance").glob("*/**/*.py"):
-        part = path.relative_to(PACKAGE / "conformance").parts[0]
-        others = {name.split(".")[2] for name in imports(path) if name.startswith("etconfig.conformance.")}
-        needed.setdefault(part, set()).update(others - {part})
-    assert needed == CONFORMANCE
-    assert list(
-        TopologicalSorter(CONFORMANCE).static_order()
-    )  # raises CycleError if two parts need each other
+@pytest.mark.parametrize("room", PARTS)
+def test_the_packages_of_a_room_import_in_one_direction(room: str) -> None:
+    prefix = f"{PACKAGE.name}.{room}."
+    needed: dict[str, set[str]] = {part: set() for part in PARTS[room]}
+    for module in GRAPH.paths:
+        part, is_package, _ = module.removeprefix(prefix).partition(".")
+        if module.startswith(prefix) and (is_package or part in needed):
+            inside = [name for name in GRAPH.imports[module] if name.startswith(prefix)]
+            needed[part] |= {name.removeprefix(prefix).partition(".")[0] for name in inside} - {part}
+    assert needed == PARTS[room]
+    order = list(needed)
+    assert [(p, o) for p in order for o in needed[p] if order.index(o) > order.index(p)] == []
 
 
 def test_no_modules_need_each_other_in_a_circle() -> None:
-    """Not for types and not inside functions either: every module can be read after those that it needs."""
-    facade = {"etconfig", "etconfig.__version__"}  # it names everything
-    needs = {name_of(path): imports(path).keys() - facade for path in modules()}
-    needs.pop("etconfig")
-    TopologicalSorter(needs).prepare()  # raises CycleError, which names the circle
+    """Neither for types, nor inside functions, nor through lazy tables."""
+    assert GRAPH.circle() == []
+
+
+def test_the_rooms_stand_in_an_order() -> None:
+    """No arrow points upward: each room imports only rooms that come before it in the table."""
+    order = list(ROOMS)
+    for room, others in ROOMS.items():
+        above = [other for other in others - {room} if order.index(other) > order.index(room)]
+        assert above == [], f"{room} may import {above}"
+
+
+def test_nothing_imports_the_public_names_of_the_package() -> None:
+    assert [module for module in GRAPH.paths if PACKAGE.name in GRAPH.imports[module]] == []
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_nothing_of_etconfig_goes_through_a_door_for_plugins(door: str) -> None:
-    name = "etconfig." + door.removesuffix(".py").replace("/", ".")
-    assert not [path for path in modules() if name in imports(path)]
+    assert [module for module in GRAPH.paths if door in GRAPH.imports[module]] == []
 
 
 @pytest.mark.parametrize("path", sorted(TEMPLATES.rglob("*.py")), ids=lambda p: p.name)
 def test_a_template_imports_of_etconfig_what_vendors_may(path: Path) -> None:
-    of_etconfig = {name for name in imports(path) if name.partition(".")[0] == "etconfig"}
+    of_etconfig = {name for name in GRAPH.imports_of(path) if name.partition(".")[0] == PACKAGE.name}
     assert of_etconfig <= {"etconfig.plugin.v1", *(["etconfig.conformance"] if "tests" in path.parts else [])}
 
 
 def test_every_room_stands_in_the_table() -> None:
-    assert {room_of(path) for path in modules()} - {"__init__"} == set(ROOMS)
+    assert {room_of(module) for module in GRAPH.paths} == set(ROOMS)
 
 
 def test_the_tables_allow_no_more_than_is_used() -> None:
-    used = {
-        (room_of(path), name.removeprefix("etconfig.").partition(".")[0])
-        for path in modules()
-        for name in imports(path)
-    }
+    used = {(room_of(module), room_of(name)) for module in GRAPH.paths for name in GRAPH.imports[module]}
     shared = {(room, other) for room in ROOMS for other in BOTTOM if room not in BOTTOM}
     allowed = {(room, other) for room, others in ROOMS.items() for other in others} - shared
     of_third_parties = {(room, package) for package, rooms in THIRD_PARTY.items() for room in rooms}

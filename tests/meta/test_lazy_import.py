@@ -102,7 +102,7 @@ def test_resolving_loads_no_numpy() -> None:
 def test_every_public_name_is_there_and_lives_where_it_says() -> None:
     from importlib import import_module
 
-    assert sorted(etconfig._HOME) == sorted(set(etconfig.__all__) - {"__version__"})
+    assert sorted(etconfig._HOME) == sorted(etconfig.__all__)
     for name, home in etconfig._HOME.items():
         assert getattr(etconfig, name) is getattr(import_module(f"etconfig.{home}"), name)
 

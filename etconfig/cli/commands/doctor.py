@@ -11,13 +11,13 @@ from functools import partial
 
 import click
 
-from etconfig import __version__
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, style_for
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.records import record
+from etconfig.version import __version__
 
 
 @record(frozen=True)

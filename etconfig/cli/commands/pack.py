@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig import __version__
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, several_configurations_options
 from etconfig.cli.shared.output import show_diagnostics
 from etconfig.cli.shared.writing import write_file
+from etconfig.version import __version__
 
 if TYPE_CHECKING:
     from etconfig.resolver import Resolution

@@ -8,10 +8,10 @@ from importlib import import_module
 
 import click
 
-from etconfig import __version__
 from etconfig.cli.shared.output import fail
 from etconfig.cli.startup.command_list import COMMANDS
 from etconfig.cli.startup.usage import SuggestingGroup, fail_usage
+from etconfig.version import __version__
 
 _COMPLETION_VARIABLE = "_ETCONFIG_COMPLETE"
 """Set by shells: `bash_source` asks for the script of completion, `bash_complete` for completions."""

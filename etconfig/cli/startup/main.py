@@ -8,8 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from etconfig import __version__
 from etconfig.cli.startup.quick_answers import quick_text
+from etconfig.version import __version__
 
 _INTERRUPTED = 130
 """The status of a command that Ctrl-C ended, as shells count it: 128 + SIGINT."""

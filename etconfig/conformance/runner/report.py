@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-import etconfig
 from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.levels import KIT
@@ -19,6 +18,7 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.plugin.api_version import CURRENT
 from etconfig.records import record
+from etconfig.version import __version__
 
 FORMAT = 1
 """The version of the JSON report; fields may be added to it, none changes or goes."""
@@ -112,7 +112,7 @@ class Report:
             "level": self.level,
             "summary": self.summary,
             "kit": {"version": KIT, "pinned": self.pinned_kit},
-            "etconfig": {"version": etconfig.__version__, "plugin_api": CURRENT},
+            "etconfig": {"version": __version__, "plugin_api": CURRENT},
             "host": {
                 "python": platform.python_version(),
                 "platform": sys.platform,
