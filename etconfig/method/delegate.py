@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @record(frozen=True, kw_only=True)
-class Surroundings:
+class DelegateEnvironment:
     """What all delegates of one Method share.
 
     Attributes:
@@ -92,39 +92,39 @@ class Delegate:
     """One delegate. Every method raises DelegateError when the backend fails."""
 
     def __init__(
-        self, bound: BoundBackend, backend: Backend[Any, Any], surroundings: Surroundings, index: int
+        self, bound: BoundBackend, backend: Backend[Any, Any], environment: DelegateEnvironment, index: int
     ) -> None:
         """Prepare to serve the method's delegate `index`; `init` is the first to be called."""
         self.backend_id = bound.backend_id
         self._backend = backend
         self._is_live = False
-        self._surroundings = surroundings
+        self._environment = environment
         self._temporary = TemporaryAllocator()
         self._context: ExecuteContext[Any] = ExecuteContext(
             options=bound.options,
-            method_name=surroundings.method,
-            instance_name=surroundings.instance,
+            method_name=environment.method,
+            instance_name=environment.instance,
             temporary=self._temporary,
-            parallel_for=surroundings.workers.parallel_for,
-            tracer=surroundings.tracer,
+            parallel_for=environment.workers.parallel_for,
+            tracer=environment.tracer,
         )
         # the backend cannot write to it; a new one for each call would cost as much as a small delegate
         self._given = vars(self._context)
         self._init_context: InitContext[Any] = InitContext(
             options=bound.options,
-            method_name=surroundings.method,
-            instance_name=surroundings.instance,
+            method_name=environment.method,
+            instance_name=environment.instance,
             delegate_index=index,
-            named_data=surroundings.named_data,
-            allocator=surroundings.allocator,
-            tracer=surroundings.tracer,
+            named_data=environment.named_data,
+            allocator=environment.allocator,
+            tracer=environment.tracer,
         )
 
     def init(self, serialized: model.BackendDelegate, program: Program) -> None:
         """Call the backend's `init` on the payload of `serialized`."""
         payload = Payload(program.delegate_data(serialized))
         compile_specs = {spec.key: spec.value for spec in serialized.compile_specs}
-        with self._blame("init"), self._surroundings.tracer.record(f"init {self.backend_id}", "phase"):
+        with self._blame("init"), self._environment.tracer.record(f"init {self.backend_id}", "phase"):
             self._handle = self._backend.init(self._init_context, payload, compile_specs)
             self._is_live = True
 
@@ -137,7 +137,7 @@ class Delegate:
             finally:
                 self._temporary.reset()
         except Exception as error:
-            raise _failure(self.backend_id, self._surroundings.method, "execute", error) from error
+            raise _failure(self.backend_id, self._environment.method, "execute", error) from error
 
     def set_resource(self, resource: object) -> None:
         """What the backend finds in `ExecuteContext.resource` from now on."""
@@ -152,8 +152,8 @@ class Delegate:
         context = UpdateContext(
             options=options,
             previous=previous,
-            method_name=self._surroundings.method,
-            instance_name=self._surroundings.instance,
+            method_name=self._environment.method,
+            instance_name=self._environment.instance,
         )
         with self._blame("update"):
             self._backend.update(context, self._handle, changed)
@@ -171,10 +171,10 @@ class Delegate:
             self._is_live = False
             self._backend.destroy(self._handle)
         except Exception as error:
-            raise _failure(self.backend_id, self._surroundings.method, "destroy", error) from error
+            raise _failure(self.backend_id, self._environment.method, "destroy", error) from error
 
     def _blame(self, phase: str) -> AbstractContextManager[None]:
-        return blame(self.backend_id, self._surroundings.method, phase)
+        return blame(self.backend_id, self._environment.method, phase)
 
 
 def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:

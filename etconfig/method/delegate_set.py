@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from etconfig.backend import Backend, BoundBackend
 from etconfig.errors import BackendUnavailableError, DelegateError
 from etconfig.method import DelegateRun, OptionChanges
-from etconfig.method.delegate import Delegate, Surroundings
+from etconfig.method.delegate import Delegate, DelegateEnvironment
 from etconfig.program import model
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class DelegateSet:
         program: The program.
         plan: The method.
         backends: The backends that the method may delegate to, by id.
-        surroundings: What the delegates share.
+        environment: What the delegates share.
     """
 
     def __init__(
@@ -32,12 +32,12 @@ class DelegateSet:
         program: Program,
         plan: model.ExecutionPlan,
         backends: Mapping[str, BoundBackend],
-        surroundings: Surroundings,
+        environment: DelegateEnvironment,
     ) -> None:
         self._program = program
         self._plan = plan
         self._bound = backends
-        self._surroundings = surroundings
+        self._environment = environment
         self._options = {backend_id: bound.options for backend_id, bound in backends.items()}
         self._backends: dict[str, Backend[Any, Any]] = {}
         self._delegates: list[Delegate] = []
@@ -58,7 +58,7 @@ class DelegateSet:
         serialized = self._plan.delegates[index]
         backend = self._backend(serialized.id)
         bound = self._bound[serialized.id]
-        delegate = Delegate(bound, backend, self._surroundings, index)
+        delegate = Delegate(bound, backend, self._environment, index)
         self._delegates.append(delegate)  # before there is a handle, so that none is lost to Ctrl-C
         delegate.init(serialized, self._program)
         return delegate.run
@@ -119,7 +119,7 @@ class DelegateSet:
             except DelegateError as error:
                 problems.append(error)
             self._delegates.pop()
-        self._surroundings.workers.close()
+        self._environment.workers.close()
         if problems:
             problems[0].cause = "; ".join([problems[0].cause, *map(str, problems[1:])])
             raise problems[0]

@@ -18,7 +18,7 @@ from etconfig.method import (
     OptionChanges,
     RunnableMethod,
 )
-from etconfig.method.delegate import Surroundings
+from etconfig.method.delegate import DelegateEnvironment
 from etconfig.method.delegate_set import DelegateSet
 from etconfig.method.inputs import InputChecker, Inputs
 from etconfig.method.method import Method, guarded_method, out_of_memory
@@ -211,7 +211,7 @@ def method_request(
     """What an executor is told to load, with a host for delegates of etconfig's own backends."""
     plan = program.plan(name)
     track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
-    surroundings = Surroundings(
+    environment = DelegateEnvironment(
         method=name,
         instance=instance,
         named_data=program.named_data,
@@ -226,7 +226,7 @@ def method_request(
         instance=instance,
         backends=bound,
         check_inputs=InputChecker(plan),
-        host=DelegateSet(program, plan, bound, surroundings),
+        host=DelegateSet(program, plan, bound, environment),
         tracer=track,
         optimize=optimize,
     )
