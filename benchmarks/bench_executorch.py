@@ -138,7 +138,7 @@ def print_python_backend() -> None:
 
     from etconfig.backend import Backend, BoundBackend
     from etconfig.method import ProgramRequest
-    from etconfig.numpy_executor import method_request
+    from etconfig.method.request import method_request
     from etconfig.program import open_program
 
     class Nothing(Backend[Any, Any]):

@@ -25,7 +25,7 @@ from etconfig.resolver import ANY_METHOD, Arguments, Overrides, Resolution
 from etconfig.schema import change_options
 
 if TYPE_CHECKING:
-    from etconfig.numpy_executor import CaseResult, Tolerance
+    from etconfig.method.bundled import CaseResult, Tolerance
     from etconfig.program.source import ProgramSource
     from etconfig.schema import BackendSpec
     from etconfig.tracing import RecordingTracer
@@ -101,9 +101,7 @@ class LoadedProgram:
             TypeError: `arguments` are something else than `Arguments`.
             ValueError: they are those of another method.
         """
-        from etconfig.numpy_executor import (
-            method_request,  # numpy comes with it, which resolving does not need
-        )
+        from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
 
         if arguments is None:
             arguments = resolve_defaults(self, name)
@@ -151,7 +149,7 @@ class LoadedProgram:
         Args:
             method: The method.
             arguments: Its arguments, as for `load_method`.
-            tolerance: For all floating-point outputs; by default `executor.bundled.TOLERANCES` by type.
+            tolerance: For all floating-point outputs; by default that of `etconfig.method.bundled` by type.
 
         Returns:
             One result for each case, in the order of the file; none for a method without cases.
@@ -159,7 +157,7 @@ class LoadedProgram:
         Raises:
             EtconfigError: as `load_method`. What goes wrong in a case is in its result.
         """
-        from etconfig.numpy_executor import run_case
+        from etconfig.method.bundled import run_case
 
         self.metadata(method)  # raises if there is no such method
         results = []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from etconfig.kernel.memory import Array
 from etconfig.kernel.tensor import Register, Tensor
-from etconfig.method.inputs import TensorSlot
+from etconfig.method.inputs import TensorCheck
+from etconfig.numpy_executor.inputs import TensorDestination
 
 
 class Attributes:
@@ -36,6 +36,5 @@ class Attributes:
             InvalidInputError: it does not fit; nothing was written.
         """
         tensor = self._tensors[name]
-        slot = TensorSlot(self._method, f"attribute {name!r}", Register(tensor), tensor)
-        array: Any = slot.check(value)
-        slot.set(array)
+        array = TensorCheck(self._method, f"attribute {name!r}", tensor.form).check(value)
+        TensorDestination(Register(tensor), tensor).set(array)

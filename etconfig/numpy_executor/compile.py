@@ -15,7 +15,7 @@ from etconfig.kernel.registry import ENTRY_POINT_GROUP, Kernel, Step
 from etconfig.kernel.steps import Passes
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method import DelegateRun
-from etconfig.method.delegate import bind_delegate
+from etconfig.numpy_executor.delegate_steps import bind_delegate
 from etconfig.numpy_executor.optimizer import Effects, EffectsReader, Optimiser, is_straight
 from etconfig.numpy_executor.plan import Block, Plan
 from etconfig.numpy_executor.rebinding.dynamic import DynamicStep, Part

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from etconfig.backend import BoundBackend
-from etconfig.kernel.memory import MethodAllocator
 from etconfig.kernel.registry import Kernel
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method import (
@@ -18,13 +17,11 @@ from etconfig.method import (
     OptionChanges,
     RunnableMethod,
 )
-from etconfig.method.delegate import DelegateEnvironment
-from etconfig.method.delegate_set import DelegateSet
-from etconfig.method.inputs import InputChecker, Inputs
 from etconfig.method.method import Method, guarded_method, out_of_memory
-from etconfig.method.workers import Workers
+from etconfig.method.request import method_request
 from etconfig.numpy_executor.attributes import Attributes
 from etconfig.numpy_executor.compile import check_operators, compile_plan
+from etconfig.numpy_executor.inputs import Inputs
 from etconfig.numpy_executor.plan import DEFAULT_INSTRUCTION_LIMIT, Plan
 from etconfig.numpy_executor.registers import Registers
 from etconfig.program import MethodMeta
@@ -142,7 +139,7 @@ class NumpyProgram(ExecutorProgram):
                 registers = Registers(self._program, plan)
             delegates = request.host.init_all()
             with timer.record("bind instructions", "phase"), collection_paused():
-                inputs = Inputs(request.name, [registers[index] for index in plan.inputs])
+                inputs = Inputs(request.check_inputs, [registers[index] for index in plan.inputs])
                 outputs = [registers[index] for index in plan.outputs]
                 attributes = Attributes(request.name, registers.attributes())
                 compiled = compile_plan(
@@ -196,39 +193,6 @@ def load_method(
     request = method_request(program, name, backends, instance=instance, tracer=tracer, optimize=optimize)
     return guarded_method(
         MethodMeta(program.plan(name)), request, NumpyProgram(program, kernels, instruction_limit)
-    )
-
-
-def method_request(
-    program: Program,
-    name: str,
-    backends: Mapping[str, BoundBackend],
-    *,
-    instance: str | None = None,
-    tracer: RecordingTracer | None = None,
-    optimize: bool = True,
-) -> MethodRequest:
-    """What an executor is told to load, with a host for delegates of etconfig's own backends."""
-    plan = program.plan(name)
-    track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
-    environment = DelegateEnvironment(
-        method=name,
-        instance=instance,
-        named_data=program.named_data,
-        workers=Workers(f"etconfig-{name}"),
-        allocator=MethodAllocator(),
-        tracer=NullTracer() if track is None else track,
-    )
-    needed = dict.fromkeys(delegate.id for delegate in plan.delegates)
-    bound = {backend: backends[backend] for backend in needed if backend in backends}
-    return MethodRequest(
-        name=name,
-        instance=instance,
-        backends=bound,
-        check_inputs=InputChecker(plan),
-        host=DelegateSet(program, plan, bound, environment),
-        tracer=track,
-        optimize=optimize,
     )
 
 

@@ -60,7 +60,7 @@ ROOMS: dict[str, set[str]] = {
     | {"conformance", "scaffold", "app"}
     | {"resolver", "schema", "facts", "profile", "plugin", "transport"}
     # `run` and `inspect` show what these hold
-    | {"method", "numpy_executor", "tracing", "kernel", "program"},
+    | {"method", "tracing", "kernel", "program"},
     "__main__": {"cli"},
     "__init__": BOTTOM | {"facts", "resolver", "program", "method", "app"},
 }

@@ -23,7 +23,7 @@ from etconfig.cli.shared.output import print_json, print_table
 from etconfig.cli.startup.completion import complete_method
 
 if TYPE_CHECKING:
-    from etconfig.numpy_executor import CaseResult, OutputResult
+    from etconfig.method.bundled import CaseResult, OutputResult
 
 Results = Mapping[str, "Sequence[CaseResult]"]
 """The results of each method's cases."""
@@ -67,7 +67,7 @@ def command(
       etconfig verify model.bpte --method forward --rtol 1e-3 --atol 1e-4
     """
     from etconfig.app.api import load_program
-    from etconfig.numpy_executor import Tolerance
+    from etconfig.method.bundled import Tolerance
 
     tolerance = None
     if rtol is not None or atol is not None:

@@ -21,7 +21,7 @@ from etconfig.backend import BoundBackend
 from etconfig.plugin.v1 import Backend, BackendOptions
 from etconfig.method.method import Method
 from etconfig.method import ProgramRequest
-from etconfig.numpy_executor import method_request
+from etconfig.method.request import method_request
 from etconfig.program import open_program
 from etconfig_executorch.executor import ExecutorchExecutor
 

@@ -12,7 +12,7 @@ from plans import PlanBuilder, floats
 from etconfig.errors import AttributeNotFoundError, InvalidInputError, MethodClosedError
 from etconfig.method import OptionChanges, RunnableMethod
 from etconfig.method.method import Method
-from etconfig.numpy_executor import method_request
+from etconfig.method.request import method_request
 from etconfig.program import MethodMeta
 from etconfig.program.model import SerializedTensor
 

@@ -24,7 +24,8 @@ from etconfig.errors import (
 )
 from etconfig.kernel.registry import KernelRegistry, KernelTable, Step, kernel
 from etconfig.kernel.tensor import Register, Tensor
-from etconfig.method.inputs import Inputs
+from etconfig.method.inputs import InputChecker
+from etconfig.numpy_executor.inputs import Inputs
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
 
@@ -327,7 +328,7 @@ class TestInputs:
 
     def test_nothing_is_written_unless_all_inputs_fit(self) -> None:
         first, second = (Tensor(FLOAT, (2,), (0,), None) for _ in range(2))
-        inputs = Inputs("forward", [Register(first), Register(second)])
+        inputs = Inputs(InputChecker(adding_plan(2).plan()).check, [Register(first), Register(second)])
         with pytest.raises(InvalidInputError):
             inputs.set([floats(8, 8), None])
         assert first.array.tolist() == [0, 0]

@@ -27,7 +27,7 @@ class Tolerance:
 EXACT = Tolerance(relative=0, absolute=0)
 """For everything that is not floating-point."""
 
-TOLERANCES: Mapping[ScalarType, Tolerance] = {
+TYPE_TOLERANCES: Mapping[ScalarType, Tolerance] = {
     ScalarType.DOUBLE: Tolerance(relative=1e-7, absolute=1e-7),
     ScalarType.FLOAT: Tolerance(relative=1.3e-6, absolute=1e-5),
     ScalarType.HALF: Tolerance(relative=1e-3, absolute=1e-5),
@@ -80,7 +80,7 @@ def run_case(method: Method, case: BundledCase, tolerance: Tolerance | None = No
     Args:
         method: Newly loaded, if it has state: cases are recorded from the initial one.
         case: Recorded inputs and outputs.
-        tolerance: For all floating-point values; by default what `TOLERANCES` has for their type.
+        tolerance: For all floating-point values; by default what `TYPE_TOLERANCES` has for their type.
     """
     try:
         outputs = method.execute([as_input(value) for value in case.inputs])
@@ -108,10 +108,10 @@ def as_input(value: BundledValue) -> Array | int | bool | float:
 def _compare(given: Any, wanted: BundledValue, tolerance: Tolerance | None) -> OutputResult:
     if isinstance(wanted, BundledTensor):
         expected = as_input(wanted)
-        usual = TOLERANCES.get(wanted.layout.scalar_type, EXACT)
+        usual = TYPE_TOLERANCES.get(wanted.layout.scalar_type, EXACT)
     else:
         expected = wanted
-        usual = TOLERANCES[ScalarType.DOUBLE] if isinstance(wanted, float) else EXACT
+        usual = TYPE_TOLERANCES[ScalarType.DOUBLE] if isinstance(wanted, float) else EXACT
     if _form(given) != _form(expected):
         problem = f"expected {_form(expected)}, given {_form(given)}"
         return OutputResult(agrees=False, max_absolute_error=None, max_relative_error=None, problem=problem)

@@ -10,8 +10,7 @@ import pytest
 from plans import PlanBuilder, adding_plan, floats
 
 from etconfig import Method
-from etconfig.numpy_executor import CaseResult, Tolerance, run_case
-from etconfig.numpy_executor.bundled import as_input
+from etconfig.method.bundled import CaseResult, Tolerance, as_input, run_case
 from etconfig.program import BundledCase, BundledTensor, BundledValue
 from etconfig.program.tensor_layout import TensorLayout
 from etconfig.scalar_types import ScalarType

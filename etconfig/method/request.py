@@ -1,0 +1,51 @@
+"""`method_request`: what an executor is asked to load, with all that etconfig does for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from etconfig.backend import BoundBackend
+from etconfig.kernel.memory import MethodAllocator
+from etconfig.method import MethodRequest
+from etconfig.method.delegate import DelegateEnvironment
+from etconfig.method.delegate_set import DelegateSet
+from etconfig.method.inputs import InputChecker
+from etconfig.method.workers import Workers
+from etconfig.tracing import NullTracer, RecordingTracer
+
+if TYPE_CHECKING:
+    from etconfig.program import Program
+
+
+def method_request(
+    program: Program,
+    name: str,
+    backends: Mapping[str, BoundBackend],
+    *,
+    instance: str | None = None,
+    tracer: RecordingTracer | None = None,
+    optimize: bool = True,
+) -> MethodRequest:
+    """What an executor is told to load, with a host for delegates of etconfig's own backends."""
+    plan = program.plan(name)
+    track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
+    environment = DelegateEnvironment(
+        method=name,
+        instance=instance,
+        named_data=program.named_data,
+        workers=Workers(f"etconfig-{name}"),
+        allocator=MethodAllocator(),
+        tracer=NullTracer() if track is None else track,
+    )
+    needed = dict.fromkeys(delegate.id for delegate in plan.delegates)
+    bound = {backend: backends[backend] for backend in needed if backend in backends}
+    return MethodRequest(
+        name=name,
+        instance=instance,
+        backends=bound,
+        check_inputs=InputChecker(plan).check,
+        host=DelegateSet(program, plan, bound, environment),
+        tracer=track,
+        optimize=optimize,
+    )

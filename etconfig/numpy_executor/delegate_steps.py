@@ -1,0 +1,44 @@
+"""Steps that run delegates on a method's tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from etconfig.backend import Value
+from etconfig.kernel.memory import Array
+from etconfig.kernel.registry import Step
+from etconfig.kernel.tensor import Tensor
+from etconfig.method import DelegateRun
+
+
+def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
+    """The step that runs a delegate on `arguments`: inputs, then outputs."""
+    bound = [_as_value(argument) for argument in arguments]
+    args = [*bound]
+    resize_output = partial(_resize, arguments, args)
+
+    def step() -> None:
+        args[:] = bound  # an earlier run may have resized outputs
+        run(args, resize_output)
+
+    return step
+
+
+def _resize(arguments: Sequence[object], args: list[Value], index: int, shape: Sequence[int]) -> Array:
+    tensor = arguments[index]
+    if not isinstance(tensor, Tensor):
+        raise ValueError(f"argument {index} is no tensor")
+    tensor.resize(tuple(shape))
+    args[index] = tensor.array
+    return tensor.array
+
+
+def _as_value(argument: object) -> Value:
+    """An argument as a backend gets it: an array for a tensor, a list for a list."""
+    if isinstance(argument, Tensor):
+        argument.ensure_memory()
+        return argument.array
+    if isinstance(argument, tuple):
+        return [_as_value(item) for item in argument]
+    return argument  # type: ignore[return-value]  # a scalar, a string or None
