@@ -47,6 +47,15 @@ class BackendArguments:
         """The facts that have a say in any of the options or the vendor's advice, known or not."""
         return frozenset(self.advice.basis).union(*(chain.facts for chain in self.chains.values()))
 
+    def is_default(self, option: str) -> bool:
+        """True if neither configuration nor the vendor set the option.
+
+        Raises:
+            KeyError: the backend has no such option.
+        """
+        candidate = self.chains[option].deciding_candidate(DeviceView(self.facts))
+        return candidate is None and option not in self.advice.values
+
     def story(self, option: str) -> Story:
         """Where an option's value came from; told when asked, since few are asked.
 

@@ -34,35 +34,34 @@ class BackendChains:
     merge_order: Sequence[tuple[str, Candidate]]
 
     @cached_property
-    def _fixed(self) -> dict[str, object]:
-        """What the options that are simply chosen are while no condition holds, in the schema's order."""
-        values = ((name, chain.fixed_value) for name, chain in self.chains.items())
-        return {name: value for name, value in values if value is not MISSING}
+    def _unconditional(self) -> dict[str, object]:
+        """The values of the options that are simply chosen while no condition holds."""
+        return {name: chain.unconditional_value for name, chain in self.chains.items() if chain.is_chosen}
 
     @cached_property
     def _overlays(self) -> Sequence[tuple[Expression, dict[str, object]]]:
-        """Conditions, and what those options are where they hold; a later one wins."""
+        """Conditions, and the values that replace those of these options where they hold, in merge order.
+
+        So one `dict.update` for each condition does the work of a merge for each option.
+        """
         overlays: list[tuple[Expression, dict[str, object]]] = []
-        settled: set[str] = set()  # what stands below an assignment without a condition never wins
-        for name, candidate in reversed(self.merge_order):
-            if name in settled or name not in self._fixed:
+        effective = {id(c) for name in self._unconditional for c in self.chains[name].effective}
+        for name, candidate in self.merge_order:
+            if candidate.condition is None or id(candidate) not in effective:
                 continue
-            if candidate.condition is None:
-                settled.add(name)
-            elif overlays and overlays[-1][0] is candidate.condition:
-                overlays[-1][1].setdefault(name, candidate.value)
-            else:
-                overlays.append((candidate.condition, {name: candidate.value}))
-        return overlays[::-1]
+            if not overlays or overlays[-1][0] is not candidate.condition:
+                overlays.append((candidate.condition, {}))
+            overlays[-1][1][name] = candidate.value
+        return overlays
 
     @cached_property
     def _decided(self) -> Sequence[str]:
         """All other options."""
-        return [name for name in self.chains if name not in self._fixed]
+        return [name for name in self.chains if name not in self._unconditional]
 
     def resolve(self, device: DeviceView, advice: Advice) -> Outcome:
         """The typed options on a device, or everything that is wrong with them."""
-        values = self._fixed.copy()
+        values = self._unconditional.copy()
         for condition, overlay in self._overlays:
             if device.meets(condition):
                 values.update(overlay)
@@ -71,21 +70,20 @@ class BackendChains:
             decided = self.chains[name].decide(device, advice.values.get(name))
             if isinstance(decided, Diagnostic):
                 problems.append(decided)
-            elif decided is not None:
-                values[name] = decided.value
+            elif decided is not MISSING:
+                values[name] = decided
         if problems:
             return problems
         options = assemble_options(self.spec.options, values)
         if options is None:
             built = build_options(self.spec, values)
             if built.options is None:
-                return [self._located(problem, device, advice) for problem in built.problems]
+                return [self._located(problem, device) for problem in built.problems]
             options = built.options
         return BackendArguments(options=options, chains=self.chains, facts=device.values, advice=advice)
 
-    def _located(self, problem: OptionProblem, device: DeviceView, advice: Advice) -> Diagnostic:
+    def _located(self, problem: OptionProblem, device: DeviceView) -> Diagnostic:
         """The problem with the places where the options that it names were set."""
         names = problem.related or ((problem.option,) if problem.option else ())
-        chains = (self.chains[name] for name in names)
-        spans = (chain.winning_span(device, advice.values.get(chain.info.name)) for chain in chains)
-        return problem.to_diagnostic(*(span for span in spans if span is not None))
+        candidates = (self.chains[name].deciding_candidate(device) for name in names)
+        return problem.to_diagnostic(*(each.span for each in candidates if each is not None))

@@ -1,14 +1,8 @@
-"""`OptionChain`: all that may decide one option of one method instance, in merge order.
-
-The merge rule, written once: the last candidate whose condition holds wins; scalars and
-arrays replace, tables merge key by key; `unset` forgets what configuration said, so that the
-recommendation or the schema's default holds again. The alternative, merging whole documents
-first, was rejected: it loses where a value came from.
-"""
+"""`OptionChain`: all that may decide one option of one method instance, in merge order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +11,8 @@ from etconfig.profile import UNSET, Expression, Fault, Findable, Unknown
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
+from etconfig.resolver.merge import hides_lower_values, merged
 from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionProblem, check_value, jsonable
-
-_BASELINE = (OriginKind.DEFAULT, OriginKind.RECOMMENDATION)
-"""What `unset` leaves standing."""
 
 
 @record(frozen=True, kw_only=True)
@@ -85,19 +77,29 @@ class OptionChain:
     info: OptionInfo
     candidates: tuple[Candidate, ...] = ()
 
-    @property
-    def fixed_value(self) -> object:
-        """What the option is while no condition holds, if the last candidate that holds simply is its value.
+    @cached_property
+    def effective(self) -> Sequence[Candidate]:
+        """The candidates that can still have a say: none below an unconditional one that hides it."""
+        hiding = (
+            index
+            for index, candidate in enumerate(self.candidates)
+            if candidate.condition is None and hides_lower_values(candidate.value)
+        )
+        return self.candidates[max(hiding, default=0) :]
 
-        The same as `decide` gives without a recommendation, but cheap to evaluate. `MISSING` where more is
-        to be done: values merge, are unset, or are computed.
-        """
-        for candidate in reversed(self.candidates):
-            if candidate.value is UNSET or isinstance(candidate.value, (dict, Expression)):
-                return MISSING
-            if candidate.condition is None:
-                return candidate.value
-        return MISSING if self.info.from_fact is not None else self.info.default
+    @cached_property
+    def is_chosen(self) -> bool:
+        """True if the value on any device is one of those written: none is merged, unset or computed."""
+        has_base = self.effective and self.effective[0].condition is None
+        if not has_base and (self.info.from_fact is not None or self.info.default is MISSING):
+            return False
+        return not any(c.value is UNSET or isinstance(c.value, (dict, Expression)) for c in self.effective)
+
+    @property
+    def unconditional_value(self) -> object:
+        """The value of an option that `is_chosen` while no condition holds, without a recommendation."""
+        values = (c.value for c in self.effective if c.condition is None)
+        return merged(values, lambda: self.info.default)
 
     @property
     def conditions(self) -> Sequence[Expression]:
@@ -116,16 +118,25 @@ class OptionChain:
         """Every fact that may have a say, those of conditions that do not hold included."""
         return self.computed_from.union(*(condition.facts for condition in self.conditions))
 
-    def decide(
-        self, device: DeviceView, recommended: Sourced[object] | None
-    ) -> Sourced[object] | Diagnostic | None:
-        """The value on a device, why there can be none, or None when nothing sets the option.
+    def decide(self, device: DeviceView, recommended: Sourced[object] | None) -> object:
+        """The value on a device; a diagnostic if there can be none, `MISSING` if nothing sets the option.
+
+        Nothing is looked up in documents here: most values are never asked where they came from.
 
         Args:
             device: The device.
-            recommended: The vendor's advice for this option, if there is any.
+            recommended: The vendor's recommendation for this option, if there is one.
         """
-        return _winner(self._contenders(device, recommended))
+        holding = [c for c in self.effective if c.condition is None or device.meets(c.condition)]
+        value = merged((c.value for c in holding), lambda: self._baseline(device, recommended))
+        return self._computed(holding[-1], value, device) if isinstance(value, Expression) else value
+
+    def deciding_candidate(self, device: DeviceView) -> Candidate | None:
+        """The strongest candidate on a device; None if the recommendation or the default decides."""
+        for candidate in reversed(self.effective):
+            if candidate.condition is None or device.meets(candidate.condition):
+                return None if candidate.value is UNSET else candidate
+        return None
 
     def story(self, device: DeviceView, recommended: Sourced[object] | None) -> Story:
         """Where the value that `decide` gives comes from.
@@ -133,53 +144,53 @@ class OptionChain:
         Raises:
             LookupError: `decide` gives no value.
         """
-        contenders = tuple(self._contenders(device, recommended))
-        winner = _winner(contenders)
-        if winner is None or isinstance(winner, Diagnostic):
+        value = self.decide(device, recommended)
+        if value is MISSING or isinstance(value, Diagnostic):
             raise LookupError(f"{self.spec.id}.{self.info.name} has no value")
-        beaten = (c for c in contenders if isinstance(c, Sourced) and c.origin is not winner.origin)
-        return Story(winner=winner, beaten=tuple(beaten), facts=tuple(sorted(self.facts)))
+        baseline = [*([] if recommended is None else [recommended]), *self._sourced_default(device)]
+        candidate = self.deciding_candidate(device)
+        origin = baseline[0].origin if candidate is None else candidate.origin
+        contenders = [*self._sourced_candidates(device), *baseline]
+        beaten = tuple(each for each in contenders if each.origin is not origin)
+        return Story(winner=Sourced(value, origin), beaten=beaten, facts=tuple(sorted(self.facts)))
 
-    def winning_span(self, device: DeviceView, recommended: Sourced[object] | None) -> Span | None:
-        """Where the value that `decide` gives was written, if it was written in a text."""
-        winner = self.decide(device, recommended)
-        spans = (c.span for c in self.candidates if isinstance(winner, Sourced) and c.origin is winner.origin)
-        return next(spans, None)
-
-    def _contenders(
-        self, device: DeviceView, recommended: Sourced[object] | None
-    ) -> Iterator[Sourced[object] | Diagnostic]:
-        """What may win, the strongest first; each is computed only when it is reached."""
+    def _sourced_candidates(self, device: DeviceView) -> Iterator[Sourced[object]]:
+        """What the candidates that hold say, the strongest first; without those that give no value."""
         for candidate in reversed(self.candidates):
             if candidate.condition is None or device.meets(candidate.condition):
-                yield self._evaluate(candidate, device)
-        if recommended is not None:
-            yield recommended
-        default = self._default(device)
-        if default is not None:
-            yield default
+                value = candidate.value
+                said = self._computed(candidate, value, device) if isinstance(value, Expression) else value
+                if not isinstance(said, Diagnostic):
+                    yield Sourced(said, candidate.origin)
 
-    def _evaluate(self, candidate: Candidate, device: DeviceView) -> Sourced[object] | Diagnostic:
-        if not isinstance(candidate.value, Expression):
-            return Sourced(candidate.value, candidate.origin)
-        result = candidate.value.evaluate(device.values)
+    def _sourced_default(self, device: DeviceView) -> Iterator[Sourced[object]]:
+        """The default with its origin, if there is one."""
+        value, fact = self._default(device), self.info.from_fact
+        if value is not MISSING and not isinstance(value, Diagnostic):
+            detail = f"fact {fact}" if fact is not None and fact in device.values else None
+            yield Sourced(value, Origin(OriginKind.DEFAULT, self.spec.options.__name__, detail=detail))
+
+    def _computed(self, candidate: Candidate, expression: Expression, device: DeviceView) -> object:
+        """The value of a candidate's expression, or a diagnostic."""
+        result = expression.evaluate(device.values)
         if isinstance(result, (Unknown, Fault)):
-            return candidate.value.failure(result)
+            return expression.failure(result)
         value = check_value(self.spec, self.info, result)
-        if isinstance(value, OptionProblem):
-            return value.to_diagnostic(candidate.span)
-        return Sourced(value, candidate.origin)
+        return value.to_diagnostic(candidate.span) if isinstance(value, OptionProblem) else value
 
-    def _default(self, device: DeviceView) -> Sourced[object] | Diagnostic | None:
-        source, fact = self.spec.options.__name__, self.info.from_fact
-        if fact is not None and fact in device.values:
-            value = check_value(self.spec, self.info, device.values[fact])
-            if isinstance(value, OptionProblem):
-                return value.to_diagnostic()
-            return Sourced(value, Origin(OriginKind.DEFAULT, source, detail=f"fact {fact}"))
-        if self.info.default is MISSING:
-            return None
-        return Sourced(self.info.default, Origin(OriginKind.DEFAULT, source))
+    def _baseline(self, device: DeviceView, recommended: Sourced[object] | None) -> object:
+        """What lies below all candidates: the recommendation, and the default below it."""
+        if recommended is None:
+            return self._default(device)
+        return merged((recommended.value,), lambda: self._default(device))
+
+    def _default(self, device: DeviceView) -> object:
+        """The value of the schema; a diagnostic if the option cannot be what the fact is; else `MISSING`."""
+        fact = self.info.from_fact
+        if fact is None or fact not in device.values:
+            return self.info.default
+        value = check_value(self.spec, self.info, device.values[fact])
+        return value.to_diagnostic() if isinstance(value, OptionProblem) else value
 
 
 def _sourced_data(sourced: Sourced[object]) -> dict[str, Any]:
@@ -196,32 +207,3 @@ def _origin_data(origin: Origin) -> dict[str, Any]:
         "detail": origin.detail,
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _winner(contenders: Iterable[Sourced[object] | Diagnostic]) -> Sourced[object] | Diagnostic | None:
-    """The merge rule, over contenders from the strongest to the weakest."""
-    tables: list[Sourced[object]] = []
-    is_unset = False
-    for contender in contenders:
-        if isinstance(contender, Diagnostic):
-            if not is_unset:
-                return contender
-        elif contender.value is UNSET:
-            is_unset = True
-        elif is_unset and contender.origin.kind not in _BASELINE:
-            continue
-        elif not isinstance(contender.value, dict):
-            return _merged(tables) or contender
-        else:
-            tables.append(contender)
-    return _merged(tables)
-
-
-def _merged(tables: list[Sourced[object]]) -> Sourced[object] | None:
-    """The tables, strongest first, as one; its origin is that of the strongest."""
-    if not tables:
-        return None
-    merged: dict[object, object] = {}
-    for table in reversed(tables):
-        merged |= table.value  # type: ignore[call-overload]  # only tables are collected
-    return Sourced(merged, tables[0].origin)

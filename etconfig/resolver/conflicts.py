@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from etconfig.diagnostics import Diagnostic
-from etconfig.provenance import OriginKind
 from etconfig.resolver.arguments import ANY_METHOD, Arguments
 from etconfig.schema import BackendSpec, Scope, show_value
 
@@ -37,7 +36,7 @@ def process_conflicts(
 
 
 def _is_mere_default(arguments: Arguments, backend: str, option: str) -> bool:
-    return arguments.method == ANY_METHOD and arguments.origin(backend, option).kind is OriginKind.DEFAULT
+    return arguments.method == ANY_METHOD and arguments.backends[backend].is_default(option)
 
 
 def _conflict(backend: str, option: str, sides: Iterable[tuple[Arguments, object]]) -> Diagnostic:

@@ -10,7 +10,7 @@ from etconfig.provenance import Sourced
 from etconfig.resolver.advice import recommend
 from etconfig.resolver.chain import OptionChain
 from etconfig.resolver.device import DeviceView
-from etconfig.schema import BackendSpec
+from etconfig.schema import MISSING, BackendSpec
 
 UnconfiguredValue: TypeAlias = "Sourced[object] | Diagnostic | None"
 """A value and its origin, why there can be none, or None for an option that must be set."""
@@ -26,6 +26,13 @@ def values_without_configuration(
     """
     device, advice = DeviceView(facts), recommend(spec, facts)
     return {
-        name: OptionChain(spec=spec, info=info).decide(device, advice.values.get(name))
+        name: _value(OptionChain(spec=spec, info=info), device, advice.values.get(name))
         for name, info in spec.options.option_infos().items()
     }
+
+
+def _value(chain: OptionChain, device: DeviceView, recommended: Sourced[object] | None) -> UnconfiguredValue:
+    value = chain.decide(device, recommended)
+    if isinstance(value, Diagnostic):
+        return value
+    return None if value is MISSING else chain.story(device, recommended).winner

@@ -1,0 +1,33 @@
+"""The merge rule, written once: how the values that hold for one option make its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from etconfig.profile import UNSET
+
+
+def merged(values: Iterable[object], baseline: Callable[[], object]) -> object:
+    """Merge the values that hold for an option, lowest precedence first.
+
+    A later value replaces an earlier one, but tables merge key by key, and `UNSET` forgets what came
+    before, so that the baseline holds again. Values are merged option by option. Merging whole documents
+    first would lose where each value came from.
+
+    Args:
+        values: The values, of the option's type; expressions count as the values that they give.
+        baseline: Returns the value that lies below all of them; called only if it is needed.
+    """
+    result: object = UNSET
+    for value in values:
+        if isinstance(value, dict):
+            below = baseline() if result is UNSET else result
+            result = {**below, **value} if isinstance(below, dict) else value.copy()
+        else:
+            result = value
+    return baseline() if result is UNSET else result
+
+
+def hides_lower_values(value: object) -> bool:
+    """Return True if nothing below `value` can show through it: all but tables."""
+    return not isinstance(value, dict)

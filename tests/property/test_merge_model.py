@@ -1,0 +1,219 @@
+"""The merge rule, written a second time from `docs/profiles.md`, gives what the resolver gives."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+from resolving import make_facts
+
+from etconfig.facts import BUILTIN_FACTS
+from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
+from etconfig.profile import ExpressionParser, layers_of, parse_document, parse_profile, parse_project
+from etconfig.resolver import Resolver, Target, layer_from_environment, layer_from_overrides
+
+UNSET = {"unset": True}
+METHODS = {"forward": (None, "left"), "decode": (None, "right")}
+METHOD_PATTERNS = ("forward", "decode", "f*", "*")
+Facts = Mapping[str, Any]
+
+
+class StackOptions(BackendOptions):
+    threads: int = option(1, from_fact="cpu.available_cores", applies="load", doc="An integer with a fact.")
+    scale: float = option(1.0, applies="load", doc="A number.")
+    mode: str = option("plain", applies="load", doc="A text that is recommended.")
+    order: tuple[int, ...] = option((0,), applies="load", doc="An array.")
+    labels: dict[str, str] = option({"a": "default"}, applies="load", doc="A table that is recommended.")
+
+
+def recommend(facts: Facts) -> dict[str, Any]:
+    return {"mode": "fast", "labels": {"b": "advised"}} if facts.get("power.source") == "mains" else {}
+
+
+SPEC = BackendSpec(
+    id="StackBackend", doc="A stack.", options=StackOptions, api=ApiRange(1, 1), recommend=recommend
+)
+
+CONDITIONS: Mapping[str, Callable[[Facts], bool]] = {
+    "true": lambda facts: True,
+    'power.source == "battery"': lambda facts: facts.get("power.source") == "battery",
+    "cpu.available_cores > 2": lambda facts: facts.get("cpu.available_cores", 0) > 2,
+    "!has(memory.total)": lambda facts: "memory.total" not in facts,
+}
+EXPRESSIONS: Mapping[str, Callable[[Facts], int]] = {
+    "has(cpu.available_cores) ? cpu.available_cores * 2 : 7": lambda facts: (
+        facts["cpu.available_cores"] * 2 if "cpu.available_cores" in facts else 7
+    ),
+    "5 + 6": lambda facts: 11,
+}
+
+
+# --- the model, from the page's sections on options, conditions, layers and the merge rule ---
+
+
+def said_in(section: Mapping[str, Any], method: str, instance: str | None, name: str) -> Iterator[Any]:
+    """What one document, or one `[[when]]` of it, says of an option: the weakest first."""
+    scopes = [section.get("options", {})]
+    methods = section.get("methods", {})
+    scopes += [
+        said for pattern, said in methods.items() if pattern != method and fnmatchcase(method, pattern)
+    ]
+    scopes += [methods.get(method, {}), section.get("instances", {}).get(instance, {})]
+    return (scope[name] for scope in scopes if name in scope)
+
+
+def said_in_all(
+    sources: list[Any], facts: Facts, method: str, instance: str | None, name: str
+) -> Iterator[Any]:
+    """What all sources say of an option: the weakest first."""
+    for source in sources:
+        yield from said_in(source, method, instance, name)
+        for overlay in source.get("when", []):
+            if CONDITIONS[overlay["if"]](facts):
+                yield from said_in(overlay, method, instance, name)
+
+
+def expected(sources: list[Any], facts: Facts, method: str, instance: str | None, name: str) -> Any:
+    """The value of an option by the page's rule."""
+    default = {"scale": 1.0, "mode": "plain", "order": [0], "labels": {"a": "default"}}.get(
+        name, facts.get("cpu.available_cores", 1)
+    )
+    weakest = [default, *(value for key, value in recommend(facts).items() if key == name)]
+    stack = list(weakest)
+    for value in said_in_all(sources, facts, method, instance, name):
+        stack = list(weakest) if value == UNSET else [*stack, value]
+    top = stack[-1]
+    if isinstance(top, dict) and "expr" in top:
+        return EXPRESSIONS[top["expr"]](facts)
+    if name == "labels":
+        return {key: text for table in stack for key, text in table.items()}
+    return top
+
+
+# --- random stacks, as what the model reads and as what the program reads -----------------------
+
+
+def random_options(rng: random.Random, *, in_text: bool = False) -> dict[str, Any]:
+    choices: dict[str, Callable[[], Any]] = {
+        "threads": lambda: rng.randint(1, 9),
+        "scale": lambda: rng.choice([0.5, 2.0, 3.5]),
+        "mode": lambda: rng.choice(["slow", "fast", "plain"]),
+        "order": lambda: [rng.randint(0, 3) for _ in range(rng.randint(0, 3))],
+        "labels": lambda: {key: str(rng.randint(0, 9)) for key in rng.sample("abcd", rng.randint(0, 2))},
+    }
+    if in_text:
+        return {name: choices[name]() for name in rng.sample(["threads", "mode"], rng.randint(0, 2))}
+    options = {name: choices[name]() for name in rng.sample(list(choices), rng.randint(0, 3))}
+    for name in options:
+        if rng.random() < 0.2:
+            options[name] = UNSET
+        elif name == "threads" and rng.random() < 0.4:
+            options[name] = {"expr": rng.choice(list(EXPRESSIONS))}
+    return options
+
+
+def random_section(rng: random.Random) -> dict[str, Any]:
+    return {
+        "options": random_options(rng),
+        "methods": {m: random_options(rng) for m in rng.sample(METHOD_PATTERNS, rng.randint(0, 2))},
+        "instances": {i: random_options(rng) for i in ("left", "right") if rng.random() < 0.4},
+    }
+
+
+def random_document(rng: random.Random) -> dict[str, Any]:
+    overlays = [{"if": rng.choice(list(CONDITIONS)), **random_section(rng)} for _ in range(rng.randint(0, 3))]
+    return random_section(rng) | {"when": overlays}
+
+
+def random_line(rng: random.Random) -> dict[str, Any]:
+    """What `ETCONFIG_SET` or `--set` says: no patterns and no tables."""
+    return {
+        "options": random_options(rng, in_text=True),
+        "methods": {m: random_options(rng, in_text=True) for m in METHODS if rng.random() < 0.3},
+        "instances": {i: random_options(rng, in_text=True) for i in ("left", "right") if rng.random() < 0.3},
+    }
+
+
+def random_facts(rng: random.Random) -> dict[str, Any]:
+    known = {
+        "cpu.available_cores": rng.randint(1, 8),
+        "power.source": rng.choice(["battery", "mains"]),
+        "memory.total": 100,
+    }
+    return {name: value for name, value in known.items() if rng.random() < 0.7}
+
+
+def toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)
+
+
+def section_text(section: Mapping[str, Any], prefix: str = "") -> str:
+    scopes = {f"{prefix}options": section["options"]}
+    scopes |= {f'{prefix}methods."{m}".options': said for m, said in section["methods"].items()}
+    scopes |= {f"{prefix}instances.{i}.options": said for i, said in section["instances"].items()}
+    return "".join(
+        f"[{scope}.StackBackend]\n" + "".join(f"{name} = {toml(value)}\n" for name, value in said.items())
+        for scope, said in scopes.items()
+    )
+
+
+def document_text(document: Mapping[str, Any], head: str) -> str:
+    overlays = (f"[[when]]\nif = '{o['if']}'\n{section_text(o, 'when.')}" for o in document["when"])
+    return head + section_text(document) + "".join(overlays)
+
+
+def assignments(rng: random.Random, source: Mapping[str, Any]) -> list[str]:
+    """The lines of `ETCONFIG_SET` or `--set`, in any order: the more precise path wins."""
+    home = {instance: method for method, instances in METHODS.items() for instance in instances if instance}
+    scoped = [("", source["options"]), *((f"{m}:", said) for m, said in source["methods"].items())]
+    scoped += [(f"{home[i]}@{i}:", said) for i, said in source["instances"].items()]
+    lines = [f"{scope}StackBackend.{name}={value}" for scope, said in scoped for name, value in said.items()]
+    rng.shuffle(lines)
+    return lines
+
+
+INSTANCES = '[instances.left]\nmethod = "forward"\n[instances.right]\nmethod = "decode"\n'
+TARGETS = [Target(method=method, backends=(SPEC.id,)) for method in METHODS]
+PARSER = ExpressionParser(BUILTIN_FACTS)
+
+
+def compile_stack(rng: random.Random, sources: list[Any]) -> Resolver:
+    """The resolver of two profiles, a project file, `ETCONFIG_SET` and overrides."""
+    base, derived, project, environment, override = sources
+    heads = [f'[profile]\nname = "acme/base"\n{INSTANCES}', '[profile]\nname = "acme/derived"\n', ""]
+    texts = [document_text(d, head) for d, head in zip((base, derived, project), heads, strict=True)]
+    documents = [parse_document(text, "stack.toml") for text in texts]
+    chain = [parse_profile(document, PARSER) for document in documents[:2]]
+    layers = layers_of(chain, parse_project(documents[2], PARSER))
+    by_hand = (
+        layer_from_environment(";".join(assignments(rng, environment))),
+        layer_from_overrides(assignments(rng, override)),
+    )
+    return Resolver.compile({SPEC.id: SPEC}, (*layers, *by_hand), TARGETS)
+
+
+class TestTheModelAgrees:
+    """Every option of every method instance has the value that the documented rule gives."""
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_on_random_stacks(self, seed: int) -> None:
+        rng = random.Random(seed)
+        for _ in range(100):
+            sources = [*(random_document(rng) for _ in range(3)), random_line(rng), random_line(rng)]
+            resolver = compile_stack(rng, sources)
+            for facts in (random_facts(rng), random_facts(rng)):
+                resolution = resolver.resolve(make_facts(**facts))
+                for method, instances in METHODS.items():
+                    for instance in instances:
+                        resolved = resolution.arguments(method, instance)[SPEC.id].to_jsonable()
+                        model = {
+                            name: expected(sources, facts, method, instance, name)
+                            for name in StackOptions.option_infos()
+                        }
+                        assert resolved == model, (sources, facts, method, instance)
