@@ -12,10 +12,11 @@ from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, Met
 from etconfig.facts import FactSheet
 from etconfig.option_path import OptionPath
 from etconfig.records import record
-from etconfig.resolver import Arguments, Resolution, Resolver
+from etconfig.resolver import Arguments, Resolution
 from etconfig.schema import Applies
 
 if TYPE_CHECKING:
+    from etconfig.app.configuration import Configuration
     from etconfig.method.method import Method
 
 
@@ -68,22 +69,22 @@ class LiveArguments:
     changes one in the middle of an execute. Nothing runs in the background unless `follow` is
     called. All methods may be called from any thread.
 
-        live = etconfig.LiveArguments(etconfig.configure(program).resolver, facts)
+        live = etconfig.LiveArguments(etconfig.configure(program))
         left = program.load_method("forward", live.arguments("forward", "left"))
         live.attach(left)
         report = live.refresh(etconfig.detect_facts())
 
     Args:
-        resolver: What is configured.
-        facts: The facts to start from.
+        configuration: What is configured. The profile stays the one that was chosen.
+        facts: The facts to start from, by default those that the configuration was made on.
 
     Raises:
         ConfigError: the configuration does not resolve on these facts.
     """
 
-    def __init__(self, resolver: Resolver, facts: FactSheet) -> None:
-        self._resolver = resolver
-        self._resolution = resolver.resolve(facts)
+    def __init__(self, configuration: Configuration, facts: FactSheet | None = None) -> None:
+        self._configuration = configuration
+        self._resolution = configuration.resolve(facts)
         self._methods: list[Method] = []
         self._lock = threading.Lock()
 
@@ -122,7 +123,7 @@ class LiveArguments:
             ConfigError: the configuration does not resolve on these facts; nothing was changed.
         """
         with self._lock:
-            resolution = self._resolution if facts is None else self._resolver.resolve(facts)
+            resolution = self._resolution if facts is None else self._configuration.resolve(facts)
             wanted = [resolution.arguments(method.name, method.instance) for method in self._methods]
             self._resolution = resolution
             reports = [self._bring_up(*pair) for pair in zip(tuple(self._methods), wanted, strict=True)]

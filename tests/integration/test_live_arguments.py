@@ -54,7 +54,7 @@ def program(place: Path) -> Iterator[etconfig.LoadedProgram]:
 def live(program: etconfig.LoadedProgram, place: Path) -> etconfig.LiveArguments:
     (place / "board.toml").write_text(PROFILE)
     configuration = etconfig.configure(program, profile="board.toml", facts=device())
-    return etconfig.LiveArguments(configuration.resolver, device())
+    return etconfig.LiveArguments(configuration)
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ class TestAttach:
         self, program: etconfig.LoadedProgram, left: etconfig.Method, place: Path
     ) -> None:
         configuration = etconfig.configure(profile="board.toml", facts=device())
-        without_program = etconfig.LiveArguments(configuration.resolver, device())
+        without_program = etconfig.LiveArguments(configuration, device())
         with (
             program.load_method("embed") as embed,
             pytest.raises((BackendUnavailableError, OptionError)),
