@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 
 from etconfig.facts import FactRegistry, facts_schema
 from etconfig.schema import BackendSpec, json_schema
-
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
+from etconfig.schema.jsonschema import JSON_SCHEMA_DRAFT
 
 _PROFILE_NAME = r"^(?!.*\.toml$)[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)*$"
 _METHOD = r"^[^:@=\s]+$"  # may be a glob
@@ -73,7 +72,7 @@ def _document(
     }
     backends = {f"backend.{spec.id}": _backend(spec) for spec in specs}
     return {
-        "$schema": DRAFT,
+        "$schema": JSON_SCHEMA_DRAFT,
         "title": title,
         **_table({**head, **settings}, required=required),
         "$defs": {**_shared_definitions(backends), **backends},

@@ -37,10 +37,10 @@ _READ_FILES = f"grep -saH '' {' '.join(_FILES)}"
 _LIMIT_S = 10.0
 """The first call may have to start adb's server."""
 
-Run: TypeAlias = "Callable[[Sequence[str]], bytes | None]"
+RunCommand: TypeAlias = "Callable[[Sequence[str]], bytes | None]"
 
 
-def attached_device(serial: str | None = None, *, run: Run | None = None) -> System:
+def attached_device(serial: str | None = None, *, run: RunCommand | None = None) -> System:
     """The device that adb reaches, for `detect`. What it told is kept: `redetect` sees no change.
 
     Args:

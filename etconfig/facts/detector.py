@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from etconfig.facts.registry import FactValue
 from etconfig.facts.system import System
@@ -45,6 +45,10 @@ class Reading:
     def unknown(cls, name: str, source: str, reason: str) -> Reading:
         """A reading that tells why the fact is unknown."""
         return cls(name, None, source, reason=reason)
+
+
+Find: TypeAlias = "Callable[[System], Iterable[Reading]]"
+"""A function that looks for the facts of one topic."""
 
 
 class Detector(Protocol):

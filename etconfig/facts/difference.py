@@ -9,7 +9,7 @@ from etconfig.facts.registry import FactValue, Volatility
 from etconfig.facts.sheet import FactSheet
 from etconfig.records import record
 
-Change: TypeAlias = "tuple[FactValue, FactValue]"
+FactChange: TypeAlias = "tuple[FactValue, FactValue]"
 """The value before and after."""
 
 
@@ -25,7 +25,7 @@ class SheetDifference:
 
     added: Mapping[str, FactValue]
     removed: Mapping[str, FactValue]
-    changed: Mapping[str, Change]
+    changed: Mapping[str, FactChange]
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)

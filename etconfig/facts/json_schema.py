@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from etconfig.facts.registry import INDEX, NUMBER_PATTERN, FactInfo, FactRegistry, FactType
+from etconfig.facts.registry import INDEX, INDEX_PATTERN, FactInfo, FactRegistry, FactType
 from etconfig.facts.sheet_json import MAX_SHEET_FACTS, SHEET_VERSION, VERSION_KEY
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -85,4 +85,4 @@ def _value(info: FactInfo) -> dict[str, object]:
 
 def _pattern(family: str) -> str:
     """A pattern for the members of a family such as `gpu.<n>.name`."""
-    return f"^{re.escape(family).replace(re.escape(INDEX), NUMBER_PATTERN)}$"
+    return f"^{re.escape(family).replace(re.escape(INDEX), INDEX_PATTERN)}$"

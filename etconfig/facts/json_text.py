@@ -13,20 +13,20 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 _LONGEST_INT = 20
 
 
-class Place(NamedTuple):
+class JsonSpan(NamedTuple):
     """A piece of the text, as offsets."""
 
     start: int
     end: int
 
 
-class Member(NamedTuple):
+class JsonMember(NamedTuple):
     """A member of an object, and where it stands."""
 
     key: str
     value: Any
-    key_place: Place
-    value_place: Place
+    key_place: JsonSpan
+    value_place: JsonSpan
 
 
 class JsonText:
@@ -46,7 +46,7 @@ class JsonText:
         """
         return self._decoder.decode(self._text)
 
-    def members(self, start: int) -> Iterator[Member]:
+    def members(self, start: int) -> Iterator[JsonMember]:
         """The members of the outermost object that stands at or after `start`, duplicates included.
 
         The text must be valid JSON there.
@@ -58,7 +58,7 @@ class JsonText:
             colon = _skip_space(self._text, key_end)
             value_start = _skip_space(self._text, colon + 1)
             value, value_end = self._decoder.raw_decode(self._text, value_start)
-            yield Member(key, value, Place(at, key_end), Place(value_start, value_end))
+            yield JsonMember(key, value, JsonSpan(at, key_end), JsonSpan(value_start, value_end))
             at = _skip_space(self._text, value_end)
             if self._text[at] == ",":
                 at = _skip_space(self._text, at + 1)

@@ -18,11 +18,11 @@ FactValue: TypeAlias = "bool | int | float | str | tuple[str, ...]"
 INDEX = "<n>"
 """Stands for a number in the name of an indexed family: `gpu.<n>.name` has the member `gpu.0.name`."""
 
-NUMBER_PATTERN = "(0|[1-9][0-9]{0,3})"
+INDEX_PATTERN = "(0|[1-9][0-9]{0,3})"
 """A regular expression for the numbers that may stand there."""
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]*(\.({INDEX}|[a-z][a-z0-9_]*))+")
-_NUMBER = re.compile(NUMBER_PATTERN)
+_NUMBER = re.compile(INDEX_PATTERN)
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _SHOWN_CHARACTERS = 60
 
@@ -48,7 +48,7 @@ class FactType(enum.Enum):
         """
         checked = self._convert(value)
         if checked is None:
-            raise ValueError(f"expected {_EXPECTED[self]}, found {shown(value)}")
+            raise ValueError(f"expected {_EXPECTED[self]}, found {shown_value(value)}")
         return checked
 
     def _convert(self, value: object) -> FactValue | None:
@@ -87,7 +87,7 @@ def _is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value.isprintable()
 
 
-def shown(value: object) -> str:
+def shown_value(value: object) -> str:
     """`value` as a message shows it: short, and `true` for True."""
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
@@ -154,10 +154,10 @@ class FactInfo:
         checked = self.type.check(value)
         if self.choices and checked not in self.choices:
             expected = " or ".join(map(repr, self.choices))
-            raise ValueError(f"expected {expected}, found {shown(value)}")
+            raise ValueError(f"expected {expected}, found {shown_value(value)}")
         meant = meant_value(self.name, checked)
         if meant is not None:
-            raise ValueError(f"it is called {meant!r} here, found {shown(value)}")
+            raise ValueError(f"it is called {meant!r} here, found {shown_value(value)}")
         if isinstance(checked, (int, float)):
             self._check_bounds(checked)
         return checked

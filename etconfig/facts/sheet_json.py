@@ -22,9 +22,9 @@ from etconfig.diagnostics import Diagnostic, Span, did_you_mean
 from etconfig.diagnostics.source_text import is_program
 from etconfig.errors import FactError
 from etconfig.facts.fact import Fact
-from etconfig.facts.json_text import JsonText, Member, Place
+from etconfig.facts.json_text import JsonMember, JsonSpan, JsonText
 from etconfig.facts.problems import invalid_value, unknown_fact
-from etconfig.facts.registry import FactInfo, FactRegistry, shown
+from etconfig.facts.registry import FactInfo, FactRegistry, shown_value
 from etconfig.provenance import Origin, OriginKind
 
 SHEET_VERSION = 1
@@ -130,7 +130,7 @@ class _Reader:
         self._registry = registry
 
     def read(self) -> dict[str, Fact]:
-        start = Place(0, 1)
+        start = JsonSpan(0, 1)
         if not isinstance(self._document.decode(), dict):
             self._refuse("expected a JSON object", start)
             return {}
@@ -146,12 +146,12 @@ class _Reader:
             return {}
         return self._facts(sheet["facts"])
 
-    def _check_version(self, version: Member) -> bool:
+    def _check_version(self, version: JsonMember) -> bool:
         if type(version.value) is int and version.value == SHEET_VERSION:
             return True
         problem = Diagnostic(
             code="unsupported-fact-sheet",
-            message=f"the fact sheet has format version {shown(version.value)}, "
+            message=f"the fact sheet has format version {shown_value(version.value)}, "
             f"but this etconfig reads version {SHEET_VERSION}",
             spans=(self._document.source.span(*version.value_place),),
             help="save the sheet again with this version of etconfig, or install a newer etconfig",
@@ -159,7 +159,7 @@ class _Reader:
         self.problems.append(problem)
         return False
 
-    def _facts(self, section: Member) -> dict[str, Fact]:
+    def _facts(self, section: JsonMember) -> dict[str, Fact]:
         if not isinstance(section.value, dict):
             self._refuse("expected an object under the key 'facts'", section.value_place)
             return {}
@@ -170,7 +170,7 @@ class _Reader:
         facts = (self._fact(entry) for entry in entries.values())
         return {fact.name: fact for fact in facts if fact is not None}
 
-    def _fact(self, entry: Member) -> Fact | None:
+    def _fact(self, entry: JsonMember) -> Fact | None:
         name = entry.key
         info = self._registry.get(name)
         if info is None:
@@ -191,7 +191,7 @@ class _Reader:
             return Fact.unknown(name, info, self._string(parts["unknown"]), origin)
         return self._known(name, info, parts["value"], origin)
 
-    def _known(self, name: str, info: FactInfo, member: Member, origin: Origin) -> Fact | None:
+    def _known(self, name: str, info: FactInfo, member: JsonMember, origin: Origin) -> Fact | None:
         try:
             return Fact.known(name, info, info.check(member.value), origin)
         except ValueError as error:
@@ -199,29 +199,29 @@ class _Reader:
             self.problems.append(invalid_value(name, info, member.value, error, span))
             return None
 
-    def _origin(self, entry: Member, parts: Mapping[str, Member]) -> Origin:
+    def _origin(self, entry: JsonMember, parts: Mapping[str, JsonMember]) -> Origin:
         line, column = self._document.source.line_and_column(entry.key_place.start)
         detail = self._string(parts["origin"]) if "origin" in parts else None
         return Origin(OriginKind.SHEET, self._document.source.name, line, column, detail)
 
-    def _check_unit(self, name: str, info: FactInfo, unit: Member | None) -> None:
+    def _check_unit(self, name: str, info: FactInfo, unit: JsonMember | None) -> None:
         if unit is None or unit.value == info.unit:
             return
         expected = "no unit" if info.unit is None else f"the unit {info.unit!r}"
-        message = f"fact {name!r}: expected {expected}, found {shown(unit.value)}"
+        message = f"fact {name!r}: expected {expected}, found {shown_value(unit.value)}"
         guide = "leave the unit out" if info.unit is None else f"give the value in {info.unit}"
         self._refuse(message, unit.value_place, guide)
 
-    def _string(self, member: Member) -> str:
+    def _string(self, member: JsonMember) -> str:
         if isinstance(member.value, str) and member.value.isprintable():
             return member.value
         message = f"expected a string of printable characters under the key {member.key!r}"
         self._refuse(message, member.value_place)
         return ""
 
-    def _members(self, place: Place, what: str) -> dict[str, Member]:
+    def _members(self, place: JsonSpan, what: str) -> dict[str, JsonMember]:
         """The members of the object at `place`; reports duplicates."""
-        members: dict[str, Member] = {}
+        members: dict[str, JsonMember] = {}
         for member in self._document.members(place.start):
             if member.key in members:
                 message = f"{what}: the key {member.key!r} appears twice"
@@ -229,11 +229,11 @@ class _Reader:
             members[member.key] = member
         return members
 
-    def _check_keys(self, members: Mapping[str, Member], what: str, allowed: Sequence[str]) -> None:
+    def _check_keys(self, members: Mapping[str, JsonMember], what: str, allowed: Sequence[str]) -> None:
         for key, member in members.items():
             if key not in allowed:
                 guide = did_you_mean(key, allowed) or f"the keys are {', '.join(map(repr, allowed))}"
                 self._refuse(f"{what}: unknown key {key!r}", member.key_place, guide)
 
-    def _refuse(self, message: str, place: Place, guide: str = _GUIDE) -> None:
+    def _refuse(self, message: str, place: JsonSpan, guide: str = _GUIDE) -> None:
         self.problems.append(_not_a_sheet(message, self._document.source.span(*place), guide))

@@ -8,7 +8,7 @@ from typing import Any
 from etconfig.backend import Availability, Backend, Capabilities
 from etconfig.errors import BackendUnavailableError
 from etconfig.plugin.api_version import CURRENT, negotiate
-from etconfig.plugin.call_check import call_problem, place_of
+from etconfig.plugin.call_check import call_problem, code_place
 from etconfig.plugin.contracts import BACKEND_CONTRACTS, BackendContract
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error
@@ -53,7 +53,7 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
     backend = guarded(entry, "its factory", spec.factory)
     if not isinstance(backend, Backend):
         made = type(backend).__name__
-        cause = f"{place_of(spec.factory)}its factory made an object of {made}, which is no Backend"
+        cause = f"{code_place(spec.factory)}its factory made an object of {made}, which is no Backend"
         raise load_error(entry, cause, "derive the class from etconfig.plugin.v1.Backend")
     _check_calls(entry, backend, contract)
     _check_availability(entry, spec, backend)
@@ -66,7 +66,7 @@ def _check_complete(entry: EntryPoint, factory: Callable[[], object], contract: 
     """Refuse a class that lacks a method, before Python does so without telling its place."""
     missing = sorted(getattr(factory, "__abstractmethods__", ()))
     if missing and isinstance(factory, type):
-        cause = f"{place_of(factory)}{factory.__name__} lacks {missing[0]}, which a Backend needs"
+        cause = f"{code_place(factory)}{factory.__name__} lacks {missing[0]}, which a Backend needs"
         raise load_error(entry, cause, f"write: {contract.definition(missing[0])}")
 
 
@@ -80,7 +80,9 @@ def _check_calls(entry: EntryPoint, backend: Backend[Any, Any], contract: Backen
 def _check_availability(entry: EntryPoint, spec: BackendSpec, backend: Backend[Any, Any]) -> None:
     availability: object = guarded(entry, "its availability()", backend.availability)
     if not isinstance(availability, Availability):
-        cause = f"{place_of(backend.availability)}its availability() returned a {type(availability).__name__}"
+        cause = (
+            f"{code_place(backend.availability)}its availability() returned a {type(availability).__name__}"
+        )
         raise load_error(entry, cause, "return Availability.yes() or Availability.no(reason, fix)")
     if not availability.is_available:
         reason = availability.reason or "it gives no reason"

@@ -24,20 +24,20 @@ def call_problem(
         may_yield: The result is iterated over, so it may be a generator.
     """
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        return f"{place_of(function)}{symbol} is async, but the core calls it and uses its result at once"
+        return f"{code_place(function)}{symbol} is async, but the core calls it and uses its result at once"
     if inspect.isgeneratorfunction(function) and not may_yield:
-        return f"{place_of(function)}{symbol} is a generator, but must return its result"
+        return f"{code_place(function)}{symbol} is a generator, but must return its result"
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError as error:
         call = f"{symbol.rpartition('.')[2]}({', '.join(arguments)})"
-        return f"{place_of(function)}{symbol} cannot take the call {call}: {error}"
+        return f"{code_place(function)}{symbol} cannot take the call {call}: {error}"
     except ValueError:
         return None  # built-in code without a signature: only the call itself can tell
     return None
 
 
-def place_of(code: Callable[..., Any]) -> str:
+def code_place(code: Callable[..., Any]) -> str:
     """`plugin.py:12: ` for a function or a class, or nothing for one without a file."""
     if isinstance(code, type):
         try:

@@ -20,7 +20,7 @@ from etconfig.diagnostics import did_you_mean
 from etconfig.errors import PluginLoadError
 from etconfig.plugin import hookspecs
 from etconfig.plugin.api_version import CURRENT, negotiate
-from etconfig.plugin.call_check import call_problem, place_of
+from etconfig.plugin.call_check import call_problem, code_place
 from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
 from etconfig.plugin.hookspecs import (
@@ -102,7 +102,7 @@ def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRE
     request = hook.request(name=entry.name, core_api=core_api)
     answers = guarded(entry, hook.name, lambda: caller(request=request))
     function = caller.get_hookimpls()[0].function
-    answer = _checked(entry, hook, answers[0] if answers else None, place_of(function))
+    answer = _checked(entry, hook, answers[0] if answers else None, code_place(function))
     _check_unknown_hooks(entry, _unknown_hooks(manager, plugin), answer.api)
     return answer
 
@@ -119,11 +119,11 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
     except BaseException as error:
         # Python 3.13 guesses here what the help guesses below
         first_line = _PYTHONS_GUESS.sub("", (str(error).splitlines() or ["no message"])[0])
-        cause = f"{place_of_error(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
+        cause = f"{error_place(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
         raise load_error(entry, cause, _exception_help(entry, error)) from error
 
 
-def place_of_error(entry: EntryPoint, error: BaseException | None) -> str:
+def error_place(entry: EntryPoint, error: BaseException | None) -> str:
     """`plugin.py:12: ` for the last line of the plugin's own package that raised, or nothing."""
     place, step = "", None if error is None else error.__traceback__
     while step is not None:
@@ -210,7 +210,7 @@ def _check_implementation(
     problem = call_problem(function, hook_name, passed)
     # pluggy passes no argument that has a default or is keyword-only.
     if problem is None and "request" in set(inspect.signature(function).parameters).difference(passed):
-        problem = f"{place_of(function)}{hook_name} would not be given its request"
+        problem = f"{code_place(function)}{hook_name} would not be given its request"
     if problem is not None:
         raise load_error(entry, problem, f"write: {signature}")
 

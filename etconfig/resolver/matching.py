@@ -15,8 +15,8 @@ from etconfig.resolver.chain import Candidate
 from etconfig.resolver.program_check import verify_assignment
 from etconfig.schema import (
     BackendSpec,
-    Kind,
     OptionInfo,
+    OptionKind,
     OptionProblem,
     check_value,
     find_option,
@@ -35,11 +35,11 @@ _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 serve several programs, a backend that one of them does not use is only worth a warning."""
 
 _FITTING = {
-    ExpressionType.BOOL: (Kind.BOOLEAN,),
-    ExpressionType.INT: (Kind.INTEGER, Kind.CHOICE),
-    ExpressionType.FLOAT: (Kind.FLOAT,),
+    ExpressionType.BOOL: (OptionKind.BOOLEAN,),
+    ExpressionType.INT: (OptionKind.INTEGER, OptionKind.CHOICE),
+    ExpressionType.FLOAT: (OptionKind.FLOAT,),
     # A quantity such as "64 KiB" is a string that stands for an integer.
-    ExpressionType.STRING: (Kind.STRING, Kind.CHOICE, Kind.INTEGER),
+    ExpressionType.STRING: (OptionKind.STRING, OptionKind.CHOICE, OptionKind.INTEGER),
 }
 """Which kinds of option an expression's type can serve; lists serve arrays."""
 
@@ -175,7 +175,7 @@ def _typed(spec: BackendSpec, info: OptionInfo, assignment: Assignment) -> objec
 
 
 def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Expression) -> object | Diagnostic:
-    kinds = (Kind.ARRAY,) if expression.type.is_list else _FITTING[expression.type]
+    kinds = (OptionKind.ARRAY,) if expression.type.is_list else _FITTING[expression.type]
     if info.type.kind in kinds:
         return expression
     given = f"an expression of type {expression.type}"

@@ -17,7 +17,7 @@ _HOME = {
     "BackendSpec": "spec",
     "CompileSpecEncoding": "spec",
     "CompileSpecInfo": "spec",
-    "Kind": "option_type",
+    "OptionKind": "option_type",
     "MISSING": "declaration",
     "OptionInfo": "declaration",
     "OptionProblem": "problem",
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from etconfig.schema.declaration import MISSING, Applies, OptionInfo, Scope, Wire, option
     from etconfig.schema.jsonschema import json_schema
     from etconfig.schema.markdown import markdown_reference
-    from etconfig.schema.option_type import Kind, OptionType
+    from etconfig.schema.option_type import OptionKind, OptionType
     from etconfig.schema.options import BackendOptions, model_validator
     from etconfig.schema.plain_data import jsonable
     from etconfig.schema.problem import OptionProblem, ProblemKind
@@ -77,8 +77,8 @@ __all__ = [
     "BackendSpec",
     "CompileSpecEncoding",
     "CompileSpecInfo",
-    "Kind",
     "OptionInfo",
+    "OptionKind",
     "OptionProblem",
     "OptionType",
     "OptionsSchema",

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from etconfig.records import record
 from etconfig.schema.constraints import Constraint, are_bounds
 from etconfig.schema.declaration import MISSING, OptionInfo
-from etconfig.schema.option_type import Kind, OptionType
+from etconfig.schema.option_type import OptionKind, OptionType
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -27,11 +27,11 @@ OptionsT = TypeVar("OptionsT", bound=BaseModel)
 
 _NUMBER_BOUNDS = (Ge, Gt, Le, Lt, MultipleOf)
 _LENGTH_BOUNDS = (MinLen, MaxLen)
-_BOUNDS: Mapping[Kind, tuple[tuple[type, ...], tuple[type, ...]]] = {
-    Kind.INTEGER: (_NUMBER_BOUNDS, (int,)),
-    Kind.FLOAT: (_NUMBER_BOUNDS, (int, float)),
-    Kind.STRING: (_LENGTH_BOUNDS, (int,)),
-    Kind.ARRAY: (_LENGTH_BOUNDS, (int,)),
+_BOUNDS: Mapping[OptionKind, tuple[tuple[type, ...], tuple[type, ...]]] = {
+    OptionKind.INTEGER: (_NUMBER_BOUNDS, (int,)),
+    OptionKind.FLOAT: (_NUMBER_BOUNDS, (int, float)),
+    OptionKind.STRING: (_LENGTH_BOUNDS, (int,)),
+    OptionKind.ARRAY: (_LENGTH_BOUNDS, (int,)),
 }
 """The bounds that pydantic and `Constraint` check alike, and the types of their limits."""
 
@@ -117,7 +117,9 @@ def _nested_extras(annotation: Any) -> list[tuple[object, ...]]:
 
 def _is_plain_type(option_type: OptionType) -> bool:
     """Whether its values are immutable, and its bounds those that pydantic checks in the same way."""
-    if option_type.kind is Kind.TABLE or (option_type.kind is Kind.ARRAY and not option_type.is_tuple):
+    if option_type.kind is OptionKind.TABLE or (
+        option_type.kind is OptionKind.ARRAY and not option_type.is_tuple
+    ):
         return False
     if option_type.is_optional and option_type.constraints:
         return False  # pydantic may hold None against the bounds, too
@@ -125,6 +127,6 @@ def _is_plain_type(option_type: OptionType) -> bool:
     return bounds and (option_type.item is None or _is_plain_type(option_type.item))
 
 
-def _is_plain_bound(kind: Kind, constraint: Constraint) -> bool:
+def _is_plain_bound(kind: OptionKind, constraint: Constraint) -> bool:
     kinds, limits = _BOUNDS.get(kind, ((), ()))
     return constraint.kind in kinds and type(constraint.bound) in limits

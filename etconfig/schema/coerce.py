@@ -16,7 +16,7 @@ from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
 from etconfig.records import record
 from etconfig.schema.declaration import OptionInfo
-from etconfig.schema.option_type import Kind, OptionType
+from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.problem import OptionProblem, ProblemKind
 from etconfig.schema.text import parse_scalar, read_text
 from etconfig.schema.units import Unit, parse_quantity
@@ -137,7 +137,7 @@ def _boolean(wanted: OptionType, raw: object) -> object | Mismatch:
 def _number(wanted: OptionType, raw: object) -> object | Mismatch:
     if isinstance(raw, str) and wanted.unit is not None:
         return _quantity(wanted, wanted.unit, raw)
-    python_type = int if wanted.kind is Kind.INTEGER else float
+    python_type = int if wanted.kind is OptionKind.INTEGER else float
     # bool is a subclass of int, but TOML distinguishes the two.
     if isinstance(raw, python_type) and not isinstance(raw, bool):
         if python_type is float and not math.isfinite(raw):
@@ -154,7 +154,7 @@ def _quantity(wanted: OptionType, unit: Unit, text: str) -> object | Mismatch:
         exact = parse_quantity(text, unit)
     except ValueError as error:
         return _mismatch(wanted, text, str(error))
-    if wanted.kind is Kind.FLOAT:
+    if wanted.kind is OptionKind.FLOAT:
         return float(exact)
     if exact.denominator == 1:
         return exact.numerator
@@ -219,14 +219,14 @@ def _table(wanted: OptionType, raw: object) -> object | Mismatch:
     return values
 
 
-_COERCIONS: Mapping[Kind, Callable[[OptionType, object], object | Mismatch]] = {
-    Kind.BOOLEAN: _boolean,
-    Kind.INTEGER: _number,
-    Kind.FLOAT: _number,
-    Kind.STRING: _string,
-    Kind.CHOICE: _choice,
-    Kind.ARRAY: _array,
-    Kind.TABLE: _table,
+_COERCIONS: Mapping[OptionKind, Callable[[OptionType, object], object | Mismatch]] = {
+    OptionKind.BOOLEAN: _boolean,
+    OptionKind.INTEGER: _number,
+    OptionKind.FLOAT: _number,
+    OptionKind.STRING: _string,
+    OptionKind.CHOICE: _choice,
+    OptionKind.ARRAY: _array,
+    OptionKind.TABLE: _table,
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from etconfig.records import record
-from etconfig.schema.option_type import Choice, OptionType
+from etconfig.schema.option_type import ChoiceValue, OptionType
 from etconfig.schema.units import Unit
 
 MAX_KEY_LENGTH = 63
@@ -126,7 +126,7 @@ class OptionInfo:
         return self.type.constraint_texts
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[ChoiceValue, ...]:
         """The values it may have, when they can be listed."""
         return self.type.choices
 

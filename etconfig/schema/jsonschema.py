@@ -9,23 +9,23 @@ from __future__ import annotations
 from typing import Any
 
 from etconfig.schema.declaration import MISSING, OptionInfo, Wire
-from etconfig.schema.option_type import Kind, OptionType
+from etconfig.schema.option_type import OptionKind, OptionType
 from etconfig.schema.plain_data import jsonable
 from etconfig.schema.spec import BackendSpec
-from etconfig.schema.units import NUMBER_PATTERN, Unit
+from etconfig.schema.units import DECIMAL_PATTERN, Unit
 
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
+JSON_SCHEMA_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 _TYPES = {
-    Kind.BOOLEAN: "boolean",
-    Kind.INTEGER: "integer",
-    Kind.FLOAT: "number",
-    Kind.STRING: "string",
-    Kind.ARRAY: "array",
-    Kind.TABLE: "object",
+    OptionKind.BOOLEAN: "boolean",
+    OptionKind.INTEGER: "integer",
+    OptionKind.FLOAT: "number",
+    OptionKind.STRING: "string",
+    OptionKind.ARRAY: "array",
+    OptionKind.TABLE: "object",
 }
 
-_LENGTH_KEYWORDS = {Kind.ARRAY: "Items", Kind.TABLE: "Properties"}
+_LENGTH_KEYWORDS = {OptionKind.ARRAY: "Items", OptionKind.TABLE: "Properties"}
 
 
 def json_schema(spec: BackendSpec) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def json_schema(spec: BackendSpec) -> dict[str, Any]:
         renamed = {"description": f"Renamed to {current}.", "deprecated": True}
         properties[former] = {**properties[current], **renamed}
     return {
-        "$schema": DRAFT,
+        "$schema": JSON_SCHEMA_DRAFT,
         "title": spec.id,
         "description": spec.doc,
         "type": "object",
@@ -76,10 +76,12 @@ def _wire(wire: Wire) -> dict[str, Any] | None:
 
 def _type_schema(wanted: OptionType) -> dict[str, Any]:
     schema: dict[str, Any] = {"enum": list(wanted.choices)}
-    if wanted.kind is not Kind.CHOICE:
+    if wanted.kind is not OptionKind.CHOICE:
         schema = {"type": _TYPES[wanted.kind]}
     if wanted.item is not None:
-        schema["items" if wanted.kind is Kind.ARRAY else "additionalProperties"] = _type_schema(wanted.item)
+        schema["items" if wanted.kind is OptionKind.ARRAY else "additionalProperties"] = _type_schema(
+            wanted.item
+        )
     length = _LENGTH_KEYWORDS.get(wanted.kind, "Length")
     schema |= {constraint.keyword(length): constraint.bound for constraint in wanted.constraints}
     alternatives = [schema]
@@ -91,4 +93,4 @@ def _type_schema(wanted: OptionType) -> dict[str, Any]:
 
 
 def _quantity_pattern(unit: Unit) -> str:
-    return f"^{NUMBER_PATTERN} ?({'|'.join(unit.suffixes)})$"
+    return f"^{DECIMAL_PATTERN} ?({'|'.join(unit.suffixes)})$"

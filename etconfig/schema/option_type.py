@@ -15,11 +15,11 @@ from etconfig.schema.units import Unit
 if TYPE_CHECKING:
     from etconfig.schema.constraints import Constraint
 
-Choice: TypeAlias = "str | int"
+ChoiceValue: TypeAlias = "str | int"
 """A value that a configuration may name."""
 
 
-class Kind(enum.Enum):
+class OptionKind(enum.Enum):
     """The shape of a value; the member's value is the word that messages use."""
 
     BOOLEAN = "boolean"
@@ -33,7 +33,7 @@ class Kind(enum.Enum):
     __hash__ = object.__hash__  # written in C, unlike that of Enum: every value is looked up by its kind
 
 
-_COUNTED = {Kind.ARRAY: "item", Kind.TABLE: "key"}
+_COUNTED = {OptionKind.ARRAY: "item", OptionKind.TABLE: "key"}
 
 
 @record(frozen=True, kw_only=True)
@@ -51,10 +51,10 @@ class OptionType:
         is_tuple: The array is a tuple in Python, else a list.
     """
 
-    kind: Kind
+    kind: OptionKind
     constraints: tuple[Constraint, ...] = ()
     is_optional: bool = False
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[ChoiceValue, ...] = ()
     enum_class: type[enum.Enum] | None = None
     unit: Unit | None = None
     item: OptionType | None = None
@@ -84,14 +84,14 @@ class OptionType:
         if self.unit is not None:
             words += f', in {self.unit.value} or as text like "{self.unit.example}"'
         if self.item is not None:
-            words += f", each {'item' if self.kind is Kind.ARRAY else 'value'} {self.item.expected}"
+            words += f", each {'item' if self.kind is OptionKind.ARRAY else 'value'} {self.item.expected}"
         return words
 
     @property
     def _noun(self) -> str:
-        if self.kind is Kind.BOOLEAN:
+        if self.kind is OptionKind.BOOLEAN:
             return "true or false"
-        if self.kind is Kind.CHOICE:
+        if self.kind is OptionKind.CHOICE:
             listed = ", ".join(map(repr, self.choices))
             return f"one of {listed}" if len(self.choices) > 1 else listed
         article = "an" if self.kind.value[0] in "aeiou" else "a"
@@ -128,11 +128,11 @@ def read_option_type(
         return replace(inner, is_optional=True)
     if origin in (list, tuple, dict):
         item = read_option_type(_item_annotation(annotation), (), unit)
-        kind = Kind.TABLE if origin is dict else Kind.ARRAY
+        kind = OptionKind.TABLE if origin is dict else OptionKind.ARRAY
         return OptionType(kind=kind, constraints=constraints, item=item, is_tuple=origin is tuple)
     if annotation in (int, float):
         accepts_text = unit is not None and unit.example is not None
-        kind = Kind.INTEGER if annotation is int else Kind.FLOAT
+        kind = OptionKind.INTEGER if annotation is int else OptionKind.FLOAT
         return OptionType(kind=kind, constraints=constraints, unit=unit if accepts_text else None)
     if unit is not None:
         raise TypeError(f"has the unit {unit.value}, but {_name(annotation)} is no number")
@@ -161,9 +161,9 @@ def _item_annotation(annotation: Any) -> Any:
 
 def _unitless(annotation: Any, constraints: tuple[Constraint, ...]) -> OptionType:
     if annotation is bool:
-        return OptionType(kind=Kind.BOOLEAN, constraints=constraints)
+        return OptionType(kind=OptionKind.BOOLEAN, constraints=constraints)
     if annotation is str:
-        return OptionType(kind=Kind.STRING, constraints=constraints)
+        return OptionType(kind=OptionKind.STRING, constraints=constraints)
     if get_origin(annotation) is Literal:
         # bool is a subclass of int, but TOML distinguishes the two.
         return _choice(get_args(annotation), annotation, allowed=(str, int))
@@ -181,7 +181,7 @@ def _choice(values: Iterable[Any], annotation: Any, allowed: tuple[type, ...]) -
     if not choices or any(type(value) not in allowed for value in choices):
         names = " or ".join(kind.__name__ for kind in allowed)
         raise TypeError(f"has the type {_name(annotation)}; its values must be {names}")
-    return OptionType(kind=Kind.CHOICE, choices=choices)
+    return OptionType(kind=OptionKind.CHOICE, choices=choices)
 
 
 def _name(annotation: Any) -> str:

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from etconfig.schema.assembly import Assembly, plan_assembly
 from etconfig.schema.coerce import Mismatch, coerce
 from etconfig.schema.declaration import MISSING, Declaration, OptionInfo, Wire
-from etconfig.schema.option_type import Kind, OptionType, read_option_type
+from etconfig.schema.option_type import OptionKind, OptionType, read_option_type
 from etconfig.schema.plain_data import jsonable
 
 __all__ = ["BackendOptions", "model_validator"]
@@ -96,7 +96,7 @@ def _read_field(name: str, field: FieldInfo) -> OptionInfo:
 def _checked_wire(wire: Wire, option_type: OptionType) -> Wire:
     if wire.values is not None and set(wire.values) != set(option_type.choices):
         raise TypeError("needs a wire value for each of its choices, and for nothing else")
-    if wire.separator is not None and option_type.kind is not Kind.ARRAY:
+    if wire.separator is not None and option_type.kind is not OptionKind.ARRAY:
         raise TypeError("has a wire separator, but is no array")
     return wire
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from etconfig.schema.option_type import Kind, OptionType
+from etconfig.schema.option_type import OptionKind, OptionType
 
 _INTEGER = re.compile(
     r"[+-]?(0|[1-9](_?[0-9])*)|0x[0-9A-Fa-f](_?[0-9A-Fa-f])*|0o[0-7](_?[0-7])*|0b[01](_?[01])*"
@@ -20,11 +20,11 @@ def read_text(wanted: OptionType, text: str) -> object:
     Strings and choices need no quotes. Numbers and booleans are written as in TOML, arrays and
     tables as in JSON. Text that cannot be read so is returned as it is.
     """
-    if wanted.kind in (Kind.ARRAY, Kind.TABLE):
+    if wanted.kind in (OptionKind.ARRAY, OptionKind.TABLE):
         return _read_json(text)
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1] if text[0] == "'" else _read_json(text)
-    if wanted.kind is Kind.STRING or text in wanted.choices:
+    if wanted.kind is OptionKind.STRING or text in wanted.choices:
         return text
     return parse_scalar(text)
 

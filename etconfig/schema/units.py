@@ -70,10 +70,10 @@ _SUFFIXES: Mapping[Unit, Mapping[str, Fraction]] = {
     },
 }
 
-NUMBER_PATTERN = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
+DECIMAL_PATTERN = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
 """The number of a quantity, for Python and JSON Schema; a hostile file gets no long arithmetic."""
 
-_QUANTITY = re.compile(rf"({NUMBER_PATTERN}) ?([A-Za-z]+)")
+_QUANTITY = re.compile(rf"({DECIMAL_PATTERN}) ?([A-Za-z]+)")
 
 
 def parse_quantity(text: str, unit: Unit) -> Fraction:

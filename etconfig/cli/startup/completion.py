@@ -123,9 +123,9 @@ def _options(context: click.Context, backend: str) -> dict[str, OptionInfo]:
 
 def _values(info: OptionInfo) -> Sequence[str]:
     """The values of a boolean or a choice."""
-    from etconfig.schema.option_type import Kind
+    from etconfig.schema.option_type import OptionKind
 
-    if info.type.kind is Kind.BOOLEAN:
+    if info.type.kind is OptionKind.BOOLEAN:
         return ["true", "false"]
     return [str(choice) for choice in info.type.choices]
 

@@ -16,7 +16,7 @@ from etconfig.diagnostics import nearest
 from etconfig.errors import BackendUnavailableError, PluginLoadError
 from etconfig.plugin.api_version import CURRENT
 from etconfig.plugin.backends import check_spec
-from etconfig.plugin.call_check import place_of
+from etconfig.plugin.call_check import code_place
 from etconfig.plugin.loader import BACKEND_HOOK, load_plugin
 
 
@@ -32,7 +32,7 @@ def signature_bind(subject: Subject) -> None:
     kind = type(factory())
     for name, method, meant in _misspelt(kind):
         raise CheckFailedError(
-            f"{place_of(method)}{kind.__name__}.{name} is called by nobody, and {kind.__name__} has no "
+            f"{code_place(method)}{kind.__name__}.{name} is called by nobody, and {kind.__name__} has no "
             f"{meant}; write {meant}, or give it a name that is not so near to it"
         )
 

@@ -17,7 +17,7 @@ from etconfig.conformance.subject.option_values import (
 )
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import PluginCallError
-from etconfig.plugin.call_check import place_of
+from etconfig.plugin.call_check import code_place
 from etconfig.provenance import Sourced
 from etconfig.resolver import values_without_configuration
 from etconfig.schema import BackendOptions, BackendSpec, ProblemKind, json_schema, validate_options
@@ -68,7 +68,7 @@ def recommend_valid(subject: Subject) -> None:
         problem = _problem_of_advice(spec, facts)
         if problem is not None:
             raise CheckFailedError(
-                f"{place_of(spec.recommend)}recommend of {spec.id} fails {where}: {problem}; "
+                f"{code_place(spec.recommend)}recommend of {spec.id} fails {where}: {problem}; "
                 "look facts up with get(), and advise only what the options allow"
             )
 

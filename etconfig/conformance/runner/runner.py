@@ -17,7 +17,7 @@ from etconfig.conformance.runner.isolation import run_isolated
 from etconfig.conformance.runner.report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError
-from etconfig.plugin.loader import place_of_error
+from etconfig.plugin.loader import error_place
 
 Progress = Callable[[Check, Result], None]
 
@@ -92,7 +92,7 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
     except SystemExit as error:  # else the backend would end the kit, with whatever status it likes
         return Outcome.CRASHED, f"it asked Python to end: SystemExit: {error.code}; raise an error instead"
     except DelegateError as error:
-        place = place_of_error(subject.entry, error.__cause__)
+        place = error_place(subject.entry, error.__cause__)
         return Outcome.FAILED, f"{place}{type(error).__name__}: {error}"
     except Exception as error:
         return Outcome.FAILED, f"{type(error).__name__}: {error}"

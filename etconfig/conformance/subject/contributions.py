@@ -19,7 +19,7 @@ from etconfig.facts import (
 from etconfig.facts.detection import fact_of
 from etconfig.facts.sources import DEVICE_ROOT
 from etconfig.plugin import FACTS, EntryPoint
-from etconfig.plugin.call_check import place_of
+from etconfig.plugin.call_check import code_place
 from etconfig.plugin.facts import check_facts
 from etconfig.plugin.hookspecs import FactsContribution
 from etconfig.plugin.loader import FACTS_HOOK, load_plugin
@@ -108,7 +108,7 @@ class WatchedDetector:
 
     def __str__(self) -> str:
         code = self._inner.function if isinstance(self._inner, FunctionDetector) else type(self._inner)
-        return f"{place_of(code)}detector {self.name!r}"
+        return f"{code_place(code)}detector {self.name!r}"
 
     def detect(self, system: System) -> Iterable[Reading]:
         """The vendor's readings, each checked as the core does."""

@@ -8,13 +8,13 @@ from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import Diagnostic
 from etconfig.method.method import Method
-from etconfig.plugin.call_check import place_of
+from etconfig.plugin.call_check import code_place
 from etconfig.resolver import values_without_configuration
 from etconfig.schema import (
     BackendOptions,
     BackendSpec,
-    Kind,
     OptionInfo,
+    OptionKind,
     OptionProblem,
     check_value,
     validate_options,
@@ -24,7 +24,7 @@ from etconfig.schema import (
 def options_place(spec: BackendSpec, option: str | None = None) -> str:
     """Where options are declared, for messages: `options.py:31: AcmeOptions.num_threads`."""
     name = spec.options.__name__ if option is None else f"{spec.options.__name__}.{option}"
-    return f"{place_of(spec.options)}{name}"
+    return f"{code_place(spec.options)}{name}"
 
 
 def usual_values(spec: BackendSpec, facts: Mapping[str, object]) -> dict[str, object]:
@@ -76,12 +76,12 @@ def other_values(spec: BackendSpec, info: OptionInfo, usual: object) -> tuple[ob
 
 
 def _candidates(info: OptionInfo, usual: object) -> Iterator[object]:
-    if info.type.kind is Kind.BOOLEAN:
+    if info.type.kind is OptionKind.BOOLEAN:
         yield from (True, False)
-    elif info.type.kind is Kind.CHOICE:
+    elif info.type.kind is OptionKind.CHOICE:
         yield from info.choices
-    elif info.type.kind in {Kind.INTEGER, Kind.FLOAT}:
-        number = float if info.type.kind is Kind.FLOAT else int
+    elif info.type.kind in {OptionKind.INTEGER, OptionKind.FLOAT}:
+        number = float if info.type.kind is OptionKind.FLOAT else int
         # those near the usual one first: what the bounds allow at most may take all memory
         for base in (usual, *(each.bound for each in info.type.constraints)):
             if isinstance(base, (int, float)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from etconfig.facts.detector import Reading
+from etconfig.facts.detector import Find, Reading
 from etconfig.facts.system import System
 
 GETPROP = ("/system/bin/getprop",)
@@ -33,7 +33,7 @@ _STATUS = re.compile(r"^Thermal Status: ([0-6])$", re.MULTILINE)
 _TEMPERATURE = re.compile(r"^\s*Temperature\{mValue=(-?[0-9.]+),", re.MULTILINE)
 
 
-def operating_system(system: System) -> Iterator[Reading]:
+def _operating_system(system: System) -> Iterator[Reading]:
     """Name, kernel, release and API level."""
     properties = _properties(system)
     yield Reading("os.name", "android", "uname")
@@ -45,7 +45,7 @@ def operating_system(system: System) -> Iterator[Reading]:
     yield Reading.of("os.api_level", number, "getprop ro.build.version.sdk", otherwise=reason)
 
 
-def device(system: System) -> Iterator[Reading]:
+def _device(system: System) -> Iterator[Reading]:
     """Maker, model, board and system on a chip."""
     properties = _properties(system)
     yield _property(properties, "device.vendor", "ro.product.manufacturer")
@@ -56,7 +56,7 @@ def device(system: System) -> Iterator[Reading]:
     yield _property(properties, "soc.model", "ro.soc.model", "ro.board.platform")
 
 
-def power(system: System) -> Iterator[Reading]:
+def _power(system: System) -> Iterator[Reading]:
     """Source and level; nothing where the service may not be asked."""
     text = system.run(*BATTERY) or ""
     state = dict(_BATTERY_STATE.findall(text))
@@ -68,7 +68,7 @@ def power(system: System) -> Iterator[Reading]:
     yield Reading("power.battery_level", min(fraction, 1.0), "dumpsys battery")
 
 
-def thermal(system: System) -> Iterator[Reading]:
+def _thermal(system: System) -> Iterator[Reading]:
     """State and temperature; nothing where the service may not be asked."""
     text = system.run(*THERMAL) or ""
     status = _STATUS.search(text)
@@ -81,7 +81,7 @@ def thermal(system: System) -> Iterator[Reading]:
     yield Reading.of("thermal.max_celsius", hottest, source, otherwise=reason)
 
 
-def gpu(system: System) -> Iterator[Reading]:
+def _gpu(system: System) -> Iterator[Reading]:
     """The GPU, by the class of its vendor's driver."""
     adreno = system.read_line(ADRENO_MODEL)
     mali = system.read_line(MALI_INFO)
@@ -101,7 +101,7 @@ def gpu(system: System) -> Iterator[Reading]:
     yield Reading("gpu.0.vendor", vendor, source)
 
 
-def npu(system: System) -> Iterator[Reading]:
+def _npu(system: System) -> Iterator[Reading]:
     """None that could be seen."""
     yield Reading.unknown(
         "npu.count", "getprop", "Android lists no neural processors; soc.model tells the chip"
@@ -117,3 +117,14 @@ def _property(properties: Mapping[str, str], fact: str, *names: str) -> Reading:
         if properties.get(name):
             return Reading(fact, properties[name], f"getprop {name}")
     return Reading.unknown(fact, "getprop", f"getprop has no {' and no '.join(names)}")
+
+
+FINDERS: Mapping[str, Find] = {
+    "operating-system": _operating_system,
+    "power": _power,
+    "thermal": _thermal,
+    "device": _device,
+    "gpu": _gpu,
+    "npu": _npu,
+}
+"""The functions of this system, by the name of the detector that calls them."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from etconfig.facts.detector import Reading
 from etconfig.facts.detectors.architecture import architecture
-from etconfig.facts.detectors.cpuinfo import CPUINFO, features_of, model_of, read_blocks, vendor_of
+from etconfig.facts.detectors.cpuinfo import CPUINFO, cpu_features, cpu_model, cpu_vendor, read_blocks
 from etconfig.facts.detectors.system_detector import SystemDetector
 from etconfig.facts.detectors.topology import CPUS, cache_bytes, online_cpus, performance_cpus
 from etconfig.facts.system import System
@@ -30,9 +30,9 @@ def _identity(system: System, main_cpu: int) -> Iterator[Reading]:
     blocks = read_blocks(system)
     block = blocks.get(main_cpu, {})
     known = f"{CPUINFO} names none that etconfig knows"
-    yield Reading.of("cpu.model", model_of(block), CPUINFO, otherwise=known)
-    yield Reading.of("cpu.vendor", vendor_of(block), CPUINFO, otherwise=known)
-    features = features_of(list(blocks.values()))
+    yield Reading.of("cpu.model", cpu_model(block), CPUINFO, otherwise=known)
+    yield Reading.of("cpu.vendor", cpu_vendor(block), CPUINFO, otherwise=known)
+    features = cpu_features(list(blocks.values()))
     yield Reading.of("cpu.features", features, CPUINFO, otherwise=f"{CPUINFO} lists none")
 
 

@@ -9,7 +9,7 @@ from etconfig.facts.system import System
 
 CPUINFO = "/proc/cpuinfo"
 
-Block: TypeAlias = "Mapping[str, str]"
+CpuinfoBlock: TypeAlias = "Mapping[str, str]"
 """What /proc/cpuinfo says of one hardware thread, by key."""
 
 _X86_VENDORS = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
@@ -63,9 +63,9 @@ _ARM_PARTS = {
 """Cores that Arm itself designed, by part number. Source: the same file."""
 
 
-def read_blocks(system: System) -> dict[int, Block]:
+def read_blocks(system: System) -> dict[int, CpuinfoBlock]:
     """The blocks of /proc/cpuinfo by the number of the hardware thread; empty when there are none."""
-    blocks: dict[int, Block] = {}
+    blocks: dict[int, CpuinfoBlock] = {}
     for text in (system.read_text(CPUINFO) or "").split("\n\n"):
         pairs = (line.partition(":") for line in text.splitlines())
         block = {key.strip(): value.strip() for key, _, value in pairs}
@@ -75,7 +75,7 @@ def read_blocks(system: System) -> dict[int, Block]:
     return blocks
 
 
-def vendor_of(block: Block) -> str | None:
+def cpu_vendor(block: CpuinfoBlock) -> str | None:
     """Who designed the core, or None when the block does not tell, or by a number without a name."""
     implementer = _number(block, "CPU implementer")
     if implementer is not None:
@@ -84,15 +84,15 @@ def vendor_of(block: Block) -> str | None:
     return None if vendor is None else _X86_VENDORS.get(vendor, vendor)
 
 
-def model_of(block: Block) -> str | None:
+def cpu_model(block: CpuinfoBlock) -> str | None:
     """The name of the processor or core, or None when the block does not tell."""
-    if vendor_of(block) == "Arm":
+    if cpu_vendor(block) == "Arm":
         part = _number(block, "CPU part")
         return None if part is None else _ARM_PARTS.get(part)
     return block.get("model name") or None
 
 
-def features_of(blocks: Sequence[Block]) -> tuple[str, ...] | None:
+def cpu_features(blocks: Sequence[CpuinfoBlock]) -> tuple[str, ...] | None:
     """The extensions that all of the threads have, sorted, or None when none of them tells."""
     # most threads say the same, so sets are made of the few different texts only
     texts = {block.get("flags") or block.get("Features") for block in blocks}
@@ -100,7 +100,7 @@ def features_of(blocks: Sequence[Block]) -> tuple[str, ...] | None:
     return tuple(sorted(frozenset.intersection(*extensions))) if extensions else None
 
 
-def _number(block: Block, key: str) -> int | None:
+def _number(block: CpuinfoBlock, key: str) -> int | None:
     try:
         return int(block[key], 0)
     except (KeyError, ValueError):

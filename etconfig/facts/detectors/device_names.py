@@ -6,7 +6,7 @@ the products; device tree bindings of Linux for what is not on a PCI bus.
 
 from __future__ import annotations
 
-from etconfig.facts.detectors.sysfs_devices import Device
+from etconfig.facts.detectors.sysfs_devices import SysfsDevice
 
 INTEL, AMD, NVIDIA = "8086", "1002", "10de"
 
@@ -116,13 +116,13 @@ NPUS = {
 }
 
 
-def vendor_of(device: Device) -> str | None:
+def device_vendor(device: SysfsDevice) -> str | None:
     """Who made a device, or None when etconfig does not know."""
     if device.pci_id is not None:
         return VENDORS.get(device.pci_id.partition(":")[0])
     return VENDORS.get((device.compatible or "").partition(",")[0])
 
 
-def name_of(device: Device, names: dict[str, str]) -> str | None:
+def device_name(device: SysfsDevice, names: dict[str, str]) -> str | None:
     """What a device is called, or None when etconfig does not know."""
     return names.get(device.pci_id or device.compatible or "")

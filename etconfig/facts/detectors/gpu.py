@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from etconfig.facts.detector import Reading
-from etconfig.facts.detectors.device_names import AMD, GPUS, INTEL, NVIDIA, name_of, vendor_of
+from etconfig.facts.detectors.device_names import AMD, GPUS, INTEL, NVIDIA, device_name, device_vendor
 from etconfig.facts.detectors.sysfs_devices import (
     PCI_DEVICES,
-    Device,
-    Listing,
+    SysfsDevice,
+    SysfsListing,
     count,
     find_devices,
     readings,
@@ -26,7 +26,7 @@ from etconfig.facts.system import System
 
 _DRM = "/sys/class/drm"
 _JETSON_DRIVER = "/sys/bus/platform/drivers/gk20a"
-_LISTINGS = (Listing(_DRM, "renderD", "/device"), Listing(_JETSON_DRIVER, "17000000."))
+_LISTINGS = (SysfsListing(_DRM, "renderD", "/device"), SysfsListing(_JETSON_DRIVER, "17000000."))
 _DISPLAY_CLASS = 0x03
 _COMPUTING_VENDORS = (INTEL, AMD, NVIDIA)
 
@@ -51,20 +51,20 @@ def _detect(system: System) -> Iterator[Reading]:
         yield from _gpu(system, f"gpu.{index}", device, by_address.get(device.pci_address or ""))
 
 
-def _usable(devices: Iterable[Device], by_address: Mapping[str, NvmlGpu]) -> list[Device]:
+def _usable(devices: Iterable[SysfsDevice], by_address: Mapping[str, NvmlGpu]) -> list[SysfsDevice]:
     """Of NVIDIA's GPUs those that the library lists: a container sees the others on the bus, but cannot
     use them; in WSL the library lists what is on no bus.
     """
     kept = [device for device in devices if not _is_nvidia(device) or device.pci_address in by_address]
     unlisted = by_address.keys() - {device.pci_address for device in kept}
-    return kept + [Device(_NVML, pci_address=address) for address in sorted(unlisted)]
+    return kept + [SysfsDevice(_NVML, pci_address=address) for address in sorted(unlisted)]
 
 
-def _is_nvidia(device: Device) -> bool:
+def _is_nvidia(device: SysfsDevice) -> bool:
     return (device.pci_id or "").startswith(f"{NVIDIA}:")
 
 
-def _can_compute(device: Device) -> bool:
+def _can_compute(device: SysfsDevice) -> bool:
     if device.path.startswith(PCI_DEVICES):
         is_display = device.pci_class >> 16 == _DISPLAY_CLASS
         return is_display and (device.pci_id or "").partition(":")[0] in _COMPUTING_VENDORS
@@ -72,16 +72,16 @@ def _can_compute(device: Device) -> bool:
     return not (device.compatible or "").startswith("nvidia,tegra") and device.driver != "virtio_gpu"
 
 
-def _nvml_gpus(system: System, devices: Iterable[Device]) -> Sequence[NvmlGpu] | None:
+def _nvml_gpus(system: System, devices: Iterable[SysfsDevice]) -> Sequence[NvmlGpu] | None:
     """What the library lists, where there is reason to load it: that may take a tenth of a second."""
     if any(map(_is_nvidia, devices)) or "dxg" in (system.list_directory("/dev") or ()):
         return system.nvml_gpus()
     return None
 
 
-def _gpu(system: System, prefix: str, device: Device, nvidia: NvmlGpu | None) -> Iterator[Reading]:
+def _gpu(system: System, prefix: str, device: SysfsDevice, nvidia: NvmlGpu | None) -> Iterator[Reading]:
     if nvidia is None:
-        yield from readings(prefix, device, name=name_of(device, GPUS), vendor=vendor_of(device))
+        yield from readings(prefix, device, name=device_name(device, GPUS), vendor=device_vendor(device))
         yield _memory(system, prefix, device)
         return
     yield from readings(prefix, device, name=nvidia.name, vendor="NVIDIA", named_by=_NVML)
@@ -89,7 +89,7 @@ def _gpu(system: System, prefix: str, device: Device, nvidia: NvmlGpu | None) ->
     yield Reading.of(f"{prefix}.memory", nvidia.memory_bytes, _NVML, otherwise=reason)
 
 
-def _memory(system: System, prefix: str, device: Device) -> Reading:
+def _memory(system: System, prefix: str, device: SysfsDevice) -> Reading:
     for file in _MEMORY_FILES:
         size = system.read_int(f"{device.path}/{file}")
         if size:

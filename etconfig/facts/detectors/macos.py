@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from etconfig.facts.detector import Reading
+from etconfig.facts.detector import Find, Reading
 from etconfig.facts.detectors.architecture import architecture
 from etconfig.facts.system import System
 
@@ -65,14 +65,14 @@ _PRESSURE = re.compile(r"thermalpressurelevel ([0-9]+)")
 _GPU_MODEL = re.compile(r'^\s*"model" = "([^"]+)"$', re.MULTILINE)
 
 
-def operating_system(system: System) -> Iterator[Reading]:
+def _operating_system(system: System) -> Iterator[Reading]:
     """Name, kernel and version."""
     yield Reading("os.name", "macos", "uname")
     yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not tell")
     yield _text(_sysctl(system), "os.version", "kern.osproductversion")
 
 
-def cpu(system: System) -> Iterator[Reading]:
+def _cpu(system: System) -> Iterator[Reading]:
     """Architecture, model, features and caches."""
     values = _sysctl(system)
     yield architecture(system)
@@ -86,7 +86,7 @@ def cpu(system: System) -> Iterator[Reading]:
         yield _number(values, f"cpu.cache.{fact}", f"hw.perflevel0.{name}", f"hw.{name}")
 
 
-def cores(system: System) -> Iterator[Reading]:
+def _cores(system: System) -> Iterator[Reading]:
     """Threads and cores, fast and slow."""
     values = _sysctl(system)
     yield _number(values, "cpu.logical_cores", "hw.logicalcpu")
@@ -98,12 +98,12 @@ def cores(system: System) -> Iterator[Reading]:
         yield _number(values, "cpu.efficiency_cores", "hw.perflevel1.physicalcpu")
 
 
-def available_cores(system: System) -> Iterator[Reading]:
+def _available_cores(system: System) -> Iterator[Reading]:
     """All threads: macOS limits no process to some of them."""
     yield _number(_sysctl(system), "cpu.available_cores", "hw.activecpu", "hw.logicalcpu")
 
 
-def memory(system: System) -> Iterator[Reading]:
+def _memory(system: System) -> Iterator[Reading]:
     """Total, swap, and what is free or was not used lately."""
     values = _sysctl(system)
     yield _number(values, "memory.total", "hw.memsize")
@@ -120,7 +120,7 @@ def memory(system: System) -> Iterator[Reading]:
     )
 
 
-def power(system: System) -> Iterator[Reading]:
+def _power(system: System) -> Iterator[Reading]:
     """Source and level."""
     text = system.run(*BATTERY) or ""
     source = _POWER_SOURCE.search(text)
@@ -131,14 +131,14 @@ def power(system: System) -> Iterator[Reading]:
     yield Reading.of("power.battery_level", level, "pmset -g batt", otherwise="pmset lists no battery")
 
 
-def thermal(system: System) -> Iterator[Reading]:
+def _thermal(system: System) -> Iterator[Reading]:
     """State; temperatures are not told to programs."""
     level = _PRESSURE.search(system.run(*THERMAL_PRESSURE) or "")
     state = None if level is None else _PRESSURE_STATES.get(level[1])
     yield Reading.of("thermal.state", state, "notifyutil", otherwise="notifyutil does not tell")
 
 
-def device(system: System) -> Iterator[Reading]:
+def _device(system: System) -> Iterator[Reading]:
     """Apple, and the model; on Apple silicon also the chip."""
     values = _sysctl(system)
     yield Reading("device.vendor", "Apple", "uname")
@@ -149,7 +149,7 @@ def device(system: System) -> Iterator[Reading]:
         yield Reading.of(fact, value, "sysctl machdep.cpu.brand_string", otherwise=reason)
 
 
-def gpu(system: System) -> Iterator[Reading]:
+def _gpu(system: System) -> Iterator[Reading]:
     """The GPUs that ioreg names; on an Intel Mac it names none."""
     models = _GPU_MODEL.findall(system.run(*ACCELERATORS) or "")
     yield Reading.of("gpu.count", len(models) or None, "ioreg", otherwise="ioreg names none")
@@ -159,7 +159,7 @@ def gpu(system: System) -> Iterator[Reading]:
             yield Reading(f"gpu.{index}.vendor", "Apple", "ioreg")
 
 
-def npu(system: System) -> Iterator[Reading]:
+def _npu(system: System) -> Iterator[Reading]:
     """The Neural Engine, which every Mac with Apple silicon has, but no virtual machine on it."""
     values = _sysctl(system)
     if not _is_apple_silicon(values):
@@ -199,3 +199,18 @@ def _number(values: Mapping[str, str], fact: str, *names: str) -> Reading:
         if values.get(name, "").isdecimal():
             return Reading(fact, int(values[name]), f"sysctl {name}")
     return Reading.unknown(fact, f"sysctl {names[0]}", f"sysctl has no {' and no '.join(names)}")
+
+
+FINDERS: Mapping[str, Find] = {
+    "operating-system": _operating_system,
+    "cpu": _cpu,
+    "cores": _cores,
+    "available-cores": _available_cores,
+    "memory": _memory,
+    "power": _power,
+    "thermal": _thermal,
+    "device": _device,
+    "gpu": _gpu,
+    "npu": _npu,
+}
+"""The functions of this system, by the name of the detector that calls them."""

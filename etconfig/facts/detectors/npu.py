@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.facts.detector import Reading
-from etconfig.facts.detectors.device_names import NPUS, name_of, vendor_of
+from etconfig.facts.detectors.device_names import NPUS, device_name, device_vendor
 from etconfig.facts.detectors.sysfs_devices import (
     PCI_DEVICES,
-    Device,
-    Listing,
+    SysfsDevice,
+    SysfsListing,
     count,
     find_devices,
     readings,
@@ -24,7 +24,7 @@ from etconfig.facts.detectors.system_detector import SystemDetector
 from etconfig.facts.system import System
 
 _ACCEL = "/sys/class/accel"
-_LISTINGS = (Listing(_ACCEL, "accel", "/device"),)
+_LISTINGS = (SysfsListing(_ACCEL, "accel", "/device"),)
 
 
 def _detect(system: System) -> Iterator[Reading]:
@@ -32,11 +32,11 @@ def _detect(system: System) -> Iterator[Reading]:
     looked_in = _ACCEL if devices is None else f"{_ACCEL} and {PCI_DEVICES}"
     yield count("npu.count", devices, looked_in)
     for index, device in enumerate(devices or ()):
-        name = name_of(device, NPUS)
-        yield from readings(f"npu.{index}", device, name=name, vendor=vendor_of(device))
+        name = device_name(device, NPUS)
+        yield from readings(f"npu.{index}", device, name=name, vendor=device_vendor(device))
 
 
-def _is_npu(device: Device) -> bool:
+def _is_npu(device: SysfsDevice) -> bool:
     return not device.path.startswith(PCI_DEVICES) or device.pci_id in NPUS
 
 

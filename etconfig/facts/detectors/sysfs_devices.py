@@ -11,7 +11,7 @@ from etconfig.facts.system import System
 PCI_DEVICES = "/sys/bus/pci/devices"
 
 
-class Device(NamedTuple):
+class SysfsDevice(NamedTuple):
     """What the kernel says of one device in its `uevent`.
 
     Attributes:
@@ -31,7 +31,7 @@ class Device(NamedTuple):
     compatible: str | None = None
 
 
-class Listing(NamedTuple):
+class SysfsListing(NamedTuple):
     """Where devices of one kind are listed: names that begin with `prefix`, in `directory`."""
 
     directory: str
@@ -41,8 +41,8 @@ class Listing(NamedTuple):
 
 
 def find_devices(
-    system: System, listings: Sequence[Listing], is_wanted: Callable[[Device], bool]
-) -> list[Device] | None:
+    system: System, listings: Sequence[SysfsListing], is_wanted: Callable[[SysfsDevice], bool]
+) -> list[SysfsDevice] | None:
     """The listed devices that are wanted, then those on the PCI bus, each once.
 
     None when neither any of the directories nor the bus can be listed.
@@ -59,17 +59,17 @@ def find_devices(
     ]
     paths += [f"{PCI_DEVICES}/{address}" for address in addresses or ()]
     devices = (device_at(system, path) for path in paths)
-    found: dict[str, Device] = {}
+    found: dict[str, SysfsDevice] = {}
     for device in filter(is_wanted, devices):
         found.setdefault(device.pci_address or device.path, device)
     return list(found.values())
 
 
-def device_at(system: System, path: str) -> Device:
+def device_at(system: System, path: str) -> SysfsDevice:
     """The device whose directory is `path`; of one that says nothing, only the path."""
     lines = (system.read_text(f"{path}/uevent") or "").splitlines()
     said = {key: value for key, equals, value in (line.partition("=") for line in lines) if equals}
-    return Device(
+    return SysfsDevice(
         path,
         said.get("DRIVER"),
         said["PCI_ID"].lower() if "PCI_ID" in said else None,
@@ -80,7 +80,7 @@ def device_at(system: System, path: str) -> Device:
 
 
 def readings(
-    prefix: str, device: Device, *, name: str | None, vendor: str | None, named_by: str | None = None
+    prefix: str, device: SysfsDevice, *, name: str | None, vendor: str | None, named_by: str | None = None
 ) -> Iterator[Reading]:
     """The facts that a GPU and an NPU have alike.
 
@@ -100,7 +100,7 @@ def readings(
     yield Reading.of(f"{prefix}.pci_id", device.pci_id, source, otherwise="it is not on a PCI bus")
 
 
-def count(fact: str, devices: Iterable[Device] | None, looked_in: str) -> Reading:
+def count(fact: str, devices: Iterable[SysfsDevice] | None, looked_in: str) -> Reading:
     """The fact that counts them."""
     number = None if devices is None else len(list(devices))
     return Reading.of(fact, number, looked_in, otherwise=f"neither {looked_in} nor a PCI bus can be listed")

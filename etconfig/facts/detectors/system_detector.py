@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TypeAlias
 
-from etconfig.facts.detector import Reading
+from etconfig.facts.detector import Find, Reading
 from etconfig.facts.system import System
 from etconfig.records import record
-
-Find: TypeAlias = "Callable[[System], Iterable[Reading]]"
 
 MODULES = {"Android": "android", "Darwin": "macos", "Windows": "windows"}
 """The modules that know a system, by `Host.system`; each is imported on its system only."""
@@ -21,7 +18,7 @@ class SystemDetector:
     """A detector of one topic.
 
     Attributes:
-        name: What reasons call it; the function in a system's module has the same name.
+        name: What reasons call it, and its key in `FINDERS` of each system's module.
         provides: The facts that it looks for.
         in_files: Finds them in the files of Linux. It is asked wherever no function of the
             system's own gives a reading, and says truly which files are missing.
@@ -50,6 +47,5 @@ class SystemDetector:
     def _functions(self, system: System) -> Iterator[Find]:
         name = system.host.system
         if name in self.elsewhere:
-            module = import_module(f"etconfig.facts.detectors.{MODULES[name]}")
-            yield getattr(module, self.name.replace("-", "_"))
+            yield import_module(f"etconfig.facts.detectors.{MODULES[name]}").FINDERS[self.name]
         yield self.in_files

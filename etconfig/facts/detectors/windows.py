@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from etconfig.facts.detector import Reading
+from etconfig.facts.detector import Find, Reading
 from etconfig.facts.detectors.architecture import architecture
 from etconfig.facts.detectors.device_names import VENDORS
 from etconfig.facts.detectors.firmware import filled_in
@@ -66,7 +66,7 @@ class _Processors(NamedTuple):
     cache_bytes: dict[int, int]
 
 
-def operating_system(system: System) -> Iterator[Reading]:
+def _operating_system(system: System) -> Iterator[Reading]:
     """Name, version and build."""
     yield Reading("os.name", "windows", "uname")
     values = system.registry_values(VERSION_KEY)
@@ -77,7 +77,7 @@ def operating_system(system: System) -> Iterator[Reading]:
     yield Reading.of("os.version", _version(values, build), VERSION_KEY, otherwise=reason)
 
 
-def cpu(system: System) -> Iterator[Reading]:
+def _cpu(system: System) -> Iterator[Reading]:
     """Architecture, model, features and caches."""
     yield architecture(system)
     values = system.registry_values(PROCESSOR_KEY)
@@ -95,7 +95,7 @@ def cpu(system: System) -> Iterator[Reading]:
         yield Reading.of(f"cpu.cache.{fact}", caches.get(level), PROCESSORS, otherwise=missing)
 
 
-def cores(system: System) -> Iterator[Reading]:
+def _cores(system: System) -> Iterator[Reading]:
     """Threads and cores; the fast ones are those of the highest efficiency class."""
     processors = _processors(system)
     fastest = max((core.efficiency_class for core in processors.cores), default=0)
@@ -113,14 +113,14 @@ def cores(system: System) -> Iterator[Reading]:
         yield Reading.of(fact, value, PROCESSORS, otherwise="the function lists no cores")
 
 
-def available_cores(system: System) -> Iterator[Reading]:
+def _available_cores(system: System) -> Iterator[Reading]:
     """The threads that the process's affinity leaves it."""
     answer = system.windows_call(AFFINITY)
     count = None if answer is None else struct.unpack("<QQ", answer)[0].bit_count()
     yield Reading.of("cpu.available_cores", count or None, AFFINITY, otherwise="the function does not tell")
 
 
-def memory(system: System) -> Iterator[Reading]:
+def _memory(system: System) -> Iterator[Reading]:
     """Total and available; swap is what may be committed beyond the total."""
     answer = system.windows_call(MEMORY)
     total = available = swap = None
@@ -131,7 +131,7 @@ def memory(system: System) -> Iterator[Reading]:
         yield Reading.of(f"memory.{fact}", value, MEMORY, otherwise="the function does not tell")
 
 
-def power(system: System) -> Iterator[Reading]:
+def _power(system: System) -> Iterator[Reading]:
     """Source and level."""
     answer = system.windows_call(POWER)
     line, _, percent = (_UNKNOWN_BYTE,) * 3 if answer is None else struct.unpack_from("<BBB", answer)
@@ -141,7 +141,7 @@ def power(system: System) -> Iterator[Reading]:
     yield Reading.of("power.battery_level", level, POWER, otherwise="the function tells of no battery")
 
 
-def device(system: System) -> Iterator[Reading]:
+def _device(system: System) -> Iterator[Reading]:
     """What the firmware says."""
     values = system.registry_values(FIRMWARE_KEY)
     names = {
@@ -155,12 +155,12 @@ def device(system: System) -> Iterator[Reading]:
         yield Reading.of(fact, value, f"{FIRMWARE_KEY} {name}", otherwise="the firmware does not say")
 
 
-def gpu(system: System) -> Iterator[Reading]:
+def _gpu(system: System) -> Iterator[Reading]:
     """The display adapters that are on a bus; not Windows' own for remote and basic displays."""
     yield from _devices(system, "gpu", DISPLAY_KEY)
 
 
-def npu(system: System) -> Iterator[Reading]:
+def _npu(system: System) -> Iterator[Reading]:
     """The compute accelerators."""
     yield from _devices(system, "npu", NPU_KEY)
 
@@ -174,10 +174,10 @@ def _devices(system: System, kind: str, class_key: str) -> Iterator[Reading]:
         return
     yield Reading(f"{kind}.count", len(found), class_key)
     for index, (key, values) in enumerate(found):
-        yield from _device(f"{kind}.{index}", key, values)
+        yield from _one_device(f"{kind}.{index}", key, values)
 
 
-def _device(prefix: str, key: str, values: Mapping[str, object]) -> Iterator[Reading]:
+def _one_device(prefix: str, key: str, values: Mapping[str, object]) -> Iterator[Reading]:
     name = str(values.get("DriverDesc", "")) or None
     yield Reading.of(f"{prefix}.name", name, key, otherwise="its driver has no description")
     pci_id = _pci_id(str(values["MatchingDeviceId"]).lower())
@@ -237,3 +237,17 @@ def _threads(answer: bytes, at: int) -> int:
     (groups,) = struct.unpack_from("<H", answer, at + 30)
     masks = (struct.unpack_from("<Q", answer, at + 32 + 16 * group)[0] for group in range(groups))
     return sum(mask.bit_count() for mask in masks)
+
+
+FINDERS: Mapping[str, Find] = {
+    "operating-system": _operating_system,
+    "cpu": _cpu,
+    "cores": _cores,
+    "available-cores": _available_cores,
+    "memory": _memory,
+    "power": _power,
+    "device": _device,
+    "gpu": _gpu,
+    "npu": _npu,
+}
+"""The functions of this system, by the name of the detector that calls them."""

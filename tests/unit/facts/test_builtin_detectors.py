@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from etconfig.facts import BUILTIN_DETECTORS, BUILTIN_FACTS, Reading, System
-from etconfig.facts.detectors.cpuinfo import features_of, model_of, vendor_of
+from etconfig.facts.detectors.cpuinfo import cpu_features, cpu_model, cpu_vendor
 
 CPUS = "/sys/devices/system/cpu"
 SUPPLIES = "/sys/class/power_supply"
@@ -145,28 +145,28 @@ class TestCpuinfo:
 
     def test_vendors_and_models_by_number(self):
         known = {"CPU implementer": "0x41", "CPU part": "0xd0c"}
-        assert (vendor_of(known), model_of(known)) == ("Arm", "Neoverse-N1")
-        assert vendor_of({"CPU implementer": "0x51"}) == "Qualcomm"
-        assert model_of({"CPU implementer": "0x41", "CPU part": "0xfff"}) is None
-        assert model_of({"CPU implementer": "0x41"}) is None
+        assert (cpu_vendor(known), cpu_model(known)) == ("Arm", "Neoverse-N1")
+        assert cpu_vendor({"CPU implementer": "0x51"}) == "Qualcomm"
+        assert cpu_model({"CPU implementer": "0x41", "CPU part": "0xfff"}) is None
+        assert cpu_model({"CPU implementer": "0x41"}) is None
 
     def test_a_number_without_a_name_is_unknown(self):
-        assert vendor_of({"CPU implementer": "0x99"}) is None
-        assert vendor_of({"CPU implementer": "what"}) is None
+        assert cpu_vendor({"CPU implementer": "0x99"}) is None
+        assert cpu_vendor({"CPU implementer": "what"}) is None
 
     def test_vendors_by_name(self):
-        assert vendor_of({"vendor_id": "AuthenticAMD"}) == "AMD"
-        assert vendor_of({"vendor_id": "HygonGenuine"}) == "HygonGenuine"
+        assert cpu_vendor({"vendor_id": "AuthenticAMD"}) == "AMD"
+        assert cpu_vendor({"vendor_id": "HygonGenuine"}) == "HygonGenuine"
 
     def test_a_part_number_of_another_designer_is_not_looked_up(self):
         block = {"CPU implementer": "0x51", "CPU part": "0xd0c", "model name": "Kryo"}
-        assert model_of(block) == "Kryo"
+        assert cpu_model(block) == "Kryo"
 
     def test_features_are_those_that_all_threads_have(self):
         blocks = [{"flags": "fma avx2 amx"}, {"flags": "avx2 fma"}, {"flags": "avx2 fma"}]
-        assert features_of(blocks) == ("avx2", "fma")
-        assert features_of([{"Features": "fp asimd"}]) == ("asimd", "fp")
-        assert features_of([{}]) is None
+        assert cpu_features(blocks) == ("avx2", "fma")
+        assert cpu_features([{"Features": "fp asimd"}]) == ("asimd", "fp")
+        assert cpu_features([{}]) is None
 
     @pytest.mark.parametrize(
         ("machine", "name"), [("aarch64", "arm64"), ("AMD64", "x86_64"), ("riscv64", "riscv64")]

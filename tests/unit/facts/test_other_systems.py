@@ -34,7 +34,7 @@ class TestDispatch:
         for detector in BUILTIN_DETECTORS:
             for system in getattr(detector, "elsewhere", ()):
                 module = import_module(f"etconfig.facts.detectors.{MODULES[system]}")
-                assert callable(getattr(module, detector.name.replace("-", "_")))
+                assert callable(module.FINDERS[detector.name])
 
     @pytest.mark.parametrize("system", sorted(MODULES))
     @pytest.mark.parametrize("detector", BUILTIN_DETECTORS, ids=lambda detector: detector.name)

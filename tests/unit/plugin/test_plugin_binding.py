@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from etconfig.plugin.call_check import call_problem, place_of
+from etconfig.plugin.call_check import call_problem, code_place
 
 CALL = ("context", "handle", "args")
 
@@ -105,8 +105,8 @@ class TestPlace:
     """A message begins with the file and line, where there are any."""
 
     def test_a_class_has_one(self):
-        assert place_of(Refused).startswith("test_plugin_binding.py:")
+        assert code_place(Refused).startswith("test_plugin_binding.py:")
 
     @pytest.mark.parametrize("code", [dict, len, type("Made", (), {"__module__": "nowhere"})])
     def test_built_in_and_made_up_code_has_none(self, code):
-        assert place_of(code) == ""
+        assert code_place(code) == ""

@@ -15,7 +15,7 @@ from etconfig.schema import (
     ApiRange,
     BackendOptions,
     BackendSpec,
-    Kind,
+    OptionKind,
     Wire,
     coerce_value,
     json_schema,
@@ -75,7 +75,7 @@ class TestJsonSchema:
     def test_it_accepts_what_the_coercion_rule_accepts(self, option, value):
         accepted = VALIDATOR.is_valid({option: value})
         # JSON Schema does not tell 1 from 1.0, and a pattern does not tell 8 KiB from 1 B.
-        is_looser = INFOS[option].type.kind in (Kind.INTEGER, Kind.FLOAT) and isinstance(
+        is_looser = INFOS[option].type.kind in (OptionKind.INTEGER, OptionKind.FLOAT) and isinstance(
             value, (int, float, str)
         )
         assert accepted == accepts(option, value) or (accepted and is_looser)

@@ -10,7 +10,7 @@ import pytest
 from npu import INFOS, NpuOptions, PowerMode
 from pydantic import ValidationError
 
-from etconfig.schema import MISSING, Applies, BackendOptions, Kind, Scope, Unit, Wire, option
+from etconfig.schema import MISSING, Applies, BackendOptions, OptionKind, Scope, Unit, Wire, option
 from etconfig.schema.constraints import Ge, Gt, Le, Len, Lt, MultipleOf
 
 
@@ -130,7 +130,7 @@ class TestOptionInfo:
     def test_a_quantity_shows_how_to_write_it(self):
         info = options_class(int, unit="bytes").option_infos()["value"]
         assert info.expected == 'an integer, in bytes or as text like "512 MiB"'
-        assert info.type.kind is Kind.INTEGER
+        assert info.type.kind is OptionKind.INTEGER
 
 
 class TestDefaults:
