@@ -1,12 +1,13 @@
 """Kernels: how one is written, how its arguments are checked, and where it is looked up.
 
 A kernel is a *binder*. When a method is loaded, it gets the arguments of one instruction,
-checks them once, and returns the *step*: a callable without arguments that does the work.
+checks them once, and returns the *step*: a callable without arguments that does the work, best an
+`ArrayCall` (see `etconfig.kernel.steps`).
 
     @kernel("aten::relu.out")
     def relu_out(self: Tensor, out: Tensor) -> Step:
         out.resize(self.shape)
-        return partial(np.maximum, self.array, np.zeros((), self.dtype), out=out.array)
+        return ArrayCall(np.maximum, self.array, np.zeros((), self.dtype), out=out.array)
 
 The parameters are those of the operator's schema, in its order, outputs last; the program's
 repetition of the outputs is left out. Their annotations are checked before the binder runs:
@@ -94,11 +95,11 @@ class Kernel:
         is_uniform: The step depends on the dtypes, shapes and dim orders of tensors and on the
             values of other arguments, and on nothing else: not on the data, nor on which
             tensors overlap. Instructions that agree in them need the binder but once, if its
-            step is a `functools.partial` over the tensors' own arrays.
+            step is an `ArrayCall` over the tensors' own arrays.
         is_elementwise: The output, which is the last argument, has the shape that all tensors
             broadcast to; and for tensors of any shapes the step makes the same calls on their
             arrays. So it need not be bound by the kernel for each shape, if it is made of
-            `functools.partial`s over the tensors' own arrays and numbers.
+            `ArrayCall`s over the tensors' own arrays and numbers.
         takes_any_strides: Inputs may be any views, also such as no dim order describes. Others
             are given only tensors that lie in memory as the program says.
         allows_overlap: An output may overlap the inputs in memory: nothing of an input is read

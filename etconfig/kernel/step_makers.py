@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from etconfig.kernel.checks import is_floating, promote, require
 from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import Scalar, Step
-from etconfig.kernel.steps import Copy, Passes
+from etconfig.kernel.steps import ArrayCall, Copy, StepSequence
 from etconfig.kernel.tensor import Tensor
 
 DType = np.dtype[Any]
@@ -100,10 +99,10 @@ def ufunc_step(
     inputs, out = _of_one_rank(inputs, out)
     if out.dtype != out_dtype or any(each.dtype != dtype for each in inputs):
         signature = (*(dtype for _ in inputs), out_dtype)
-        return partial(ufunc, *inputs, out=out, signature=signature, casting="unsafe")
+        return ArrayCall(ufunc, *inputs, out=out, signature=signature, casting="unsafe")
     if ufunc in _KEYWORD_OUT:
-        return partial(ufunc, *inputs, out=out)
-    return partial(ufunc, *inputs, out)
+        return ArrayCall(ufunc, *inputs, out=out)
+    return ArrayCall(ufunc, *inputs, out)
 
 
 def _of_one_rank(inputs: Sequence[Array], out: Array) -> tuple[Sequence[Array], Array]:
@@ -124,12 +123,12 @@ def copy_step(out: Array, source: Array) -> Step:
     """Copy, broadcasting and converting: what numpy calls an unsafe cast is what PyTorch does."""
     if out.dtype == source.dtype:
         return Copy(out, source)
-    return partial(np.copyto, out, source, casting="unsafe")
+    return ArrayCall(np.copyto, out, source, casting="unsafe")
 
 
 def in_sequence(*steps: Step) -> Step:
     """One step that runs all of `steps`."""
-    return steps[0] if len(steps) == 1 else Passes(*steps)
+    return steps[0] if len(steps) == 1 else StepSequence(*steps)
 
 
 KEPT_STEPS = 20_000
@@ -144,13 +143,12 @@ def run_through(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Step:
     if len(steps) <= most:
         return in_sequence(*steps)
 
-    make_again = in_same_memory(scratch, make)
+    return ArrayCall(_run_each, in_same_memory(scratch, make))
 
-    def run() -> None:
-        for step in make_again():
-            step()
 
-    return run
+def _run_each(make: Callable[[], Iterator[Step]]) -> None:
+    for step in make():
+        step()
 
 
 def in_same_memory(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Callable[[], Iterator[Step]]:
@@ -229,7 +227,16 @@ def reshaped_copy_step(out: Array, source: Array) -> Step:
         return copy_step(out.reshape(source.shape), source)
     if source.flags.c_contiguous:
         return copy_step(out, source.reshape(out.shape))
-    return lambda: np.copyto(out, source.reshape(out.shape))
+    return ArrayCall(_copy_reshaped, out, source)
+
+
+def _copy_reshaped(out: Array, source: Array) -> None:
+    np.copyto(out, source.reshape(out.shape))
+
+
+def copy_selected(out: Array, source: Array, place: tuple[slice | Array, ...]) -> None:
+    """Copy the elements of `source` that numpy's indexing gives for `place`."""
+    np.copyto(out, source[place])
 
 
 def viewed_as(array: Array, shape: Shape) -> Array:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from etconfig.kernel.checks import dimension, is_floating, require, require_floating, require_same_dtype
@@ -17,6 +15,7 @@ from etconfig.kernel.step_makers import (
     in_dtype,
     in_sequence,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.arithmetic import clamp_step
 from etconfig.kernels.math_functions import sigmoid_step
@@ -52,9 +51,9 @@ def leaky_relu(self: Tensor, negative_slope: Scalar, out: Tensor, *, scratch: Sc
 
     def passes(x: Array, out: Array) -> Step:
         return in_sequence(
-            partial(np.greater, x, zero, is_positive),
-            partial(np.multiply, x, slope, out),
-            partial(np.copyto, out, x, where=is_positive),
+            ArrayCall(np.greater, x, zero, is_positive),
+            ArrayCall(np.multiply, x, slope, out),
+            ArrayCall(np.copyto, out, x, where=is_positive),
         )
 
     return in_dtype(dtype, (self.array,), out.array, passes)
@@ -72,11 +71,11 @@ def elu(
 
     def passes(x: Array, out: Array) -> Step:
         return in_sequence(
-            partial(np.greater, x, zero, is_positive),
-            partial(np.multiply, x, input_factor, out),
-            partial(np.expm1, out, out),
-            partial(np.multiply, out, factor, out),
-            partial(np.multiply, x, positive_slope, out, where=is_positive),
+            ArrayCall(np.greater, x, zero, is_positive),
+            ArrayCall(np.multiply, x, input_factor, out),
+            ArrayCall(np.expm1, out, out),
+            ArrayCall(np.multiply, out, factor, out),
+            ArrayCall(np.multiply, x, positive_slope, out, where=is_positive),
         )
 
     return in_dtype(dtype, (self.array,), out.array, passes)
@@ -98,7 +97,7 @@ def glu(self: Tensor, dim: int, out: Tensor) -> Step:
     out.resize(values.shape)
 
     def passes(values: Array, gates: Array, out: Array) -> Step:
-        return in_sequence(sigmoid_step(gates, out), partial(np.multiply, out, values, out))
+        return in_sequence(sigmoid_step(gates, out), ArrayCall(np.multiply, out, values, out))
 
     return in_dtype(computation_dtype(self.dtype), (values, gates), out.array, passes)
 
@@ -121,9 +120,9 @@ def logit(self: Tensor, eps: float | None, out: Tensor) -> Step:
             steps.append(clamp_step(x, low, high, limited, dtype))
         return in_sequence(
             *steps,
-            partial(np.subtract, one, limited, out),
-            partial(np.divide, limited, out, out),
-            partial(np.log, out, out),
+            ArrayCall(np.subtract, one, limited, out),
+            ArrayCall(np.divide, limited, out, out),
+            ArrayCall(np.log, out, out),
         )
 
     return in_dtype(dtype, (self.array,), out.array, passes)

@@ -28,6 +28,7 @@ from etconfig.kernel.step_makers import (
     is_empty,
     run_through,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.pooling import smallest, strides
 from etconfig.kernels.pooling_windows import MAX_WINDOW, spread
@@ -141,12 +142,12 @@ def _largest(x: Array, out: Array, places: Array, rank: int, scratch: Scratch) -
         place = reduce(np.add.outer, along)
         if not any(offset):
             yield copy_step(places, place)
-        yield partial(np.take, elements, place, -1, value, "clip")
-        yield partial(np.greater, value, out, is_larger)
-        yield partial(np.isnan, value, is_nan)
-        yield partial(np.logical_or, is_larger, is_nan, is_larger)
-        yield partial(np.copyto, out, value, where=is_larger)
-        yield partial(np.copyto, places, place, where=is_larger)
+        yield ArrayCall(np.take, elements, place, -1, value, "clip")
+        yield ArrayCall(np.greater, value, out, is_larger)
+        yield ArrayCall(np.isnan, value, is_nan)
+        yield ArrayCall(np.logical_or, is_larger, is_nan, is_larger)
+        yield ArrayCall(np.copyto, out, value, where=is_larger)
+        yield ArrayCall(np.copyto, places, place, where=is_larger)
 
 
 KERNELS = KernelTable.of_module(globals())

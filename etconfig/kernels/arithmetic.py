@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -29,6 +28,7 @@ from etconfig.kernel.step_makers import (
     ufunc_step,
     wrapped,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 BinaryStep: TypeAlias = Callable[[Array, Array, Array, DType], Step]
@@ -79,7 +79,7 @@ def _dividing(ufunc: np.ufunc) -> BinaryStep:
 
     def step(a: Array, b: Array, out: Array, dtype: DType) -> Step:
         divide = ufunc_step(ufunc, (a, b), out, dtype)
-        return divide if is_floating(dtype) else in_sequence(partial(_refuse_zero, b, out), divide)
+        return divide if is_floating(dtype) else in_sequence(ArrayCall(_refuse_zero, b, out), divide)
 
     return step
 
@@ -91,7 +91,7 @@ def _refuse_zero(divisor: Array, out: Array) -> None:
 def _remainder(a: Array, b: Array, out: Array, dtype: DType) -> Step:
     if not is_floating(dtype):
         return _dividing(np.remainder)(a, b, out, dtype)
-    return in_dtype(dtype, (a, b), out, lambda a, b, out: partial(_float_remainder, a, b, out))
+    return in_dtype(dtype, (a, b), out, lambda a, b, out: ArrayCall(_float_remainder, a, b, out))
 
 
 def _float_remainder(a: Array, b: Array, out: Array) -> None:
@@ -108,13 +108,13 @@ def _true_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
 def _truncated_division(a: Array, b: Array, out: Array, dtype: DType) -> Step:
     def passes(a: Array, b: Array, out: Array) -> Step:
         if is_floating(dtype):
-            return in_sequence(partial(np.divide, a, b, out), partial(np.trunc, out, out))
+            return in_sequence(ArrayCall(np.divide, a, b, out), ArrayCall(np.trunc, out, out))
         remainder = np.empty(out.shape, dtype)
         return in_sequence(
-            partial(_refuse_zero, b, out),
-            partial(np.fmod, a, b, remainder),
-            partial(np.subtract, a, remainder, remainder),
-            partial(np.floor_divide, remainder, b, out),
+            ArrayCall(_refuse_zero, b, out),
+            ArrayCall(np.fmod, a, b, remainder),
+            ArrayCall(np.subtract, a, remainder, remainder),
+            ArrayCall(np.floor_divide, remainder, b, out),
         )
 
     return in_dtype(dtype, (a, b), out, passes)
@@ -145,7 +145,7 @@ def _power(a: Array, b: Array, out: Array, dtype: DType) -> Step:
         return ufunc_step(np.greater_equal, (a, b), out, dtype)
     if is_floating(dtype) or dtype.kind == "u":
         return ufunc_step(np.power, (a, b), out, dtype)
-    return in_dtype(dtype, (a, b), out, lambda a, b, out: partial(_integer_power, a, b, out))
+    return in_dtype(dtype, (a, b), out, lambda a, b, out: ArrayCall(_integer_power, a, b, out))
 
 
 def _integer_power(a: Array, b: Array, out: Array) -> None:
@@ -241,7 +241,7 @@ def clamp_step(x: Array, low: Array | None, high: Array | None, out: Array, dtyp
     require(low is not None or high is not None, "one of min and max must be given")
     if x.size >= CLIPPED_SIZE and x.dtype == out.dtype == dtype and dtype in CLIPPED_DTYPES:
         lowest, highest = constant(-math.inf, dtype), constant(math.inf, dtype)
-        return partial(np.clip, x, lowest if low is None else low, highest if high is None else high, out)
+        return ArrayCall(np.clip, x, lowest if low is None else low, highest if high is None else high, out)
     if low is None or high is None:
         ufunc, bound = (np.minimum, high) if low is None else (np.maximum, low)
         assert bound is not None

@@ -21,6 +21,7 @@ from etconfig.kernel.checks import (
 from etconfig.kernel.memory import Array, Shape
 from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, copy_step, in_sequence, is_empty
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.indexing import require_in_range
 from etconfig.records import record
@@ -44,11 +45,12 @@ def update_cache_with_indices(
     require(indices.shape == value.shape[:2], "indices must have shape {}", value.shape[:2])
     batch = np.arange(value.shape[0])[:, np.newaxis]
 
-    def run() -> None:
-        require_in_range(indices.array, cache.shape[1])
-        cache.array[batch, indices.array] = value.array
+    return ArrayCall(_write_positions, cache.array, batch, indices.array, value.array)
 
-    return run
+
+def _write_positions(cache: Array, batch: Array, indices: Array, value: Array) -> None:
+    require_in_range(indices, cache.shape[1])
+    cache[batch, indices] = value
 
 
 @kernel("llama::custom_sdpa.out")
@@ -73,7 +75,7 @@ def custom_sdpa(
     if is_empty(out):
         return in_sequence()
     attention = _Attention.of((query.shape, key.shape, value.shape), start_pos, attn_mask, is_causal, scale)
-    return lambda: np.copyto(out.array, attention(query.array, key.array, value.array), casting="unsafe")
+    return ArrayCall(_attend, attention, out.array, query.array, key.array, value.array)
 
 
 @kernel("llama::sdpa_with_kv_cache.out")
@@ -137,9 +139,15 @@ def custom_quantized_sdpa(
         return in_sequence()
     attention = _Attention.of(shapes, start_pos, attn_mask, is_causal, scale)
     target = out.array.transpose(order)
-    return lambda: np.copyto(
-        target, attention(*(each.real().transpose(order) for each in rows)), casting="unsafe"
-    )
+
+    def run(target: Array, *rows: _Rows) -> None:
+        np.copyto(target, attention(*(each.real().transpose(order) for each in rows)), casting="unsafe")
+
+    return ArrayCall(run, target, *rows)
+
+
+def _attend(attention: _Attention, out: Array, query: Array, key: Array, value: Array) -> None:
+    np.copyto(out, attention(query, key, value), casting="unsafe")
 
 
 @record(frozen=True)

@@ -18,6 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import FLOAT32, FLOAT64, constant, copy_step, in_same_memory, viewed_as
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.pooling_windows import Windows
 
@@ -72,12 +73,12 @@ def banded_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch:
     padded, steps = across.padded(source, padding, constant(0, x.dtype))
     yield from steps
     yield copy_step(rows, _rows_of_windows(padded, across))
-    yield partial(np.matmul, rows.reshape(*products.shape[:2], -1), bands, products)
+    yield ArrayCall(np.matmul, rows.reshape(*products.shape[:2], -1), bands, products)
     shaped = products.reshape(channels, images, *counts[:-1], factors.shape[1], counts[-1])
     results = viewed_as(out, (images, *factors.shape[:2], *counts))
     yield copy_step(results, np.moveaxis(shaped, -2, 2).swapaxes(0, 1))
     again = in_same_memory(scratch, partial(depthwise_steps, x, weight, out, windows, scratch))
-    yield partial(repeat_unless_finite, products.reshape(-1), again)
+    yield ArrayCall(repeat_unless_finite, products.reshape(-1), again)
 
 
 def bands_of(factors: Array, windows: Windows, width: int, count: int) -> Array:

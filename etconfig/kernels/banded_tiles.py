@@ -20,6 +20,7 @@ from numpy.lib.stride_tricks import as_strided
 from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import constant, copy_step, in_same_memory, viewed_as
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernels.banded import bands_of, repeat_unless_finite
 from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.pooling_windows import Windows
@@ -78,14 +79,14 @@ def tiled_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: 
         for index, row in enumerate(product(*map(range, windows.kernel[:-1]))):
             parts = _parts(source, windows, row, (tiles, *bands.shape[-2:]), counts[:-1])
             of_row: tuple[Any, ...] = (inputs, slice(None), *row, *(None for _ in counts[1:]))
-            yield partial(np.matmul, parts, bands[of_row], _in_tiles(term if index else total, tiles))
+            yield ArrayCall(np.matmul, parts, bands[of_row], _in_tiles(term if index else total, tiles))
             if index:
-                yield partial(np.add, total, term, total)
+                yield ArrayCall(np.add, total, term, total)
         if not is_direct:
             yield copy_step(result, total[..., : counts[-1]])
         one = slice(image, image + 1)
         again = partial(depthwise_steps, x[one, inputs], weight[outputs], out[one, outputs], windows, scratch)
-        yield partial(repeat_unless_finite, total.reshape(-1), in_same_memory(scratch, again))
+        yield ArrayCall(repeat_unless_finite, total.reshape(-1), in_same_memory(scratch, again))
 
 
 def _tile_bands(factors: Array, windows: Windows, count: int, scratch: Scratch) -> Array:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from etconfig.kernel.checks import require, require_floating, require_same_dtype
 from etconfig.kernel.memory import Array, Shape
 from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, constant, in_dtype, in_sequence
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 
@@ -45,15 +45,15 @@ def native_batch_norm_no_training(
         weights = factors[:1] if weight is not None else []
         biases = factors[-1:] if bias is not None else []
         return in_sequence(
-            partial(np.add, variance, constant(eps, dtype), scale),
-            partial(np.sqrt, scale, scale),
-            partial(np.reciprocal, scale, scale),
-            *(partial(np.multiply, scale, each, scale) for each in weights),
-            partial(np.multiply, mean, scale, shift),
-            partial(np.negative, shift, shift),
-            *(partial(np.add, shift, each, shift) for each in biases),
-            partial(np.multiply, x, scale.reshape(per_channel), out),
-            partial(np.add, out, shift.reshape(per_channel), out),
+            ArrayCall(np.add, variance, constant(eps, dtype), scale),
+            ArrayCall(np.sqrt, scale, scale),
+            ArrayCall(np.reciprocal, scale, scale),
+            *(ArrayCall(np.multiply, scale, each, scale) for each in weights),
+            ArrayCall(np.multiply, mean, scale, shift),
+            ArrayCall(np.negative, shift, shift),
+            *(ArrayCall(np.add, shift, each, shift) for each in biases),
+            ArrayCall(np.multiply, x, scale.reshape(per_channel), out),
+            ArrayCall(np.add, out, shift.reshape(per_channel), out),
         )
 
     present = [each.array for each in (x, running_mean, running_var, weight, bias) if each is not None]
@@ -121,11 +121,13 @@ def _by_batch(
     axes = (0, *range(2, x.array.ndim))
     dtype = computation_dtype(x.dtype)
 
-    def factor(tensor: Tensor) -> Array:
-        return tensor.array.astype(dtype, copy=False).reshape(per_channel)
+    def factor(array: Array) -> Array:
+        return array.astype(dtype, copy=False).reshape(per_channel)
 
-    def run() -> None:
-        values = x.array.astype(dtype, copy=False)
+    def run(
+        x: Array, weight: Array | None, bias: Array | None, running: Sequence[Array], outs: Sequence[Array]
+    ) -> None:
+        values = x.astype(dtype, copy=False)
         mean = values.mean(axes, dtype=dtype)
         centred = values - mean.reshape(per_channel)
         variance = np.square(centred).mean(axes, dtype=dtype)
@@ -135,14 +137,14 @@ def _by_batch(
             centred *= factor(weight)
         if bias is not None:
             centred += factor(bias)
-        np.copyto(out.array, centred, casting="unsafe")
-        np.copyto(save_mean.array, mean, casting="unsafe")
-        np.copyto(save_invstd.array, inverse, casting="unsafe")
+        for target, result in zip(outs, (centred, mean, inverse), strict=True):
+            np.copyto(target, result, casting="unsafe")
         for kept, fresh in zip(running, (mean, variance * count / max(count - 1, 1)), strict=False):
-            mixed = momentum * fresh + (1 - momentum) * kept.array.astype(dtype, copy=False)
-            np.copyto(kept.array, mixed, casting="unsafe")
+            mixed = momentum * fresh + (1 - momentum) * kept.astype(dtype, copy=False)
+            np.copyto(kept, mixed, casting="unsafe")
 
-    return run
+    factors = (None if each is None else each.array for each in (weight, bias))
+    return ArrayCall(run, x.array, *factors, [each.array for each in running], [each.array for each in outs])
 
 
 def _prepare(

@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from etconfig.kernel.checks import dimensions, require, require_dtype
+from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import copy_step, in_sequence
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.scalar_types import ScalarType
 
@@ -39,7 +41,11 @@ def fft_r2c(self: Tensor, dim: Ints, normalization: int, onesided: bool, out: Te
     out.resize(tuple(shape))
     factor = _factor(normalization, math.prod(self.shape[axis] for axis in axes))
     transform = np.fft.rfftn if onesided else np.fft.fftn
-    return lambda: np.copyto(out.array, transform(self.array, axes=axes) * factor, casting="same_kind")
+
+    def run(x: Array, out: Array) -> None:
+        np.copyto(out, transform(x, axes=axes) * factor, casting="same_kind")
+
+    return ArrayCall(run, self.array, out.array)
 
 
 @kernel("aten::_fft_c2r.out")
@@ -56,11 +62,11 @@ def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int, out
     sizes = [shape[axis] for axis in axes]
     factor = _factor(normalization, math.prod(sizes))
 
-    def run() -> None:
-        values = np.fft.irfftn(self.array, sizes, axes, norm="forward")  # which scales nothing
-        np.copyto(out.array, values * factor, casting="same_kind")
+    def run(x: Array, out: Array) -> None:
+        values = np.fft.irfftn(x, sizes, axes, norm="forward")  # which scales nothing
+        np.copyto(out, values * factor, casting="same_kind")
 
-    return run
+    return ArrayCall(run, self.array, out.array)
 
 
 def _factor(normalization: int, count: int) -> float:

@@ -26,6 +26,7 @@ from etconfig.kernel.step_makers import (
     run_through,
     viewed_as,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.banded import banded_steps, can_be_banded, is_banded_better
 from etconfig.kernels.banded_tiles import are_tiles_better, tiled_steps
@@ -75,7 +76,7 @@ def convolution(
         work = partial(multiplication, x, weight, out, windows, groups, transposed, scratch)
         additions = (viewed_as(each, (channels, *(1 for _ in sizes))) for each in biases)
         return in_sequence(
-            run_through(scratch, work), *(partial(np.add, out, each, out) for each in additions)
+            run_through(scratch, work), *(ArrayCall(np.add, out, each, out) for each in additions)
         )
 
     dtype = computation_dtype(out.dtype)
@@ -136,7 +137,7 @@ def _pointwise(x: Array, weight: Array, out: Array, groups: int, scratch: Scratc
     yield from packing
     for image, result in zip(x, out, strict=True):
         columns = viewed_as(image, (groups, per_window, count))
-        yield partial(np.matmul, matrix, columns, viewed_as(result, (groups, -1, count)))
+        yield ArrayCall(np.matmul, matrix, columns, viewed_as(result, (groups, -1, count)))
 
 
 def _by_matrix(
@@ -162,7 +163,7 @@ def _by_matrix(
                 yield copy_step(_at(columns, offset), windows.at(source, offset, tile, first))
             columns = columns.reshape((groups, per_window, math.prod(tile)))
             target = result[:, first : first + tile[0]]
-            yield partial(np.matmul, matrix, columns, viewed_as(target, (groups, -1, math.prod(tile))))
+            yield ArrayCall(np.matmul, matrix, columns, viewed_as(target, (groups, -1, math.prod(tile))))
 
 
 def _transposed(
@@ -182,11 +183,11 @@ def _transposed(
     for image, result in zip(x, out, strict=True):
         source, packing = packed(image, (groups, len(image) // groups, count), scratch)
         yield from packing
-        yield partial(np.matmul, np.swapaxes(matrix, 1, 2), source, products)
-        yield partial(total.fill, 0)
+        yield ArrayCall(np.matmul, np.swapaxes(matrix, 1, 2), source, products)
+        yield ArrayCall(np.ndarray.fill, total, 0)
         for offset in windows.offsets:
             view = windows.at(total, offset, sizes)
-            yield partial(np.add, view, _at(columns, offset), view)
+            yield ArrayCall(np.add, view, _at(columns, offset), view)
         inner: tuple[Any, ...] = (slice(None), *map(slice, windows.padding, ends))
         yield copy_step(result, total[inner])
 

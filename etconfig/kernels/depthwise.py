@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import constant, copy_step, viewed_as
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernels.pooling_windows import Windows
 from etconfig.records import record
 from etconfig.scalar_types import strides_of
@@ -71,7 +72,7 @@ def _with_channels_innermost(
     places, taps = range(2, rank + 2), range(rank + 2, 2 * rank + 2)
     for image, result in zip(x, results, strict=True):
         yield from _pad(windows, image, padding)
-        yield partial(
+        yield ArrayCall(
             np.einsum, views, [0, *places, *taps], factors, [0, 1, *taps], [0, 1, *places], out=total
         )
         yield copy_step(result, total)
@@ -212,9 +213,9 @@ def _weighted_sum(parts: Iterable[tuple[Array, Array]], total: Array, term: Arra
         taps = range(2, factors.ndim)
         target = term if index else total
         place = factors.ndim
-        yield partial(np.einsum, runs, [0, *taps, place], factors, [0, 1, *taps], [0, 1, place], out=target)
+        yield ArrayCall(np.einsum, runs, [0, *taps, place], factors, [0, 1, *taps], [0, 1, place], out=target)
         if index:
-            yield partial(np.add, total, term, total)
+            yield ArrayCall(np.add, total, term, total)
 
 
 def _respaced(rows: Array, sizes: Shape, steps: Shape) -> Array:

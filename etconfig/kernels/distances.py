@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from etconfig.kernel.checks import (
 from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, in_dtype, in_sequence, is_empty
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 
@@ -39,14 +41,12 @@ def cdist(
         return in_sequence()
     norm = _largest_number if math.isinf(p) else _norm(p)
 
-    def passes(first: Array, second: Array, out: Array) -> Step:
-        def run() -> None:
-            for row in range(first.shape[-2]):
-                out[..., row, :] = norm(first[..., row : row + 1, :] - second)
+    def run(first: Array, second: Array, out: Array) -> None:
+        for row in range(first.shape[-2]):
+            out[..., row, :] = norm(first[..., row : row + 1, :] - second)
 
-        return run
-
-    return in_dtype(computation_dtype(out.dtype), (x1.array, x2.array), out.array, passes, scratch)
+    dtype = computation_dtype(out.dtype)
+    return in_dtype(dtype, (x1.array, x2.array), out.array, partial(ArrayCall, run), scratch)
 
 
 @kernel("aten::_pdist_forward.out")
@@ -59,17 +59,14 @@ def pdist(self: Tensor, p: float, out: Tensor) -> Step:
     out.resize((rows * (rows - 1) // 2,))
     norm = _norm(p)
 
-    def passes(x: Array, out: Array) -> Step:
-        def run() -> None:
-            start = 0
-            for row in range(rows - 1):
-                end = start + rows - 1 - row
-                out[start:end] = norm(x[row] - x[row + 1 :])
-                start = end
+    def run(x: Array, out: Array) -> None:
+        start = 0
+        for row in range(rows - 1):
+            end = start + rows - 1 - row
+            out[start:end] = norm(x[row] - x[row + 1 :])
+            start = end
 
-        return run
-
-    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes)
+    return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, partial(ArrayCall, run))
 
 
 def _largest_number(x: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Step
+from etconfig.kernel.steps import ArrayCall
 
 _LARGEST = np.float32(3.95)
 """Beyond it, erf rounds to 1 in float32."""
@@ -27,9 +28,15 @@ _BLOCK = 8192
 def erf_step(x: Array, out: Array) -> Step:
     """Write erf(x) to `out`. Both have dtype float32 or float64, and one shape."""
     if x.dtype == np.float64:
-        exact = np.frompyfunc(math.erf, 1, 1)
-        return lambda: np.copyto(out, exact(x), casting="unsafe")
-    return lambda: _blockwise(x, out)
+        return ArrayCall(_exactly, x, out)
+    return ArrayCall(_blockwise, x, out)
+
+
+_EXACT = np.frompyfunc(math.erf, 1, 1)
+
+
+def _exactly(x: Array, out: Array) -> None:
+    np.copyto(out, _EXACT(x), casting="unsafe")
 
 
 def _blockwise(x: Array, out: Array) -> None:

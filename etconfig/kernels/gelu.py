@@ -19,6 +19,7 @@ from etconfig.kernel.step_makers import (
     in_sequence,
     run_through,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.error_function import erf_step
 
@@ -64,7 +65,7 @@ def gelu(self: Tensor, approximate: str, out: Tensor, *, scratch: Scratch) -> St
 
 def _exact(x: Array, out: Array) -> Step:
     return in_sequence(
-        partial(np.multiply, x, constant(math.sqrt(0.5), x.dtype), out),
+        ArrayCall(np.multiply, x, constant(math.sqrt(0.5), x.dtype), out),
         erf_step(out, out),
         *_times_half_of_one_plus(x, out),
     )
@@ -88,23 +89,23 @@ def _in_blocks(scratch: Scratch, coefficients: Sequence[float], x: Array, out: A
 
 def _passes(numbers: Sequence[Array], x: Array, square: Array, out: Array) -> Iterator[Step]:
     *lower, highest = numbers
-    yield partial(np.multiply, x, x, square)
-    yield partial(np.multiply, square, highest, out)
+    yield ArrayCall(np.multiply, x, x, square)
+    yield ArrayCall(np.multiply, square, highest, out)
     for number in lower[:0:-1]:
-        yield partial(np.add, out, number, out)
-        yield partial(np.multiply, out, square, out)
-    yield partial(np.add, out, lower[0], out)
-    yield partial(np.multiply, out, x, out)
-    yield partial(np.tanh, out, out)
+        yield ArrayCall(np.add, out, number, out)
+        yield ArrayCall(np.multiply, out, square, out)
+    yield ArrayCall(np.add, out, lower[0], out)
+    yield ArrayCall(np.multiply, out, x, out)
+    yield ArrayCall(np.tanh, out, out)
     yield from _times_half_of_one_plus(x, out)
 
 
 def _times_half_of_one_plus(x: Array, out: Array) -> tuple[Step, ...]:
     """Write x * (out + 1) / 2 to out; halved first, lest the largest numbers overflow."""
     return (
-        partial(np.add, out, constant(1, x.dtype), out),
-        partial(np.multiply, out, constant(0.5, x.dtype), out),
-        partial(np.multiply, out, x, out),
+        ArrayCall(np.add, out, constant(1, x.dtype), out),
+        ArrayCall(np.multiply, out, constant(0.5, x.dtype), out),
+        ArrayCall(np.multiply, out, x, out),
     )
 
 

@@ -28,6 +28,7 @@ from etconfig.kernel.step_makers import (
     packed,
     run_through,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.convolution import multiplication
 from etconfig.kernels.pooling_windows import Windows, spread
@@ -106,7 +107,7 @@ def convolution_backward(
                 dtype,
                 (grad_output.array,),
                 grad_bias.array,
-                lambda x, out: partial(np.add.reduce, x, axis=axes, out=out),
+                lambda x, out: ArrayCall(np.add.reduce, x, axis=axes, out=out),
                 scratch,
             )
         )
@@ -142,7 +143,7 @@ def _weight_gradient(
     large: Array, small: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
 ) -> Iterator[Step]:
     """For each position in a window: the elements there times the gradients of their windows."""
-    yield partial(out.fill, 0)
+    yield ArrayCall(np.ndarray.fill, out, 0)
     if not large.size:  # the sizes of the others may be any then
         return
     counts, channels = small.shape[2:], large.shape[1]
@@ -160,9 +161,9 @@ def _weight_gradient(
         yield from packing
         for offset in windows.offsets:
             place: tuple[Any, ...] = (slice(None), slice(None), *offset)
-            yield partial(np.copyto, columns, windows.at(source, offset, counts))
-            yield partial(np.matmul, gradients, rows, product)
-            yield partial(np.add, out[place], product.reshape(out[place].shape), out[place])
+            yield ArrayCall(np.copyto, columns, windows.at(source, offset, counts))
+            yield ArrayCall(np.matmul, gradients, rows, product)
+            yield ArrayCall(np.add, out[place], product.reshape(out[place].shape), out[place])
 
 
 @kernel("aten::max_pool2d_with_indices_backward.grad_input")
@@ -199,15 +200,15 @@ def max_pool2d_backward(
     planes = math.prod(self.shape[:-2])
     starts = np.arange(planes)[:, np.newaxis] * area
 
-    def run() -> None:
-        places = indices.array.reshape(planes, -1) if indices.array.size else indices.array.reshape(planes, 0)
+    def run(indices: Array, gradients: Array, out: Array) -> None:
+        places = indices.reshape(planes, -1) if indices.size else indices.reshape(planes, 0)
         if places.size and not 0 <= places.min() <= places.max() < area:
             raise ValueError(f"an index is out of range for {area} elements")
-        values = grad_output.array.reshape(places.shape).astype(np.float64)
+        values = gradients.reshape(places.shape).astype(np.float64)
         sums = np.bincount((places + starts).ravel(), values.ravel(), planes * area)
-        np.copyto(grad_input.array, sums.reshape(self.shape), casting="unsafe")
+        np.copyto(out, sums.reshape(out.shape), casting="unsafe")
 
-    return run
+    return ArrayCall(run, indices.array, grad_output.array, grad_input.array)
 
 
 KERNELS = KernelTable.of_module(globals())

@@ -10,6 +10,7 @@ from etconfig.kernel.checks import require, require_floating, require_rank, requ
 from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, in_dtype
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 BILINEAR, NEAREST, BICUBIC = range(3)
@@ -53,16 +54,15 @@ def grid_sampler_2d(
     )
     out.resize((*x.shape[:2], *grid.shape[1:3]))
     sample = _SAMPLERS[interpolation_mode]
+    height, width = x.shape[2:]
+
+    def run(image: _Image, grid: Array, out: Array) -> None:
+        across = _unnormalised(grid[..., 0], width, align_corners)
+        down = _unnormalised(grid[..., 1], height, align_corners)
+        np.copyto(out, sample(image, down, across).transpose(0, 3, 1, 2))
 
     def passes(x: Array, grid: Array, out: Array) -> Step:
-        sampler = _Image(x, padding_mode, align_corners)
-
-        def run() -> None:
-            across = _unnormalised(grid[..., 0], x.shape[3], align_corners)
-            down = _unnormalised(grid[..., 1], x.shape[2], align_corners)
-            np.copyto(out, sample(sampler, down, across).transpose(0, 3, 1, 2))
-
-        return run
+        return ArrayCall(run, _Image(x, padding_mode, align_corners), grid, out)
 
     return in_dtype(computation_dtype(x.dtype), (x.array, grid.array), out.array, passes, scratch)
 

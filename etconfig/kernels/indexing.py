@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from operator import setitem
 from typing import Any
 
@@ -12,6 +11,7 @@ from etconfig.kernel.checks import dimension, require, require_dtype, require_ra
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import KernelTable, OptionalTensors, Scalar, Step, kernel
 from etconfig.kernel.step_makers import constant, copy_step, in_sequence, is_empty, write_resized
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.shape import select, slice_of
 from etconfig.scalar_types import ScalarType
@@ -52,7 +52,7 @@ def _take(source: Tensor, index: Tensor, axis: int, out: Tensor) -> Step:
     require_dtype("index", index, INDEX_TYPES)
     inner = index.shape or ((1,) if out.array.ndim == source.array.ndim else ())
     out.resize((*source.shape[:axis], *inner, *source.shape[axis + 1 :]))
-    return partial(_take_into, out.array, source.array, index.array.reshape(inner), axis)
+    return ArrayCall(_take_into, out.array, source.array, index.array.reshape(inner), axis)
 
 
 def _take_into(target: Array, source: Array, places: Array, axis: int) -> None:
@@ -85,8 +85,8 @@ def index_put_in_place(self: Tensor, indices: OptionalTensors, values: Tensor, a
 
 def _put(target: Tensor, indices: OptionalTensors, values: Tensor, accumulate: bool) -> Step:
     if accumulate:
-        return partial(np.add.at, target.array, _key(indices), values.array)  # type: ignore[arg-type]  # no tuples
-    return partial(setitem, target.array, _key(indices), values.array)
+        return ArrayCall(np.add.at, target.array, _key(indices), values.array)
+    return ArrayCall(setitem, target.array, _key(indices), values.array)
 
 
 def _key(indices: OptionalTensors) -> tuple[Array | slice, ...]:
@@ -104,17 +104,13 @@ def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
     out.resize(index.shape)
     if is_empty(index):
         return in_sequence()
-    source, places, target = (
-        _along(self.array, index, axis),
-        np.atleast_1d(index.array),
-        np.atleast_1d(out.array),
-    )
+    source = _along(self.array, index, axis)
+    return ArrayCall(_gather_into, np.atleast_1d(out.array), source, np.atleast_1d(index.array), axis)
 
-    def run() -> None:
-        require_in_range(places, source.shape[axis])
-        np.copyto(target, np.take_along_axis(source, places, axis))
 
-    return run
+def _gather_into(target: Array, source: Array, places: Array, axis: int) -> None:
+    require_in_range(places, source.shape[axis])
+    np.copyto(target, np.take_along_axis(source, places, axis))
 
 
 @kernel("aten::scatter.src_out")
@@ -136,14 +132,12 @@ def _scatter(self: Tensor, dim: int, index: Tensor, values: Array, out: Tensor) 
     out.resize(self.shape)
     if is_empty(index):
         return copy_step(out.array, self.array)
-    target, places = _along(out.array, index, axis), np.atleast_1d(index.array)
-
-    def run() -> None:
-        require_in_range(places, target.shape[axis])
-        np.copyto(out.array, self.array)
-        np.put_along_axis(target, places, values, axis)
-
-    return run
+    reached, places = _along(out.array, index, axis), np.atleast_1d(index.array)
+    return in_sequence(
+        ArrayCall(require_in_range, places, reached.shape[axis]),
+        copy_step(out.array, self.array),
+        ArrayCall(np.put_along_axis, reached, places, values, axis),
+    )
 
 
 @kernel("aten::scatter_add.out")
@@ -161,13 +155,11 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor)
     )
     key = list(np.ogrid[tuple(slice(size) for size in places.shape)])
     key[axis] = places
-
-    def run() -> None:
-        require_in_range(places, target.shape[axis])
-        np.copyto(out.array, self.array)
-        np.add.at(target, tuple(key), values)
-
-    return run
+    return in_sequence(
+        ArrayCall(require_in_range, places, target.shape[axis]),
+        copy_step(out.array, self.array),
+        ArrayCall(np.add.at, target, tuple(key), values),
+    )
 
 
 def _prepare_along(self: Tensor, dim: int, index: Tensor) -> int:

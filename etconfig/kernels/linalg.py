@@ -19,6 +19,7 @@ from etconfig.kernel.step_makers import (
     packed,
     reshaped_copy_step,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 MAX_FEW_ROWS = 32
@@ -82,13 +83,13 @@ def addmm(
     def passes(addend: Array, mat1: Array, mat2: Array, out: Array) -> Step:
         steps = [_product_step(scratch, mat1, mat2, out)]
         if alpha != 1:
-            steps.append(partial(np.multiply, out, constant(alpha, dtype), out))
+            steps.append(ArrayCall(np.multiply, out, constant(alpha, dtype), out))
         if beta == 1:
-            steps.append(partial(np.add, out, _spread(addend, out), out))
+            steps.append(ArrayCall(np.add, out, _spread(addend, out), out))
         elif beta != 0:  # with beta 0 PyTorch ignores self, also if it holds NaN
             scaled = np.empty(addend.shape, dtype)
-            steps.append(partial(np.multiply, addend, constant(beta, dtype), scaled))
-            steps.append(partial(np.add, out, scaled, out))
+            steps.append(ArrayCall(np.multiply, addend, constant(beta, dtype), scaled))
+            steps.append(ArrayCall(np.add, out, scaled, out))
         return in_sequence(*steps)
 
     return in_dtype(dtype, (self.array, mat1.array, mat2.array), out.array, passes, scratch)
@@ -121,7 +122,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor, *, scrat
         rows, packing = packed(x, (math.prod(x.shape[:-1]), x.shape[-1]), scratch)
         target = out.reshape(len(rows), len(weight))  # a copy if `out` is channels-last
         steps = [*packing, _product_step(scratch, rows, weight.T, target)]
-        steps += [partial(np.add, target, each, target) for each in biases]
+        steps += [ArrayCall(np.add, target, each, target) for each in biases]
         if not np.may_share_memory(target, out):
             steps.append(reshaped_copy_step(out, target))
         return in_sequence(*steps)
@@ -133,7 +134,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor, *, scrat
 def matmul_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
     """Write a @ b to `out`; BLAS takes transposed operands as they are, others are packed first."""
     (left, left_packing), (right, right_packing) = (_for_blas(scratch, each) for each in (a, b))
-    return in_sequence(*left_packing, *right_packing, partial(np.matmul, left, right, out))
+    return in_sequence(*left_packing, *right_packing, ArrayCall(np.matmul, left, right, out))
 
 
 def _product_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:

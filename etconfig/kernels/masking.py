@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from etconfig.kernel.checks import broadcast_shape, require, require_dtype, require_same_dtype
+from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import KernelTable, Scalar, Step, kernel
 from etconfig.kernel.step_makers import (
     BOOL,
@@ -18,6 +17,7 @@ from etconfig.kernel.step_makers import (
     result_dtype,
     write_resized,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.scalar_types import ScalarType
 
@@ -30,8 +30,8 @@ def where(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Step:
     out.resize(broadcast_shape(condition.shape, self.shape, other.shape))
     holds = condition.array if condition.dtype == BOOL else condition.array.view(BOOL)
     return in_sequence(
-        partial(np.copyto, out.array, other.array, casting="unsafe"),
-        partial(np.copyto, out.array, self.array, casting="unsafe", where=holds),
+        ArrayCall(np.copyto, out.array, other.array, casting="unsafe"),
+        ArrayCall(np.copyto, out.array, self.array, casting="unsafe", where=holds),
     )
 
 
@@ -43,7 +43,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Scalar, out: Tensor) -> Step:
     out.resize(broadcast_shape(self.shape, mask.shape))
     return in_sequence(
         copy_step(out.array, self.array),
-        partial(np.copyto, out.array, constant(value, out.dtype), where=mask.array),
+        ArrayCall(np.copyto, out.array, constant(value, out.dtype), where=mask.array),
     )
 
 
@@ -63,15 +63,15 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> S
     require_dtype("mask", mask, {ScalarType.BOOL})
     require_same_dtype(self=self, source=source, out=out)
     out.resize(broadcast_shape(self.shape, mask.shape))
-    target, chosen = out.array, np.broadcast_to(mask.array, out.shape)
+    chosen = np.broadcast_to(mask.array, out.shape)
+    return ArrayCall(_scatter_masked, out.array, self.array, chosen, source.array)
 
-    def run() -> None:
-        count = int(np.count_nonzero(chosen))
-        require(count <= source.array.size, "source has {} elements, mask takes {}", source.array.size, count)
-        np.copyto(target, self.array)
-        target[chosen] = source.array.reshape(-1)[:count]
 
-    return run
+def _scatter_masked(target: Array, kept: Array, chosen: Array, source: Array) -> None:
+    count = int(np.count_nonzero(chosen))
+    require(count <= source.size, "source has {} elements, mask takes {}", source.size, count)
+    np.copyto(target, kept)
+    target[chosen] = source.reshape(-1)[:count]
 
 
 @kernel("aten::nonzero.out")
@@ -93,7 +93,7 @@ def tril(self: Tensor, diagonal: int, out: Tensor) -> Step:
     is_kept = np.tri(self.shape[-2], self.shape[-1], diagonal, BOOL)
     return in_sequence(
         copy_step(out.array, constant(0, out.dtype)),
-        partial(np.copyto, out.array, self.array, where=is_kept),
+        ArrayCall(np.copyto, out.array, self.array, where=is_kept),
     )
 
 

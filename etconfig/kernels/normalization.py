@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from etconfig.kernel.step_makers import (
     packed,
     viewed_as,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.records import record
 
@@ -136,20 +136,20 @@ def _normalise(
         average = np.full(size, 1 / max(size, 1), dtype)
         scaled = result.reshape(layout.scaled)
         scaling = [
-            partial(ufunc, scaled, viewed_as(factor, layout.factors), scaled)
+            ArrayCall(ufunc, scaled, viewed_as(factor, layout.factors), scaled)
             for ufunc, factor in zip(ufuncs, factors, strict=True)
         ]
         return in_sequence(
             *packing,
-            partial(np.matmul, source, average, means),
-            partial(np.subtract, source, means[:, np.newaxis], result),
-            partial(np.multiply, result, result, squares),
-            partial(np.matmul, squares, average, inverses),
+            ArrayCall(np.matmul, source, average, means),
+            ArrayCall(np.subtract, source, means[:, np.newaxis], result),
+            ArrayCall(np.multiply, result, result, squares),
+            ArrayCall(np.matmul, squares, average, inverses),
             # As in PyTorch, no elements have no variance.
-            partial(np.add, inverses, constant(eps if size else math.nan, dtype), inverses),
-            partial(np.sqrt, inverses, inverses),
-            partial(np.reciprocal, inverses, inverses),
-            partial(np.multiply, result, inverses[:, np.newaxis], result),
+            ArrayCall(np.add, inverses, constant(eps if size else math.nan, dtype), inverses),
+            ArrayCall(np.sqrt, inverses, inverses),
+            ArrayCall(np.reciprocal, inverses, inverses),
+            ArrayCall(np.multiply, result, inverses[:, np.newaxis], result),
             *scaling,
             copy_step(out, result.reshape(out.shape)),
         )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from etconfig.kernel.checks import dimension, require, require_dtype, require_same_dtype
+from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.scalar_types import ScalarType
 
@@ -25,15 +27,15 @@ def topk(
     values.resize(shape)
     indices.resize(shape)
 
-    def run() -> None:
+    def run(x: Array, values: Array, indices: Array) -> None:
         # The sort of bfloat16 takes NaN for a number.
         order = np.argsort(x.astype(computation_dtype(x.dtype), copy=False), axis=axis, kind="stable")
         order = np.flip(order, axis) if largest else order
         chosen = np.take(order, range(k), axis)
-        np.copyto(indices.array, chosen.reshape(shape))
-        np.copyto(values.array, np.take_along_axis(x, chosen, axis).reshape(shape))
+        np.copyto(indices, chosen.reshape(shape))
+        np.copyto(values, np.take_along_axis(x, chosen, axis).reshape(shape))
 
-    return run
+    return ArrayCall(run, x, values.array, indices.array)
 
 
 KERNELS = KernelTable.of_module(globals())

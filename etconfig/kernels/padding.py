@@ -10,7 +10,8 @@ import numpy as np
 from etconfig.kernel.checks import require, require_rank, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Ints, Kernel, KernelTable, Scalar, Step, kernel
-from etconfig.kernel.step_makers import constant, copy_step, in_sequence, is_empty
+from etconfig.kernel.step_makers import constant, copy_selected, copy_step, in_sequence, is_empty
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 
@@ -57,8 +58,7 @@ def _padding(name: str, spatial: int, place: Callable[[int, int, int], Array]) -
         if is_empty(out):
             return in_sequence()
         places = [place(size, *pair) for size, pair in zip(self.shape, pairs, strict=True)]
-        source, target, grid = self.array, out.array, np.ix_(*places)
-        return lambda: np.copyto(target, source[grid])
+        return ArrayCall(copy_selected, out.array, self.array, np.ix_(*places))
 
     return Kernel((name,), bind)
 

@@ -28,6 +28,7 @@ from etconfig.kernel.step_makers import (
     is_empty,
     run_through,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.pooling_windows import Windows
 from etconfig.scalar_types import ScalarType
@@ -153,8 +154,8 @@ def _combine(ufunc: np.ufunc, views: Sequence[Array], out: Array) -> Iterator[St
     if len(views) == 1:
         yield copy_step(out, views[0])
     else:
-        yield partial(ufunc, views[0], views[1], out=out)
-        yield from (partial(ufunc, out, view, out=out) for view in views[2:])
+        yield ArrayCall(ufunc, views[0], views[1], out=out)
+        yield from (ArrayCall(ufunc, out, view, out=out) for view in views[2:])
 
 
 def _places(
@@ -171,21 +172,22 @@ def _places(
     gaps = np.multiply(windows.dilation, strides(sizes))
     shifts = {offset: constant(int(np.dot(offset, gaps)), places.dtype) for offset in offsets}
     for offset in reversed(offsets):
-        yield partial(np.equal, views[offset], out, is_here)
+        yield ArrayCall(np.equal, views[offset], out, is_here)
         is_inside = windows.is_inside(offset, sizes, counts)
         if not is_inside.all():
-            yield partial(np.logical_and, is_here, is_inside, is_here)
-        yield partial(np.copyto, places, shifts[offset], where=is_here)
+            yield ArrayCall(np.logical_and, is_here, is_inside, is_here)
+        yield ArrayCall(np.copyto, places, shifts[offset], where=is_here)
     if is_floating(out.dtype):
-
-        def place_nan() -> None:
-            if np.isnan(out).any():
-                for offset in offsets:
-                    np.copyto(places, shifts[offset], where=np.isnan(views[offset]))
-
-        yield place_nan
+        yield ArrayCall(_place_nan, out, places, [(shifts[offset], views[offset]) for offset in offsets])
     starts = [start * stride for start, stride in zip(windows.starts(counts), strides(sizes), strict=True)]
-    yield partial(np.add, places, reduce(np.add.outer, starts), places)
+    yield ArrayCall(np.add, places, reduce(np.add.outer, starts), places)
+
+
+def _place_nan(out: Array, places: Array, shifted: Sequence[tuple[Array, Array]]) -> None:
+    """Write the place of the last NaN of each window; `shifted` are the shifts with their views."""
+    if np.isnan(out).any():
+        for shift, view in shifted:
+            np.copyto(places, shift, where=np.isnan(view))
 
 
 def strides(sizes: Shape) -> list[int]:
@@ -258,7 +260,7 @@ def _avg_pool(
         buffer, *partly = scratch.arrays(*((shape, dtype) for shape in _buffers(windows, out)))
         source, preparation = windows.padded(x, buffer, constant(0, dtype))
         sums = _fold(np.add, source, partly, out, windows)
-        return in_sequence(*preparation, *sums, partial(np.divide, out, divisors, out))
+        return in_sequence(*preparation, *sums, ArrayCall(np.divide, out, divisors, out))
 
     return in_dtype(dtype, (self.array,), out.array, passes)
 

@@ -16,6 +16,7 @@ from etconfig.kernel.checks import require, require_dtype, require_floating
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import FLOAT32, computation_dtype
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.scalar_types import ScalarType
 
@@ -64,11 +65,10 @@ def _for_all(name: str, choose: Choice) -> Kernel:
         require(x.array.size > 0, "there is no range of no elements")
         _prepare(x, (1,), scale_out, zero_point_out)
 
-        def run() -> None:
-            given = _range(x.array, None)
-            scale_out.array[:], zero_point_out.array[:] = choose(given, quant_min, quant_max, eps, dtype)
+        def run(x: Array, scales: Array, zero_points: Array) -> None:
+            scales[:], zero_points[:] = choose(_range(x, None), quant_min, quant_max, eps, dtype)
 
-        return run
+        return ArrayCall(run, x.array, scale_out.array, zero_point_out.array)
 
     return Kernel((name,), bind)
 
@@ -88,15 +88,15 @@ def choose_qparams_per_token_asymmetric(
     low, high = map(x.dtype.type, TOKEN_RANGE)
     eps = np.array(np.finfo(np.float32).eps).astype(x.dtype)
 
-    def run() -> None:
-        smallest, largest = _range(x.array, -1)
+    def run(x: Array, scales: Array, zero_points: Array) -> None:
+        smallest, largest = _range(x, -1)
         scale = np.maximum(_over(largest - smallest, 255), eps)
         below, above = smallest / scale, largest / scale
         place = np.where((low + below) + (high + above) > 0, low - below, high - above)
-        np.copyto(scale_out.array, scale, casting="unsafe")
-        np.copyto(zero_point_out.array, np.rint(np.clip(place, low, high)), casting="unsafe")
+        np.copyto(scales, scale, casting="unsafe")
+        np.copyto(zero_points, np.rint(np.clip(place, low, high)), casting="unsafe")
 
-    return run
+    return ArrayCall(run, x.array, scale_out.array, zero_point_out.array)
 
 
 @kernel("quantized_decomposed::choose_qparams_per_token.out")
@@ -104,15 +104,15 @@ def choose_qparams_per_token(x: Tensor, dtype: int, scale_out: Tensor, zero_poin
     """The same around a zero point of 0."""
     _prepare_rows(x, scale_out, zero_point_out)
     require(dtype == ScalarType.CHAR, "rows are quantized to int8, not to {}", dtype)
+    return ArrayCall(_write_symmetric_rows, x.array, scale_out.array, zero_point_out.array)
 
-    def run() -> None:
-        smallest, largest = _range(x.array, -1)
-        extent = np.maximum(-smallest, largest)
-        extent = extent.astype(np.float32) if extent.dtype == np.float16 else extent
-        np.copyto(scale_out.array, _over(np.maximum(extent, extent.dtype.type(1e-5)), 127), casting="unsafe")
-        zero_point_out.array.fill(0)
 
-    return run
+def _write_symmetric_rows(x: Array, scales: Array, zero_points: Array) -> None:
+    smallest, largest = _range(x, -1)
+    extent = np.maximum(-smallest, largest)
+    extent = extent.astype(np.float32) if extent.dtype == np.float16 else extent
+    np.copyto(scales, _over(np.maximum(extent, extent.dtype.type(1e-5)), 127), casting="unsafe")
+    zero_points.fill(0)
 
 
 def _range(x: Array, axis: int | None) -> Range:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from etconfig.kernel.checks import (
 from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import FLOAT32, copy_step, in_sequence, ufunc_step
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.indexing import INDEX_TYPES, require_in_range
 from etconfig.scalar_types import ScalarType
@@ -78,18 +78,17 @@ def _embedding(name: str, unpack: Callable[[Array], Array], per_byte: int) -> tu
         out.resize((*indices.shape, columns))
         groups = scales.shape[1]
 
-        def run() -> None:
-            places = indices.array
-            require_in_range(places, weight.shape[0])
-            values = unpack(weight.array[places]).reshape(*places.shape, groups, columns // groups)
+        def run(weight: Array, scales: Array, zeros: Array | None, places: Array, out: Array) -> None:
+            require_in_range(places, len(weight))
+            values = unpack(weight[places]).reshape(*places.shape, groups, columns // groups)
             if zeros is not None:
                 exact = promote(values.dtype, zeros.dtype)
                 values = values.astype(exact) - zeros[places].astype(exact)
             work = promote(values.dtype, scales.dtype)
             real = values.astype(work) * scales[places].astype(work)
-            np.copyto(out.array, real.reshape(out.shape), casting="unsafe")
+            np.copyto(out, real.reshape(out.shape), casting="unsafe")
 
-        return run
+        return ArrayCall(run, weight.array, scales, zeros, indices.array, out.array)
 
     def bind_with_dtype(
         weight: Tensor,
@@ -194,7 +193,7 @@ def _product_step(
         *steps,
         copy_step(real, weight.array),
         ufunc_step(np.multiply, (real.reshape(grouped), scales), real.reshape(grouped), FLOAT32),
-        partial(np.matmul, source, real.T if is_transposed else real, product),
+        ArrayCall(np.matmul, source, real.T if is_transposed else real, product),
         copy_step(out.array, product),
     )
 
@@ -233,17 +232,17 @@ def quantized_add(
     def real(x: Tensor, zero_point: int, scale: float, target: Array) -> Step:
         return in_sequence(
             ufunc_step(np.subtract, (x.array, np.float32(zero_point)), target, FLOAT32),
-            partial(np.multiply, target, np.float32(scale), target),
+            ArrayCall(np.multiply, target, np.float32(scale), target),
         )
 
     return in_sequence(
         real(a, a_zero_point, a_scale, total),
         real(b, b_zero_point, b_scale, addend),
-        partial(np.add, total, addend, total),
-        partial(np.multiply, total, np.float32(1) / np.float32(out_scale), total),
-        partial(np.rint, total, total),
-        partial(np.add, total, np.float32(out_zero_point), total),
-        partial(np.clip, total, out_quant_min, out_quant_max, total),
+        ArrayCall(np.add, total, addend, total),
+        ArrayCall(np.multiply, total, np.float32(1) / np.float32(out_scale), total),
+        ArrayCall(np.rint, total, total),
+        ArrayCall(np.add, total, np.float32(out_zero_point), total),
+        ArrayCall(np.clip, total, out_quant_min, out_quant_max, total),
         copy_step(out.array, total),
     )
 

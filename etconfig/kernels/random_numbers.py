@@ -7,14 +7,13 @@ dtype and distribution are the same.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from etconfig.kernel.checks import require, require_dtype, require_floating, require_same_dtype
-from etconfig.kernel.memory import Scratch
+from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
-from etconfig.kernel.step_makers import computation_dtype, constant, copy_step, in_sequence, ufunc_step
+from etconfig.kernel.step_makers import DType, computation_dtype, constant, copy_step, in_sequence, ufunc_step
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.scalar_types import ScalarType
 
@@ -26,12 +25,17 @@ def rand(size: Ints, out: Tensor, *, scratch: Scratch) -> Step:
     out.resize(size)
     # Fewer bits than float32 has would round up to 1.
     bits = np.finfo(np.float16).nmant if out.dtype == np.float16 else 7
-    random, target = scratch.generator, out.array
     if out.dtype.itemsize < 4:
-        return lambda: np.copyto(
-            target, random.integers(0, 1 << bits, target.shape) / (1 << bits), casting="unsafe"
-        )
-    return lambda: np.copyto(target, random.random(target.shape, out.dtype))
+        return ArrayCall(_draw_fractions, scratch.generator, bits, out.array)
+    return ArrayCall(_draw_uniform, scratch.generator, out.array)
+
+
+def _draw_fractions(random: np.random.Generator, bits: int, out: Array) -> None:
+    np.copyto(out, random.integers(0, 1 << bits, out.shape) / (1 << bits), casting="unsafe")
+
+
+def _draw_uniform(random: np.random.Generator, out: Array) -> None:
+    np.copyto(out, random.random(out.shape, out.dtype))
 
 
 @kernel("aten::randn.out")
@@ -39,8 +43,11 @@ def randn(size: Ints, out: Tensor, *, scratch: Scratch) -> Step:
     """Normal numbers of mean 0 and variance 1. Dtypes: floating."""
     require_floating("out", out)
     out.resize(size)
-    random, target, dtype = scratch.generator, out.array, computation_dtype(out.dtype)
-    return lambda: np.copyto(target, random.standard_normal(target.shape, dtype), casting="unsafe")
+    return ArrayCall(_draw_normal, scratch.generator, computation_dtype(out.dtype), out.array)
+
+
+def _draw_normal(random: np.random.Generator, dtype: DType, out: Array) -> None:
+    np.copyto(out, random.standard_normal(out.shape, dtype), casting="unsafe")
 
 
 @kernel("aten::native_dropout.out")
@@ -59,15 +66,18 @@ def native_dropout(
     out.resize(x.shape)
     mask.resize(x.shape)
     if train is False:
-        return in_sequence(copy_step(out.array, x.array), partial(mask.array.fill, True))
+        return in_sequence(copy_step(out.array, x.array), ArrayCall(np.ndarray.fill, mask.array, True))
     dtype = computation_dtype(x.dtype)
     scale = constant(1 / (1 - p) if p < 1 else 0.0, dtype)
-    random, kept = scratch.generator, mask.array
     return in_sequence(
-        lambda: np.copyto(kept, random.random(kept.shape, np.float32) >= p),
-        ufunc_step(np.multiply, (x.array, kept), out.array, dtype),
+        ArrayCall(_draw_kept, scratch.generator, p, mask.array),
+        ufunc_step(np.multiply, (x.array, mask.array), out.array, dtype),
         ufunc_step(np.multiply, (out.array, scale), out.array, dtype),
     )
+
+
+def _draw_kept(random: np.random.Generator, p: float, kept: Array) -> None:
+    np.copyto(kept, random.random(kept.shape, np.float32) >= p)
 
 
 KERNELS = KernelTable.of_module(globals())

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from etconfig.kernel.step_makers import (
     in_sequence,
     viewed_as,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.scalar_types import ScalarType
 
@@ -53,7 +53,7 @@ def _count(shape: Shape, axes: Ints) -> int:
 
 def _reduce_step(ufunc: np.ufunc, x: Array, axes: Ints, out: Array) -> Step:
     """Reduce `x` to `out` of the same dtype, in which the dimensions have size 1."""
-    return partial(ufunc.reduce, x, axis=axes, out=out, keepdims=True)
+    return ArrayCall(ufunc.reduce, x, axis=axes, out=out, keepdims=True)
 
 
 # --- sums, means, products ---------------------------------------------------------------
@@ -77,7 +77,7 @@ def sum_step(x: Array, axes: Ints, out: Array) -> Step:
     ):
         return _reduce_step(np.add, x, axes, out)
     count = _count(x.shape, axes)
-    return partial(np.matmul, x.reshape(-1, count), np.ones(count, x.dtype), out.reshape(-1))
+    return ArrayCall(np.matmul, x.reshape(-1, count), np.ones(count, x.dtype), out.reshape(-1))
 
 
 @kernel("aten::mean.out")
@@ -93,7 +93,7 @@ def _mean(self: Tensor, dim: Ints | None, keepdim: bool, out: Tensor) -> Step:
     count = _count(self.shape, axes)
 
     def passes(x: Array, out: Array) -> Step:
-        return in_sequence(sum_step(x, axes, out), partial(np.divide, out, constant(count, out.dtype), out))
+        return in_sequence(sum_step(x, axes, out), ArrayCall(np.divide, out, constant(count, out.dtype), out))
 
     return in_dtype(computation_dtype(out.dtype), (self.array,), target, passes)
 
@@ -131,7 +131,7 @@ def cumsum(self: Tensor, dim: int, dtype: int | None, out: Tensor) -> Step:
     def passes(x: Array, out: Array) -> Step:
         if x.ndim == 0:
             return copy_step(out, x)
-        return partial(np.add.accumulate, x, axis, None, out)
+        return ArrayCall(np.add.accumulate, x, axis, None, out)
 
     return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes)
 
@@ -176,11 +176,11 @@ def _variance(
         centred = np.empty(x.shape, dtype)
         return in_sequence(
             sum_step(x, axes, means),
-            partial(np.divide, means, constant(count, dtype), means),
-            partial(np.subtract, x, means, centred),
-            partial(np.multiply, centred, centred, centred),
+            ArrayCall(np.divide, means, constant(count, dtype), means),
+            ArrayCall(np.subtract, x, means, centred),
+            ArrayCall(np.multiply, centred, centred, centred),
             sum_step(centred, axes, out),
-            partial(np.divide, out, constant(max(count - correction, 0), dtype), out),
+            ArrayCall(np.divide, out, constant(max(count - correction, 0), dtype), out),
         )
 
     step = in_dtype(dtype, (self.array,), target, passes)
@@ -226,12 +226,12 @@ def _extreme_with_places(name: str, find: Callable[..., Array]) -> Kernel:
         places = np.atleast_1d(_place_target(self, dim, keepdim, indices))
         x, dtype = np.atleast_1d(self.array), computation_dtype(self.dtype)
 
-        def run() -> None:
+        def run(x: Array, target: Array, places: Array) -> None:
             found = find(x.astype(dtype, copy=False), axis=axis, keepdims=True)
             np.copyto(places, found)
             np.copyto(target, np.take_along_axis(x, found, axis))
 
-        return run
+        return ArrayCall(run, x, target, places)
 
     return Kernel((name,), bind)
 
@@ -242,8 +242,12 @@ def _place(name: str, find: Callable[..., Array]) -> Kernel:
     def bind(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Step:
         axis = None if dim is None or self.array.ndim == 0 else dimension(dim, self.array.ndim)
         target = _place_target(self, dim, keepdim, out)
-        x, dtype = self.array, computation_dtype(self.dtype)
-        return lambda: np.copyto(target, find(x.astype(dtype, copy=False), axis=axis, keepdims=True))
+        dtype = computation_dtype(self.dtype)
+
+        def run(x: Array, target: Array) -> None:
+            np.copyto(target, find(x.astype(dtype, copy=False), axis=axis, keepdims=True))
+
+        return ArrayCall(run, self.array, target)
 
     return Kernel((name,), bind)
 

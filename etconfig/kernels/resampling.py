@@ -10,7 +10,8 @@ import numpy as np
 from etconfig.kernel.checks import require, require_floating, require_rank, require_same_dtype
 from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Floats, Ints, KernelTable, Step, kernel
-from etconfig.kernel.step_makers import DType, computation_dtype, in_sequence, is_empty
+from etconfig.kernel.step_makers import DType, computation_dtype, copy_selected, in_sequence, is_empty
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.weighted_windows import WeightedWindows, check_weights, weighted_sums_step
 
@@ -24,8 +25,8 @@ def upsample_nearest2d(
     if is_empty(out):
         return in_sequence()
     places = [_nearest(*each) for each in zip(x.shape[2:], out.shape[2:], steps, strict=True)]
-    source, target, rows, columns = x.array, out.array, places[0][:, np.newaxis], places[1]
-    return lambda: np.copyto(target, source[:, :, rows, columns])
+    rows, columns = places[0][:, np.newaxis], places[1]
+    return ArrayCall(copy_selected, out.array, x.array, (slice(None), slice(None), rows, columns))
 
 
 def _nearest(size: int, count: int, step: float) -> Array:

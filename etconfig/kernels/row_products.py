@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import constant, copy_step, packed, viewed_as
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernels.pooling_windows import Windows
 
 TILE_BYTES = 4 << 20
@@ -86,9 +86,9 @@ def row_steps(
             for (factors, _), (row, phase) in zip(weights, places, strict=True):
                 part = columns[:, :, phases.index(phase), row * area : (row + count) * area]
                 is_first = factors is weights[0][0]
-                yield partial(np.matmul, factors, part, total if is_first else term)
+                yield ArrayCall(np.matmul, factors, part, total if is_first else term)
                 if not is_first:
-                    yield partial(np.add, total, term, total)
+                    yield ArrayCall(np.add, total, term, total)
 
 
 def _copies(matrix: Array, phase: int, lines: Array, windows: Windows) -> Iterator[Step]:

@@ -6,7 +6,6 @@ Dtypes: out's equals self's. Shapes: out's is that of the view.
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from etconfig.kernel.checks import (
 from etconfig.kernel.memory import Array, Shape
 from etconfig.kernel.registry import Ints, KernelTable, Step, TensorAlias, kernel
 from etconfig.kernel.step_makers import copy_step, reshaped_copy_step, viewed_as
+from etconfig.kernel.steps import ArrayCall, MakeAlias
 from etconfig.kernel.tensor import Tensor
 
 
@@ -47,7 +47,7 @@ def et_view(self: Tensor, size: Ints, out: TensorAlias) -> Step:
     shape = view_shape(self.shape, size)
     out.check_shape(shape)
     require(self.array.flags.c_contiguous, "only memory in row-major order can be viewed in another shape")
-    return partial(out.rebind, self.array.reshape(shape), object())
+    return MakeAlias(out, self.array.reshape(shape))
 
 
 def view_shape(shape: Shape, size: Ints) -> Shape:
@@ -221,10 +221,14 @@ def roll(self: Tensor, shifts: Ints, dims: Ints, out: Tensor) -> Step:
     source, target = self.array, out.array
     if not dims:
         require(len(shifts) == 1, "without dims there must be one shift")
-        return lambda: np.copyto(target, np.roll(source, shifts[0]))
+        return ArrayCall(_roll_into, target, source, shifts[0], None)
     require(len(shifts) == len(dims), "shifts {} and dims {} differ in length", shifts, dims)
     axes = dimensions(dims, self.array.ndim)
-    return lambda: np.copyto(target, np.roll(source, shifts, axes))
+    return ArrayCall(_roll_into, target, source, shifts, axes)
+
+
+def _roll_into(target: Array, source: Array, shifts: int | Ints, axes: Ints | None) -> None:
+    np.copyto(target, np.roll(source, shifts, axes))
 
 
 @kernel("aten::repeat.out")

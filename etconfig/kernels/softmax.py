@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from etconfig.kernel.checks import dimension, require_floating
 from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import KernelTable, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, in_dtype, in_sequence
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.reduction import sum_step
 
@@ -32,10 +31,10 @@ def softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch
         row, places = scratch.arrays((reduced, x.dtype), (reduced, INTP))
         return in_sequence(
             _max_step(x, axis, row, places),
-            partial(np.subtract, x, row, out),
-            partial(np.exp, out, out),
+            ArrayCall(np.subtract, x, row, out),
+            ArrayCall(np.exp, out, out),
             sum_step(out, (axis,), row),
-            partial(np.divide, out, row, out),
+            ArrayCall(np.divide, out, row, out),
         )
 
     return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes, scratch)
@@ -54,11 +53,11 @@ def log_softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scr
         row, places, exponentials = scratch.arrays((reduced, x.dtype), (reduced, INTP), (x.shape, x.dtype))
         return in_sequence(
             _max_step(x, axis, row, places),
-            partial(np.subtract, x, row, out),
-            partial(np.exp, out, exponentials),
+            ArrayCall(np.subtract, x, row, out),
+            ArrayCall(np.exp, out, exponentials),
             sum_step(exponentials, (axis,), row),
-            partial(np.log, row, row),
-            partial(np.subtract, out, row, out),
+            ArrayCall(np.log, row, row),
+            ArrayCall(np.subtract, out, row, out),
         )
 
     return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, passes, scratch)
@@ -78,13 +77,13 @@ def _max_step(x: Array, axis: int, out: Array, places: Array) -> Step:
     for the largest themselves.
     """
     if axis < x.ndim - 1 or out.size == 1 or not x.flags.c_contiguous:
-        return partial(np.maximum.reduce, x, axis, None, out, True)
+        return ArrayCall(np.maximum.reduce, x, axis, None, out, True)
     rows, values, found = x.reshape(-1, x.shape[-1]), x.reshape(-1), places.reshape(-1)
     starts = np.arange(0, x.size, rows.shape[1], dtype=INTP)
     return in_sequence(
-        partial(rows.argmax, 1, found),
-        partial(np.add, found, starts, found),
-        partial(values.take, found, None, out.reshape(-1), "clip"),
+        ArrayCall(np.ndarray.argmax, rows, 1, found),
+        ArrayCall(np.add, found, starts, found),
+        ArrayCall(np.ndarray.take, values, found, None, out.reshape(-1), "clip"),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from etconfig.kernel.checks import require
 from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Step
 from etconfig.kernel.step_makers import in_dtype
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 MAX_WEIGHTS = 1 << 26
@@ -51,7 +51,9 @@ def weighted_sums_step(x: Tensor, windows: Sequence[WeightedWindows], out: Tenso
 
     def passes(x: Array, out: Array) -> Step:
         results = [*partly, out]
-        return partial(_multiply, list(zip(axes, [x, *partly], reversed(windows), results, strict=True)), out)
+        return ArrayCall(
+            _multiply, list(zip(axes, [x, *partly], reversed(windows), results, strict=True)), out
+        )
 
     return in_dtype(dtype, (x.array,), out.array, passes)
 

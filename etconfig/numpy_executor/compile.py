@@ -12,7 +12,7 @@ from typing import NamedTuple
 from etconfig.errors import KernelArgumentError, MissingOperatorError
 from etconfig.kernel.memory import Scratch
 from etconfig.kernel.registry import ENTRY_POINT_GROUP, Kernel, Step
-from etconfig.kernel.steps import Passes
+from etconfig.kernel.steps import StepSequence, parts_of, runnable
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method import DelegateRun
 from etconfig.numpy_executor.delegate_steps import bind_delegate
@@ -339,12 +339,12 @@ class _Compiler:
 
 
 def _single_steps(names: Sequence[str], steps: Sequence[Step]) -> tuple[tuple[str, ...], tuple[Step, ...]]:
-    """The passes of steps that consist of several as steps, each with the name of the whole."""
-    if Passes not in map(type, steps):
+    """Return the parts of sequences as steps of their own, each with the name of the whole."""
+    if StepSequence not in map(type, steps):
         return tuple(names), tuple(steps)
-    passes = [step.steps if type(step) is Passes else (step,) for step in steps]
-    repeated = [name for name, each in zip(names, passes, strict=True) for _ in each]
-    return tuple(repeated), tuple([step for each in passes for step in each])
+    parts = [*map(parts_of, steps)]
+    repeated = [name for name, each in zip(names, parts, strict=True) for _ in each]
+    return tuple(repeated), tuple([runnable(step) for each in parts for step in each])
 
 
 def _bind_current(bind: Callable[[Sequence[object]], Step], operands: Sequence[Register]) -> Step:

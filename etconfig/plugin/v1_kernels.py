@@ -32,11 +32,13 @@ from etconfig.kernel.registry import (
     Unread,
     kernel,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.plugin.deprecation import deprecated_names
 
 __all__ = [
     "Array",
+    "ArrayCall",
     "Bools",
     "Floats",
     "Ints",

@@ -18,9 +18,9 @@ V1_NAMES = """
 """
 
 V1_KERNELS_NAMES = """
-    Array Bools Floats Ints Kernel KernelTable OptionalTensors Register Scalar Scratch Shape Step Tensor
-    TensorAlias Tensors Unread broadcast_shape dimension dimensions kernel promote require require_dtype
-    require_floating require_rank require_same_dtype
+    Array ArrayCall Bools Floats Ints Kernel KernelTable OptionalTensors Register Scalar Scratch Shape
+    Step Tensor TensorAlias Tensors Unread broadcast_shape dimension dimensions kernel promote require
+    require_dtype require_floating require_rank require_same_dtype
 """
 
 PLUGIN_NAMES = """

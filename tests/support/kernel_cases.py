@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from etconfig.kernel.memory import Scratch, allocate_zeroed
-from etconfig.kernel.registry import Kernel
+from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernel.tensor import DTYPES, Tensor
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
@@ -61,15 +61,21 @@ class KernelCase:
 
         Tensors get their values after the kernel was bound, as in a Method: it must not read them before.
         """
-        outputs = [_to_argument(each, with_dynamic_outputs) for each in self.outputs]
-        arguments = [_to_argument(each, is_dynamic=False) for each in self.arguments]
         with np.errstate(all="ignore"):
-            step = kernel.bind(self.operator, Scratch(), [*arguments, *outputs])
+            step, arguments, outputs = self.bind(kernel, with_dynamic_outputs=with_dynamic_outputs)
             for tensor, recorded in zip(flattened(arguments), flattened(self.arguments), strict=True):
                 if isinstance(recorded, Recorded):
                     np.copyto(tensor.array, recorded.array)
             step()
         return [*flattened(outputs), *(arguments[index] for index in self.changed)]
+
+    def bind(
+        self, kernel: Kernel, *, with_dynamic_outputs: bool = False
+    ) -> tuple[Step, list[Any], list[Any]]:
+        """Bind `kernel` to tensors like those of the case; its step, the arguments and the outputs."""
+        outputs = [_to_argument(each, with_dynamic_outputs) for each in self.outputs]
+        arguments = [_to_argument(each, is_dynamic=False) for each in self.arguments]
+        return kernel.bind(self.operator, Scratch(), [*arguments, *outputs]), arguments, outputs
 
     @property
     def expected(self) -> list[np.ndarray]:

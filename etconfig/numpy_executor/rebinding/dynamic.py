@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 from etconfig.errors import EtconfigError
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Step, refusal
-from etconfig.kernel.steps import Passes
+from etconfig.kernel.steps import MakeAlias, may_resize, parts_of, runnable
 from etconfig.kernel.tensor import KEPT_SHAPES, Register, Tensor, become, memory_of
-from etconfig.numpy_executor.rebinding.resize_analysis import may_resize, view_given_by
 from etconfig.numpy_executor.registers import current_value
 from etconfig.program.model import TensorShapeDynamism
 
@@ -31,6 +30,7 @@ class Part(NamedTuple):
         aliases: Tensors that the step itself makes a view of another, and that are not read.
         can_join: All of `read`, `written` and `aliases` are numbers and tensors, always the same
             tensors, and no shape but of the latter two changes. So it may be bound together with others.
+        is_fixed: All arguments are the same in each run: no shape changes at all.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Part(NamedTuple):
     written: Sequence[Register] = ()
     aliases: Sequence[Register] = ()
     can_join: bool = False
+    is_fixed: bool = False
 
 
 _View: TypeAlias = tuple[Tensor, Array, object, bool, int]
@@ -215,14 +216,11 @@ class DynamicStep:
                 raise
             except Exception as error:
                 raise refusal(part.name, error) from error
-            if (given := view_given_by(step)) is not None:
-                views.append((*given, True, start))
+            if type(step) is MakeAlias:
+                views.append((step.tensor, step.array, step.token, True, start))
                 continue
-            if type(step) is Passes:
-                passes += step.steps
-            else:
-                passes.append(step)
-            if len(starts) < len(self.parts) and may_resize(step):
+            passes += map(runnable, parts_of(step))
+            if len(starts) < len(self.parts) and not part.is_fixed and may_resize(step):
                 self._part_after(len(starts))
                 return None
         if not can_return:

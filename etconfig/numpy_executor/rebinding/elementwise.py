@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from etconfig.kernel.checks import broadcast_shape
 from etconfig.kernel.registry import Step
-from etconfig.kernel.steps import Copy, Passes
+from etconfig.kernel.steps import ArrayCall, StepSequence, parts_of
 from etconfig.kernel.tensor import Tensor
 
 
@@ -25,9 +24,9 @@ class _Pattern(NamedTuple):
         """The pass on the arrays that the tensors have now."""
         operands = [each.array if type(each) is Tensor else each for each in self.operands]
         if not self.keywords:
-            return partial(self.function, *operands)
+            return ArrayCall(self.function, *operands)
         named = {key: each.array if type(each) is Tensor else each for key, each in self.keywords.items()}
-        return partial(self.function, *operands, **named)
+        return ArrayCall(self.function, *operands, **named)
 
 
 class ElementwiseBind:
@@ -60,20 +59,19 @@ class ElementwiseBind:
         self._out.resize(broadcast_shape(*[each.array.shape for each in self._inputs]))
         if len(patterns) == 1:
             return patterns[0].step()
-        return Passes(*[each.step() for each in patterns])
+        return StepSequence(*[each.step() for each in patterns])
 
     def _learn(self, step: Step) -> Sequence[_Pattern]:
         """How to make the step again; nothing if that is not sure."""
         found: list[_Pattern] = []
-        for each in step.steps if type(step) is Passes else (step,):
-            if type(each) not in (partial, Copy):
+        for each in parts_of(step):
+            if not isinstance(each, ArrayCall):
                 return ()
-            assert isinstance(each, partial)
-            operands = [*map(self._general, each.args)]
+            operands = [*map(self._general, each.operands)]
             keywords = {key: self._general(value) for key, value in each.keywords.items()}
             if any(isinstance(value, np.ndarray) and value.ndim for value in (*operands, *keywords.values())):
                 return ()
-            found.append(_Pattern(each.func, operands, keywords))
+            found.append(_Pattern(each.function, operands, keywords))
         return found
 
     def _general(self, operand: object) -> object:

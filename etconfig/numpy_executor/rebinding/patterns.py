@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from etconfig.kernel.registry import Step
+from etconfig.kernel.steps import ArrayCall, runnable
 from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor.registers import Registers
 from etconfig.program import model
@@ -91,7 +92,7 @@ class StepPatterns:
                     step = learned.steps.get(key)
                     if step is None and (step := self._from_pattern(learned.patterns, args)) is not None:
                         learned.steps[key] = step
-            steps.append(make(instruction, index) if step is None else step)
+            steps.append(runnable(make(instruction, index)) if step is None else step)
         return steps
 
     def _from_pattern(self, patterns: Mapping[object, _Pattern], args: tuple[int, ...]) -> Step | None:
@@ -120,20 +121,22 @@ class StepPatterns:
         Only if no array but the output's is given twice, in one tensor or in two: else an operand could be
         either. And no `Copy`: the optimiser wants to see each of them.
         """
-        if not (type(step) is partial and len(step.args) > 1 and len(args) > 2 and args[-1] == args[-2]):
+        if not (
+            type(step) is ArrayCall and len(step.operands) > 1 and len(args) > 2 and args[-1] == args[-2]
+        ):
             return
         self._look_at(args)
         signatures = itemgetter(*args)(self._signatures)
         if _ANYTHING in signatures or not self._are_distinct(args[:-1]):
             return
         indices = list(args)
-        operands = (*step.args, *step.keywords.values())
+        operands = (*step.operands, *step.keywords.values())
         found = [self._position(indices, operand) for operand in operands]
         positions = tuple([position for position in found if position is not None])
         if len(positions) == len(operands):
             names, extra = tuple(step.keywords), tuple(indices[len(args) :])
             learned = self._learned.setdefault(op_index, _Learned({}, {}))
-            learned.patterns[signatures] = _Pattern(step.func, positions, names, extra)
+            learned.patterns[signatures] = _Pattern(step.function, positions, names, extra)
 
     def _are_distinct(self, args: Sequence[int]) -> bool:
         """Whether all of these values, and the arrays that some of them are, are different ones."""

@@ -47,7 +47,7 @@ def join(
 def _part_of(name: str, step: Step, is_fixed: bool) -> Part | None:
     """The step as a part of a greater one, if it can be that."""
     if is_fixed:
-        return Part(name, lambda: step, (), can_join=True)
+        return Part(name, lambda: step, (), can_join=True, is_fixed=True)
     if isinstance(step, DynamicStep) and step.parts[0].can_join:
         return step.parts[0]
     return None

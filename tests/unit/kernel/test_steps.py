@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
 import pytest
 from plans import KERNELS, PlanBuilder, floats
 
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel.registry import Kernel, Step
-from etconfig.kernel.steps import Passes
+from etconfig.kernel.steps import ArrayCall, Copy, MakeAlias, StepSequence, may_resize, runnable
 from etconfig.kernel.tensor import Tensor
+from etconfig.scalar_types import ScalarType
 from etconfig.tracing import RecordingTracer
 
 NEG, RELU = "aten::neg.out", "aten::relu.out"
@@ -18,7 +22,7 @@ def two_calls(first_pass: Step, second_pass: Step) -> tuple[PlanBuilder, dict[st
     """A plan whose first call is bound to two passes, and its kernels."""
 
     def bind(x: Tensor, out: Tensor) -> Step:
-        return Passes(first_pass, second_pass)
+        return StepSequence(first_pass, second_pass)
 
     builder = PlanBuilder()
     x, between, out = (builder.tensor(2) for _ in range(3))
@@ -32,14 +36,14 @@ def fail() -> None:
     raise ValueError("no")
 
 
-class TestPasses:
+class TestStepSequence:
     """One step in a plan may be several in a block."""
 
     def test_they_run_in_order_also_nested_ones(self) -> None:
         ran: list[int] = []
         add = ran.append
         first, second, third = (lambda number=number: add(number) for number in range(3))
-        passes = Passes(first, Passes(second, Passes(third)))
+        passes = StepSequence(first, StepSequence(second, StepSequence(third)))
         passes()
         assert ran == [0, 1, 2]
         assert passes.steps == (first, second, third)
@@ -66,3 +70,52 @@ class TestPasses:
 
 def bind_to_failure(x: Tensor, out: Tensor) -> Step:
     return fail
+
+
+class TestArrayCall:
+    """A call on arrays is data that runs."""
+
+    def test_it_gives_the_function_and_its_operands(self) -> None:
+        x, out = np.ones(3), np.zeros(3)
+        call = ArrayCall(np.add, x, 1, out=out)
+        call()
+        assert (call.function, call.operands, call.keywords) == (np.add, (x, 1), {"out": out})
+        assert out.tolist() == [2, 2, 2]
+
+    def test_what_runs_in_its_place_is_a_plain_partial(self) -> None:
+        x = np.ones(3)
+        plain = runnable(ArrayCall(np.add, x, 1, out=x))
+        assert type(plain) is partial
+        assert (plain.func, plain.args, plain.keywords) == (np.add, (x, 1), {"out": x})
+        assert runnable(fail) is fail
+
+    def test_a_copy_knows_its_source_and_its_target(self) -> None:
+        target, source = np.zeros(3), np.ones(3)
+        copy = Copy(target, source)
+        copy()
+        assert copy.target is target
+        assert copy.source is source
+        assert target.tolist() == [1, 1, 1]
+
+
+class TestMayResize:
+    """Only a step that says that it calls a function on arrays gives no tensor another shape for sure."""
+
+    def test_calls_on_arrays_do_not(self) -> None:
+        x = np.ones(3)
+        call = ArrayCall(np.add, x, 1, x)
+        assert not any(map(may_resize, [call, Copy(x, x), StepSequence(call, Copy(x, x)), StepSequence()]))
+
+    def test_any_other_step_may(self) -> None:
+        x = np.ones(3)
+        plain = partial(np.add, x, 1, x)
+        assert all(map(may_resize, [plain, fail, lambda: None, StepSequence(Copy(x, x), plain)]))
+
+
+def test_an_alias_gets_the_same_token_each_time() -> None:
+    tensor = Tensor(ScalarType.FLOAT, (3,), (0,), None)
+    make = MakeAlias(tensor, np.ones(3, np.float32))
+    make()
+    assert tensor.array is make.array
+    assert tensor.token is make.token
+    assert tensor.is_alias

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 from plans import KERNELS, PlanBuilder, floats
 
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Kernel, Scalar, Step
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor.optimizer import constants, weight_layout
 
@@ -37,7 +36,7 @@ def factors_of(builder: PlanBuilder) -> list[Array]:
 
     def mm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
         seen.append(mat2.array)
-        return partial(np.matmul, self.array, mat2.array, out.array)
+        return ArrayCall(np.matmul, self.array, mat2.array, out.array)
 
     def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Step:
         return mm(mat1, mat2, out)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
 
 from etconfig.errors import KernelArgumentError
 from etconfig.kernel.memory import Scratch
 from etconfig.kernel.registry import Kernel, Scalar, Step
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor.rebinding.patterns import StepPatterns
 from etconfig.numpy_executor.registers import Registers
@@ -25,7 +24,7 @@ def counting(is_uniform: bool = True) -> tuple[dict[str, Kernel], list[object]]:
 
     def bind(self: Tensor, number: Scalar, out: Tensor) -> Step:
         calls.append(number)
-        return partial(np.add, self.array, np.array(number, self.dtype), out.array)
+        return ArrayCall(np.add, self.array, np.array(number, self.dtype), out.array)
 
     return {"test::add": Kernel(("test::add",), bind, is_uniform)}, calls
 
