@@ -154,7 +154,7 @@ def print_python_backend() -> None:
         each.id: BoundBackend(backend_id=each.id, create=Nothing, options=None, changed=lambda old, new: old)
         for each in delegates
     }
-    request = method_request(program, "forward", bound)
+    request = method_request(program, program.plan("forward"), bound)
     runnable = ExecutorchExecutor().open_program(ProgramRequest(program=program)).load_method(request)
     x = np.zeros((1, 1, 8, 8), np.float32)
     calls = sum(

@@ -21,7 +21,7 @@ _HOME = {
     "Installation": "app.installation",
     "InternalError": "errors",
     "LiveArguments": "app.live",
-    "LoadedProgram": "app.api",
+    "LoadedProgram": "app.loaded_program",
     "Method": "method.method",
     "Origin": "provenance",
     "PluginError": "errors",
@@ -37,10 +37,11 @@ _HOME = {
 """Where each public name lives; a test holds it against the imports below."""
 
 if TYPE_CHECKING:
-    from etconfig.app.api import LoadedProgram, detect_facts, load_program, resolve
+    from etconfig.app.api import detect_facts, load_program, resolve
     from etconfig.app.configuration import Configuration, configure
     from etconfig.app.installation import Installation
     from etconfig.app.live import LiveArguments
+    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
         ConfigError,

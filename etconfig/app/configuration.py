@@ -209,13 +209,19 @@ def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
 
 
 def resolve_defaults(
-    program: Delegating, method: str, overrides: Overrides = (), *, facts: FactSheet | None = None
+    installation: Installation,
+    method: str,
+    backend_ids: Iterable[str],
+    overrides: Overrides = (),
+    *,
+    facts: FactSheet | None = None,
 ) -> Arguments:
     """Arguments from schemas, recommendations and `overrides` alone: no file or variable counts.
 
     Args:
-        program: The program.
+        installation: What is installed.
         method: The method.
+        backend_ids: The backends that it delegates to.
         overrides: Values that go before all others.
         facts: What is known of the device; by default it is looked at, if a schema asks for its facts.
 
@@ -223,8 +229,7 @@ def resolve_defaults(
         OptionError: an override is wrong, or an option that is required is not set.
         BackendUnavailableError, PluginError: as for `configure`.
     """
-    installation = program.installation
-    specs = {backend: find_spec(installation, backend) for backend in program.backends(method)}
+    specs = {backend: find_spec(installation, backend) for backend in backend_ids}
     if facts is None:
         asks = any(
             spec.recommend or any(info.from_fact for info in spec.options.option_infos().values())

@@ -34,7 +34,7 @@ from etconfig.resolver import ANY_METHOD, Resolver, Target, verify_against_progr
 from etconfig.schema import BackendSpec
 
 if TYPE_CHECKING:
-    from etconfig.app.api import LoadedProgram
+    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.resolver import Fit
 
 

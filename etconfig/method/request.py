@@ -16,11 +16,12 @@ from etconfig.tracing import NullTracer, RecordingTracer
 
 if TYPE_CHECKING:
     from etconfig.program import Program
+    from etconfig.program.model import ExecutionPlan
 
 
 def method_request(
     program: Program,
-    name: str,
+    plan: ExecutionPlan,
     backends: Mapping[str, BoundBackend],
     *,
     instance: str | None = None,
@@ -28,7 +29,7 @@ def method_request(
     optimize: bool = True,
 ) -> MethodRequest:
     """What an executor is told to load, with a host for delegates of etconfig's own backends."""
-    plan = program.plan(name)
+    name = plan.name
     track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
     environment = DelegateEnvironment(
         method=name,

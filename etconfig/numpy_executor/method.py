@@ -190,10 +190,9 @@ def load_method(
         ProgramError: the program's data are not where it says.
         OutOfMemoryError: the memory that the program asks for cannot be had.
     """
-    request = method_request(program, name, backends, instance=instance, tracer=tracer, optimize=optimize)
-    return guarded_method(
-        MethodMeta(program.plan(name)), request, NumpyProgram(program, kernels, instruction_limit)
-    )
+    plan = program.plan(name)
+    request = method_request(program, plan, backends, instance=instance, tracer=tracer, optimize=optimize)
+    return guarded_method(MethodMeta(plan), request, NumpyProgram(program, kernels, instruction_limit))
 
 
 def _output(value: object) -> object:

@@ -27,7 +27,7 @@ from etconfig.cli.shared.options import (
 from etconfig.cli.shared.output import print_json
 
 if TYPE_CHECKING:
-    from etconfig.app.api import LoadedProgram
+    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.cli.bench.measuring import Budget
     from etconfig.resolver import Arguments
 

@@ -16,7 +16,7 @@ from etconfig.cli.shared.output import fail
 from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
-    from etconfig.app.api import LoadedProgram
+    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.facts import FactSheet
     from etconfig.resolver import OptionChange, Resolution
 

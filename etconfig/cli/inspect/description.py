@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
 
 if TYPE_CHECKING:
-    from etconfig.app.api import LoadedProgram
+    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.program.memory_plan import MemoryPlan
     from etconfig.program.model import EValue, ExecutionPlan, SerializedTensor
 

@@ -16,8 +16,8 @@ from etconfig.cli.startup.completion import complete_assignment, complete_method
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.app.api import LoadedProgram
     from etconfig.app.configuration import Configuration
+    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.facts import FactSheet
     from etconfig.provenance import Sourced
     from etconfig.resolver import Resolution

@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from etconfig.app.api import LoadedProgram, load_program
+from etconfig.app.api import load_program
 from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
+from etconfig.app.loaded_program import LoadedProgram
 from etconfig.backend import Backend, Capabilities
 from etconfig.conformance.cases.case import Case, CaseRun
 from etconfig.conformance.cases.stored_cases import load_cases
@@ -242,7 +243,9 @@ class Subject:
         if through is not None and self.is_native:
             raise NotApplicableError(f"another runtime calls {self.backend_id}: its calls cannot be watched")
         chosen = {f"{method}:{self.backend_id}.{name}": value for name, value in (options or {}).items()}
-        arguments = resolve_defaults(program, method, chosen, facts=self.facts)
+        arguments = resolve_defaults(
+            program.installation, method, program.backends(method), chosen, facts=self.facts
+        )
         arguments = replace(arguments, instance=instance)
         bound = program.bind(method, arguments)
         if through is not None:

@@ -49,7 +49,7 @@ bound = {
 opened = ExecutorchExecutor().open_program(ProgramRequest(program=program))
 
 def run():
-    request = method_request(program, "forward", bound)
+    request = method_request(program, program.plan("forward"), bound)
     method = Method(None, request, opened.load_method(request))
     method._meta = type("Meta", (), {"name": lambda self: "forward"})()
     try:

@@ -131,7 +131,7 @@ class TestNoAccess:
 
     def test_an_executor_need_not_give_any(self, access: Callable[..., object]) -> None:
         program = counting().program()
-        request = method_request(program, "forward", {})
+        request = method_request(program, program.plan("forward"), {})
         method = Method(MethodMeta(program.plan("forward")), request, Closed())
         with pytest.raises(AttributeNotFoundError, match="the executor gives no access to it; the built-in"):
             access(method, "total")

@@ -1,0 +1,223 @@
+"""`LoadedProgram`: a verified program, and what is installed to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from etconfig.app.configuration import check_type, find_spec, resolve_defaults
+from etconfig.app.installation import Installation
+from etconfig.backend import BoundBackend, Capabilities
+from etconfig.errors import BackendUnavailableError, MissingOperatorError
+from etconfig.method import ExecutorProgram
+from etconfig.method.method import Method, guarded_method
+from etconfig.program import MethodMeta, Program
+from etconfig.program.delegated import delegated_dtypes
+from etconfig.resolver import ANY_METHOD, Arguments
+from etconfig.schema import change_options
+
+if TYPE_CHECKING:
+    from etconfig.method.bundled import CaseResult, Tolerance
+    from etconfig.program.model import ExecutionPlan
+    from etconfig.schema import BackendSpec
+    from etconfig.tracing import RecordingTracer
+
+
+class LoadedProgram:
+    """A program and what is installed to run it. `load_program` makes it; threads may share it.
+
+    Attributes:
+        program: The verified file.
+        installation: What is installed here.
+    """
+
+    def __init__(
+        self, program: Program, installation: Installation, opened: ExecutorProgram | None = None
+    ) -> None:
+        self.program = program
+        self.installation = installation
+        self._opened = opened
+
+    @property
+    def method_names(self) -> tuple[str, ...]:
+        """The methods, in the order of the file."""
+        return self.program.method_names
+
+    def metadata(self, method: str) -> MethodMeta:
+        """What a method takes and gives.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+        """
+        return MethodMeta(self.program.plan(method))
+
+    def backends(self, method: str) -> tuple[str, ...]:
+        """The ids of the backends that a method delegates to, each once, in the order of the file.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+        """
+        return _backend_ids(self.program.plan(method))
+
+    def load_method(
+        self,
+        name: str,
+        arguments: Arguments | None = None,
+        *,
+        backends: Mapping[str, BoundBackend] | None = None,
+        tracer: RecordingTracer | None = None,
+        optimize: bool = True,
+    ) -> Method:
+        """Load a method with its arguments, so that it can run.
+
+        Args:
+            name: The method.
+            arguments: Its arguments, as `resolve` gives them. Without them every option has its
+                schema's default, or what the backend recommends on this device.
+            backends: What serves the delegates, by backend id, by default what `bind` gives.
+            tracer: Where to record events.
+            optimize: Leave out what changes no output but its rounding. Without it every
+                instruction runs as the program says.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+            BackendUnavailableError: a backend is not installed, or cannot run here.
+            MissingOperatorError: no kernel implements some operators of the method.
+            PluginError: a plugin is broken.
+            DelegateError: a backend failed at initialisation.
+            OptionError: an option that is required is not set.
+            ProgramError: data that lie outside the program were not given, or do not fit it.
+            TypeError: `arguments` are something else than `Arguments`.
+            ValueError: they are those of another method.
+        """
+        from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
+
+        expected = f"those of one method, as etconfig.resolve(program).arguments({name!r}) gives them"
+        if arguments is not None:
+            check_type("arguments", arguments, Arguments, expected)
+        plan = self.program.plan(name)
+        if arguments is None:
+            arguments = resolve_defaults(self.installation, name, _backend_ids(plan))
+        elif arguments.method not in (name, ANY_METHOD):
+            raise ValueError(f"arguments: expected {expected}, given those of {arguments.label}")
+        request = method_request(
+            self.program,
+            plan,
+            self._bind_all(plan, arguments) if backends is None else backends,
+            instance=arguments.instance,
+            tracer=tracer,
+            optimize=optimize,
+        )
+        try:
+            return guarded_method(MethodMeta(plan), request, self._executor_program())
+        except MissingOperatorError as error:
+            for each in self.installation.kernel_failures:
+                source = f"{each.name!r} of {each.distribution} {each.version}"
+                error.help = f"{error.help}; one that is installed is broken: {source}: {each.cause}"
+            raise
+
+    def bind(self, method: str, arguments: Arguments) -> dict[str, BoundBackend]:
+        """What serves the delegates of a method, by backend id; nothing is created yet.
+
+        A caller may put something of its own around a backend's `create` and hand it to `load_method`.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+            BackendUnavailableError: a backend is not installed, does not declare an element type that the
+                method gives it, or `arguments` have no options for it.
+            PluginError: a plugin is broken.
+        """
+        return self._bind_all(self.program.plan(method), arguments)
+
+    def verify_bundled(
+        self, method: str, arguments: Arguments | None = None, *, tolerance: Tolerance | None = None
+    ) -> list[CaseResult]:
+        """Run the cases that a bundled program (.bpte) records for a method, and compare the outputs.
+
+        Every case runs on a Method of its own, in the initial state.
+
+        Args:
+            method: The method.
+            arguments: Its arguments, as for `load_method`.
+            tolerance: For all floating-point outputs; by default that of `etconfig.method.bundled` by type.
+
+        Returns:
+            One result for each case, in the order of the file; none for a method without cases.
+
+        Raises:
+            EtconfigError: as `load_method`. What goes wrong in a case is in its result.
+        """
+        from etconfig.method.bundled import run_case
+
+        self.metadata(method)  # raises if there is no such method
+        results = []
+        for case in self.program.bundled_cases.get(method, ()):
+            with self.load_method(method, arguments) as loaded:
+                results.append(run_case(loaded, case, tolerance))
+        return results
+
+    def close(self) -> None:
+        """Let go of the file. Methods that are loaded stay usable."""
+        if self._opened is not None:
+            self._opened.close()
+        self.program.close()
+
+    def __enter__(self) -> LoadedProgram:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<LoadedProgram {self.program.path or 'in memory'}: {', '.join(self.method_names)}>"
+
+    def _executor_program(self) -> ExecutorProgram:
+        if self._opened is None:
+            from etconfig.numpy_executor import NumpyProgram
+
+            self._opened = NumpyProgram(self.program, self.installation.kernels)
+        return self._opened
+
+    def _bind_all(self, plan: ExecutionPlan, arguments: Arguments) -> dict[str, BoundBackend]:
+        dtypes = delegated_dtypes(plan)
+        return {backend: self._bind(backend, arguments, dtypes[backend]) for backend in _backend_ids(plan)}
+
+    def _bind(self, backend_id: str, arguments: Arguments, dtypes: frozenset[str]) -> BoundBackend:
+        if backend_id not in arguments:
+            raise BackendUnavailableError(
+                backend=backend_id,
+                reason=f"the arguments of {arguments.label} have no options for it",
+                help="resolve the arguments for this program: etconfig.resolve(program)",
+            )
+        spec = find_spec(self.installation, backend_id)
+        _check_dtypes(spec, arguments.label, dtypes)
+        return BoundBackend(
+            backend_id=backend_id,
+            create=partial(self.installation.plugins.create_backend, backend_id),
+            options=arguments[backend_id],
+            changed=partial(change_options, spec),
+        )
+
+
+def _backend_ids(plan: ExecutionPlan) -> tuple[str, ...]:
+    """The backends that a method delegates to, each once."""
+    return tuple(dict.fromkeys(delegate.id for delegate in plan.delegates))
+
+
+def _check_dtypes(spec: BackendSpec, label: str, given: frozenset[str]) -> None:
+    """Refuse element types that a backend does not declare, before it meets one it has never heard of."""
+    if spec.factory is None:  # the runtime that holds the backend knows better than who wrote its schema
+        return
+    if not isinstance(spec.capabilities, Capabilities) or given <= spec.capabilities.dtypes:
+        return
+    unknown = ", ".join(sorted(given - spec.capabilities.dtypes))
+    declared = ", ".join(sorted(spec.capabilities.dtypes))
+    raise BackendUnavailableError(
+        backend=spec.id,
+        reason=f"{label} gives it tensors of {unknown}, and it declares {declared}",
+        help="lower the model to what it declares, or install a version of its plugin that declares more",
+    )
