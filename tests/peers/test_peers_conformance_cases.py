@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import etconfig
-from etconfig.conformance import cases
+from etconfig.conformance.cases import stored_cases
 from etconfig.conformance.subject.comparison import check_outputs
 
 # torch and executorch warn when they are imported
 pytestmark = [pytest.mark.peers, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
 
-NAMES = tuple(cases.load_cases())
+NAMES = tuple(stored_cases.load_cases())
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +39,8 @@ class TestCases:
         import build_conformance_cases
 
         build_conformance_cases.write_cases(tmp_path / "cases.json", tmp_path / "cases.npz")
-        assert (tmp_path / "cases.json").read_bytes() == cases.CASES.read_bytes()
-        assert (tmp_path / "cases.npz").read_bytes() == cases.ARRAYS.read_bytes()
+        assert (tmp_path / "cases.json").read_bytes() == stored_cases.CASES.read_bytes()
+        assert (tmp_path / "cases.npz").read_bytes() == stored_cases.ARRAYS.read_bytes()
 
     @pytest.mark.parametrize("executor", ["numpy", "executorch"])
     @pytest.mark.parametrize("name", NAMES)
@@ -48,7 +48,7 @@ class TestCases:
         self, programs: dict[str, bytes], name: str, executor: str
     ):
         with etconfig.load_program(programs[name], executor=executor) as program:
-            for method_name, runs in cases.load_cases()[name].runs.items():
+            for method_name, runs in stored_cases.load_cases()[name].runs.items():
                 with program.load_method(method_name) as method:
                     for run in runs:
                         check_outputs(name, method.execute(list(run.inputs)), run.outputs)
