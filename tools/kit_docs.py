@@ -1,4 +1,4 @@
-"""The generated parts of docs/conformance.md and docs/checks.md: what the conformance kit holds."""
+"""The generated parts of docs/conformance.md and docs/checks.md, from the code of the conformance kit."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _checks_of(level: int) -> str:
         for each in all_checks()
         if each.level == level
     ]
-    return table(("check", "what it holds", "prevents", "requires", "since kit"), rows) if rows else ""
+    return table(("check", "what it verifies", "prevents", "requires", "since kit"), rows) if rows else ""
 
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:

@@ -21,7 +21,7 @@ _HOME = {
     "Settings": "kit.settings",
     "run_conformance": "runner.runner",
 }
-"""Which module each public name lives in."""
+"""The module of each public name."""
 
 if TYPE_CHECKING:
     from etconfig.conformance.checks.check import Check

@@ -1,1 +1,1 @@
-"""The programs of the kit: what goes into each, and the answers of eager PyTorch."""
+"""The programs of the kit: the inputs of each, and the outputs of eager PyTorch."""

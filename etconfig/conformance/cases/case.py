@@ -1,4 +1,4 @@
-"""`Case`: a tiny program with frozen inputs and outputs, so that no vendor needs torch to check a backend."""
+"""`Case`: a tiny program with recorded inputs and outputs, so that checking a backend needs no torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etconfig.records import record
 
 @record(frozen=True, kw_only=True)
 class CaseRun:
-    """One execute: what goes in, and what eager PyTorch answered.
+    """One execute: its inputs, and the outputs of eager PyTorch.
 
     Attributes:
         inputs: numpy arrays, ints, floats and bools, in order.
@@ -27,15 +27,15 @@ class CaseRun:
 
 @record(frozen=True, kw_only=True)
 class Case:
-    """A program of the kit, by its answers; vendors have it as `<name>.pte`.
+    """A program of the kit, described by its runs; vendors have it as `<name>.pte`.
 
     Attributes:
         name: Its name, such as `add`.
-        doc: What it is, in a few words.
+        doc: A few words on what it computes.
         dtypes: The element types of its tensors, by numpy name; the backend must declare them.
         dim_orders: The dim orders that it needs: `contiguous`, `channels_last`.
-        requires: The capabilities that it needs besides, as attributes of `Capabilities`.
-        runs: What each method does, by the method's name; several runs for dynamic shapes.
+        requires: The other capabilities that it needs, as attributes of `Capabilities`.
+        runs: The runs of each method, by its name; with dynamic shapes they differ in shape.
     """
 
     name: str
@@ -47,34 +47,34 @@ class Case:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The methods, in order."""
+        """The names of the methods, in order."""
         return tuple(self.runs)
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether it needs nothing but contiguous float32 tensors, which every backend is to have."""
+        """True if it needs only contiguous float32 tensors, which every backend should support."""
         return self.dtypes == {"float32"} and self.dim_orders == {"contiguous"} and not self.requires
 
     @cached_property
     def is_ordinary(self) -> bool:
-        """Whether it is plain, and its inputs and outputs are nothing that has a check of its own."""
+        """True if it is plain, and no other check is about what is special in its inputs and outputs."""
         is_special = self.has_several_outputs or self.has_equal_inputs or not self.is_finite
         return self.is_plain and not is_special
 
     @cached_property
     def has_several_outputs(self) -> bool:
-        """Whether a method answers more than one value."""
+        """True if a method returns more than one value."""
         return any(len(run.outputs) > 1 for run in self._all_runs)
 
     @cached_property
     def has_equal_inputs(self) -> bool:
-        """Whether two inputs of a run are equal arrays."""
+        """True if two inputs of a run are equal arrays."""
         pairs = (pair for run in self._all_runs for pair in combinations(run.inputs, 2))
         return any(np.array_equal(left, right) for left, right in pairs)
 
     @cached_property
     def is_finite(self) -> bool:
-        """Whether there are no infinities and no NaN."""
+        """True if no input or output is infinite or NaN."""
         values = (value for run in self._all_runs for value in (*run.inputs, *run.outputs))
         return all(np.isfinite(np.asarray(value, np.float64)).all() for value in values)
 

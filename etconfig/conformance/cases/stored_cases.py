@@ -1,4 +1,4 @@
-"""The cases of the kit: programs by frozen inputs and outputs, from `tools/build_conformance_cases.py`."""
+"""The stored cases: recorded inputs and outputs, written by `tools/build_conformance_cases.py`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from etconfig.conformance.cases.case import Case, CaseRun
 
 CASES = Path(__file__).parent / "cases.json"
-"""What the cases are; a value is a number, or the name of an array with its dtype."""
+"""The file that describes the cases; a value is a number, or the name of an array with its dtype."""
 
 ARRAYS = Path(__file__).parent / "cases.npz"
-"""The arrays, as raw bytes where numpy has no name for the dtype."""
+"""The file of the arrays, as raw bytes where numpy has no name for the dtype."""
 
 
 def load_cases() -> Mapping[str, Case]:
-    """All cases, by name, the simplest first; the arrays are the caller's."""
+    """Return all cases by name, the simplest first; the caller may change the arrays."""
     described = json.loads(CASES.read_text(encoding="utf-8"))
     with np.load(ARRAYS) as stored:
         return {each["name"]: _case(each, stored) for each in described}
@@ -45,7 +45,7 @@ def _case(described: dict[str, Any], stored: Mapping[str, Any]) -> Case:
 
 
 def _value(described: Any, stored: Mapping[str, Any], arrays: dict[str, Any]) -> Any:
-    """A number, or the array of this name: one array, however often it is named."""
+    """Return a number, or the array of this name: the same array object for each mention."""
     if not isinstance(described, dict):
         return described
     name = described["array"]
@@ -60,5 +60,5 @@ def _array(described: dict[str, Any], array: Any) -> Any:
 
         array = array.view(ml_dtypes.bfloat16)
     order = described.get("dim_order")
-    # a transposed view keeps the values and gives the strides of the dim order
+    # a transposed view keeps the values, and has the strides of the dim order
     return array if order is None else array.transpose(np.argsort(order))

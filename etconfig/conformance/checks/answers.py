@@ -1,4 +1,4 @@
-"""Answers: what comes out is what eager PyTorch computes, as precisely as declared."""
+"""Checks of answers: outputs equal those of eager PyTorch, as precisely as declared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REPEATS = 20
 
 @check("answers", level=1, prevents="wrong results")
 def answers(subject: Subject) -> None:
-    """Every method answers as eager PyTorch does: in float32, or in what a backend without it takes."""
+    """Every method gives the answers of eager PyTorch, in float32 or the dtypes of a backend without it."""
     for case in subject.ordinary_cases():
         with suggesting("compute what the program asks for, or leave it out of the delegate"):
             subject.check_case(case)
@@ -32,13 +32,13 @@ def answers(subject: Subject) -> None:
 
 @check("tolerance", level=1, prevents="sums in a narrower type than the vendor claims")
 def tolerance(subject: Subject) -> None:
-    """Right answers are as precise as the backend declares, or as the kit asks where it declares nothing."""
+    """Right answers are as precise as the backend declares, or else as the kit requires by default."""
     measured = 0
     for case in subject.ordinary_cases():
         try:
             subject.check_case(case)
         except CheckFailedError:
-            continue  # a wrong answer, of which `answers` tells
+            continue  # a wrong answer, which `answers` reports
         with suggesting("sum in a wider type, or declare the `precision` that there is"):
             subject.check_case(case, precisely=True)
         measured += 1
@@ -50,9 +50,9 @@ def tolerance(subject: Subject) -> None:
 
 @check("dtype-matrix", level=1, prevents="silent casts")
 def dtype_matrix(subject: Subject) -> None:
-    """Each declared dtype has a program, and sums that a wider or narrower type would change are right.
+    """Each declared dtype has a program, and is right in sums that a wider or narrower type would change.
 
-    Dtypes that no case of the kit has, such as `int16`, are not looked at.
+    Dtypes without a case in the kit, such as `int16`, are not checked.
     """
     known = {scalar.dtype_name for scalar in ScalarType}
     problems = []
@@ -65,7 +65,7 @@ def dtype_matrix(subject: Subject) -> None:
                 with suggesting(f"compute {dtype} as such, or do not declare it"):
                     subject.check_case(case, precisely=dtype != "float32")
         except NotApplicableError:
-            continue  # the kit has none
+            continue  # the kit has no case of this dtype
         except NotDelegatedError as error:
             problems.append(f"{dtype} is declared, but {error}")
     if problems:
@@ -73,14 +73,14 @@ def dtype_matrix(subject: Subject) -> None:
 
 
 def _cases_of(subject: Subject, dtype: str) -> Iterator[DelegatedCase]:
-    """What shows one dtype. The many cases of float32 have checks of their own: one is enough here."""
+    """Return the cases of one dtype. Other checks are about the many of float32: one is enough here."""
     cases = subject.cases(where=lambda case: dtype in case.dtypes and not case.requires)
     return islice(cases, 1) if dtype == "float32" else cases
 
 
 @check("signature", level=1, prevents="outputs that are bound to the wrong places")
 def signature(subject: Subject) -> None:
-    """Several outputs come in the order of the program, and an input can be one of them."""
+    """Several outputs are in the order of the program, and one of them can be an input."""
     for case in subject.cases(
         where=lambda case: case.is_plain and case.is_finite and case.has_several_outputs
     ):
@@ -90,7 +90,7 @@ def signature(subject: Subject) -> None:
 
 @check("nan-inf", level=1, prevents="arithmetic for finite numbers only")
 def nan_inf(subject: Subject) -> None:
-    """NaN and infinities come out where eager PyTorch has them."""
+    """NaN and infinities are in the same places as with eager PyTorch."""
     for case in subject.cases(where=lambda case: case.is_plain and not case.is_finite):
         with suggesting("compile without fast-math, and keep no value within bounds that nobody asked for"):
             subject.check_case(case)
@@ -98,7 +98,7 @@ def nan_inf(subject: Subject) -> None:
 
 @check("determinism", level=3, requires=("is_deterministic",), prevents="results that nobody can reproduce")
 def determinism(subject: Subject) -> None:
-    """Equal inputs give equal bits, in each run and after each load."""
+    """Equal inputs give bit-identical outputs, in each run and after each load."""
     simplest = subject.simplest
     with subject.load(simplest) as method:
         subject.check_runs(method, simplest)
@@ -115,7 +115,7 @@ def determinism(subject: Subject) -> None:
 
 
 def _bits_of_runs(subject: Subject, case: DelegatedCase, name: str) -> Iterator[list[bytes]]:
-    """The outputs of equal runs, in two loads."""
+    """Yield the outputs of equal runs, from two loads."""
     for _ in range(2):
         with subject.load(case, name) as method:
             for _ in range(_REPEATS // 2):

@@ -1,4 +1,4 @@
-"""Arguments of execute: inputs are only read, nothing is kept, and errors come out as they are."""
+"""Checks of the arguments of execute: inputs are only read, none is kept, and errors are passed on."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _ERRORS: tuple[type[BaseException], ...] = (RuntimeError, MemoryError, KeyboardI
 
 
 class _ArgumentCopier(Interposer):
-    """Lends the backend copies of its arguments, and notes what it did to them.
+    """Passes copies of the arguments to the backend, and records what it did to them.
 
     Attributes:
-        changed: The arguments whose elements are others after the call.
-        kept: The arguments that something still refers to.
+        changed: The indices of the arguments whose elements the call changed.
+        kept: The indices of the arguments that are still referenced after the call.
     """
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
@@ -46,7 +46,7 @@ class _ArgumentCopier(Interposer):
 
 @check("aliasing", level=1, prevents="inputs that change, and outputs that change later")
 def aliasing(subject: Subject) -> None:
-    """`execute` leaves its inputs as they are, and keeps no reference to an argument."""
+    """`execute` does not change its inputs, and keeps no reference to an argument."""
     case = subject.simplest
     copier = _ArgumentCopier()
     with subject.load(case, through=copier) as method:
@@ -66,7 +66,7 @@ def aliasing(subject: Subject) -> None:
 
 
 class _InputSharer(Interposer):
-    """Gives the backend one array for inputs that are equal."""
+    """Passes the same array to the backend for inputs that are equal."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         shared = list(args)
@@ -77,7 +77,7 @@ class _InputSharer(Interposer):
 
 @check("same-input-twice", level=1, prevents="arguments that are told apart by where they lie")
 def same_input_twice(subject: Subject) -> None:
-    """Two inputs can be one array."""
+    """Two inputs can be the same array."""
     for case in subject.cases(where=lambda case: case.is_plain and case.has_equal_inputs):
         with (
             suggesting("tell arguments apart by their places", where="with one array for two inputs"),
@@ -87,10 +87,10 @@ def same_input_twice(subject: Subject) -> None:
 
 
 class _InPlace(Interposer):
-    """Gives the backend one memory for its last output and an input of that shape.
+    """Passes the same memory to the backend for its last output and an input of that shape.
 
     Attributes:
-        was_possible: Whether there is such an input.
+        was_possible: True if there was such an input.
     """
 
     was_possible = False
@@ -109,7 +109,7 @@ class _InPlace(Interposer):
 
 @check("output-is-input", level=1, prevents="results that depend on what was written already")
 def output_is_input(subject: Subject) -> None:
-    """An output may share its memory with an input, as programs are planned."""
+    """An output may share its memory with an input, as in the memory plans of programs."""
     for case in subject.ordinary_cases():
         in_place = _InPlace()
         with (
@@ -124,7 +124,7 @@ def output_is_input(subject: Subject) -> None:
 
 @check("errors-mapped", level=1, prevents="errors that nobody sees, and Ctrl-C without effect")
 def errors_mapped(subject: Subject) -> None:
-    """An error inside `execute` comes out with its cause, memory that runs out and Ctrl-C as themselves."""
+    """An error inside `execute` keeps its cause; MemoryError and KeyboardInterrupt pass unchanged."""
     reached = [place for place in PLACES if _lets_errors_out(subject, place)]
     if not reached:
         raise NotApplicableError(
@@ -133,7 +133,7 @@ def errors_mapped(subject: Subject) -> None:
 
 
 def _lets_errors_out(subject: Subject, place: str) -> bool:
-    """Hold it for the first case that comes to this place; whether there is one."""
+    """Require it of the first case that reaches this place; return False if there is none."""
     for case in subject.ordinary_cases():
         injector = FaultInjector(place)
         with subject.load(case, through=injector) as method:
@@ -150,7 +150,7 @@ def _lets_errors_out(subject: Subject, place: str) -> bool:
 
 
 def _raised_by(method: Method, inputs: list[Any], expected: BaseException) -> BaseException | None:
-    """What comes out of the core; an interrupt of the user's passes."""
+    """Return what the core raises; an interrupt by the user is raised."""
     try:
         method.execute(inputs)
     except KeyboardInterrupt as error:

@@ -1,4 +1,4 @@
-"""The checks of the kit, a module for each topic."""
+"""The catalog of the kit's checks, from the modules of all topics."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ TOPICS = (
     payload,
     init_arguments,
 )
-"""In the order of the report, within each level."""
+"""The modules, in the order that the report has within each level."""
 
 
 def all_checks() -> tuple[Check, ...]:
-    """Every check, level by level."""
+    """Return every check, level by level."""
     checks = (check for module in TOPICS for check in module.CHECKS)
     return tuple(sorted(checks, key=lambda check: check.level))

@@ -1,4 +1,4 @@
-"""`check`: makes a check of the kit out of a function."""
+"""`check`: the decorator that makes a function a check of the kit."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 @record(frozen=True, kw_only=True)
 class Check:
-    """One check.
+    """One check of the kit.
 
     Attributes:
-        id: Kebab-case name, such as `destroy-once`; it never changes its meaning.
-        level: The level that needs it.
-        prevents: What goes wrong without it, in a few words.
-        run: Returns when the backend does it, raises CheckFailedError when not.
+        id: Kebab-case name, such as `destroy-once`; its meaning never changes.
+        level: The level that requires it.
+        prevents: A few words on what goes wrong without it.
+        run: Returns if the backend passes, raises CheckFailedError if not.
         requires: The capabilities that must be declared, as attributes of `Capabilities`, or a dim
             order; without them the outcome is `undeclared`.
-        since: The version of the kit that brought it.
-        is_isolated: It runs in a process of its own, with limits of time and memory.
-        timeout_seconds: How long an isolated check may take.
+        since: The version of the kit that added it.
+        is_isolated: True if it runs in its own process, with limits of time and memory.
+        timeout_seconds: The time limit of an isolated check.
     """
 
     id: str
@@ -39,12 +39,12 @@ class Check:
 
     @property
     def allows_xfail(self) -> bool:
-        """Whether its level can be reached although it fails, as was expected."""
+        """True if its level can be reached although it fails, provided that this is expected."""
         return self.level > 1
 
     @property
     def doc(self) -> str:
-        """What it holds: the first paragraph of its docstring, in a line."""
+        """What it verifies: the first paragraph of its docstring, in a line."""
         return " ".join((inspect.getdoc(self.run) or "").partition("\n\n")[0].split())
 
 
@@ -58,7 +58,7 @@ def check(
     isolated: bool = False,
     timeout_seconds: float = 60.0,
 ) -> Callable[[Callable[[Subject], None]], Check]:
-    """Make a check of a function; see `Check` for the arguments."""
+    """Return a decorator that makes a function a check; see `Check` for the arguments."""
 
     def decorate(function: Callable[[Subject], None]) -> Check:
         return Check(

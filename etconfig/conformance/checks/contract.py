@@ -1,4 +1,4 @@
-"""The plugin API: the calls that a plugin takes, and the versions of the API that it gets along with."""
+"""Checks of the plugin API: the calls that a plugin accepts, and the API versions that it works with."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from etconfig.plugin.loader import BACKEND_HOOK, load_plugin
 
 @check("signature-bind", level=0, prevents="calls that fail, or that never come")
 def signature_bind(subject: Subject) -> None:
-    """The core's calls fit what the plugin implements, and no method is a misspelt one of the contract."""
-    factory = subject.spec.factory  # loading binds the hook, factory and recommend, and detectors
+    """The plugin accepts the core's calls, and no method is a misspelling of one of the contract."""
+    factory = subject.spec.factory  # loading checks the calls of the hook, factory and recommend
     facts_of_vendor(subject)
     if factory is None:
         return
-    with suppress(BackendUnavailableError):  # comes after all calls were bound
+    with suppress(BackendUnavailableError):  # raised after all calls were checked
         subject.create_backend()
     kind = type(factory())
     for name, method, meant in _misspelt(kind):
@@ -39,7 +39,7 @@ def signature_bind(subject: Subject) -> None:
 
 @check("api-range", level=0, prevents="plugins that refuse a newer or an older etconfig without need")
 def api_range(subject: Subject) -> None:
-    """The plugin declares the same backend for every core that its ApiRange allows, and for the next one."""
+    """The plugin declares the same backend for every core that its ApiRange allows, and for the next."""
     declared = subject.spec
     options = set(declared.options.option_infos())
     for core in sorted({declared.api.min, CURRENT, CURRENT + 1}):
@@ -61,11 +61,11 @@ def api_range(subject: Subject) -> None:
 
 @check("deprecation", level=0, prevents="names that are gone one day", isolated=True)
 def deprecation(subject: Subject) -> None:
-    """The plugin uses nothing of etconfig that is deprecated, from its import to a backend that is made."""
+    """The plugin uses no deprecated part of etconfig, from its import to the creation of its backend."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         facts_of_vendor(subject)
-        subject.programs  # noqa: B018  # loads what the vendor gives the kit
+        subject.programs  # noqa: B018  # loads the vendor's contribution to the kit
         if not subject.is_native:
             with suppress(BackendUnavailableError):
                 subject.create_backend()
@@ -75,7 +75,7 @@ def deprecation(subject: Subject) -> None:
 
 
 def _misspelt(kind: type) -> Iterator[tuple[str, Callable[..., Any], str]]:
-    """Public methods of a backend that are near to one of the contract which it does not have itself."""
+    """Yield public methods whose names are close to one of the contract that the backend does not define."""
     contract = [name for name in vars(Backend) if not name.startswith("_")]
     inherited = [name for name in contract if getattr(kind, name) is getattr(Backend, name)]
     for name in dir(kind):

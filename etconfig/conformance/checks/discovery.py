@@ -1,4 +1,4 @@
-"""Finding a plugin: its metadata and its id, and what is installed beside it."""
+"""Checks of how a plugin is found: by its metadata and its id, and next to other plugins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SIBLING = "etconfig_conformance_broken_sibling"
 
 @check("static-metadata", level=0, prevents="a list of plugins that imports them", isolated=True)
 def static_metadata(subject: Subject) -> None:
-    """All that the distribution declares can be listed and located before anything of it is imported."""
+    """Everything that the distribution declares can be listed and located before any of it is imported."""
     for failure in subject.installation.index.failures:
         if failure.distribution == subject.entry.distribution:
             raise CheckFailedError(f"{subject.entry.source}: {failure.cause}; build the wheel anew")
@@ -44,7 +44,7 @@ def static_metadata(subject: Subject) -> None:
 
 @check("unique-id", level=0, prevents="a program that gets whichever backend was found first")
 def unique_id(subject: Subject) -> None:
-    """No other plugin declares the id, nor one that differs in case or punctuation alone."""
+    """No other plugin declares the id, or one that differs only in case or punctuation."""
     entry = subject.entry
     for other in subject.installation.index.installed:
         if other.group != BACKENDS or other == entry:
@@ -58,7 +58,7 @@ def unique_id(subject: Subject) -> None:
 
 @check("aot-id-match", level=0, prevents="programs that no installed backend can run")
 def aot_id_match(subject: Subject) -> None:
-    """The ahead-of-time half writes the id that the plugin declares: all golden programs say so."""
+    """The ahead-of-time half writes the id that the plugin declares into all golden programs."""
     if not subject.programs:
         raise NotApplicableError(f"{subject.entry.source} gives no golden programs of {subject.backend_id}")
     found: set[str] = set()
@@ -81,7 +81,7 @@ def aot_id_match(subject: Subject) -> None:
 
 @check("bad-sibling", level=0, prevents="a broken plugin that takes others along", isolated=True)
 def bad_sibling(subject: Subject) -> None:
-    """The plugin loads and its backend is made beside a distribution whose plugins cannot be imported."""
+    """The plugin loads and its backend can be created next to a plugin that cannot be imported."""
     failure: PluginLoadError | None = None
     with _broken_sibling() as directory:
         path = (directory, *(subject.settings.search_path or sys.path))
@@ -106,7 +106,7 @@ def _letters(name: str) -> str:
 
 @contextmanager
 def _broken_sibling() -> Iterator[str]:
-    """A directory on `sys.path` with a distribution whose plugins raise when they are imported."""
+    """Put a directory on `sys.path` that has a distribution whose plugins raise when imported."""
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         info = root / f"{_SIBLING}-1.0.dist-info"

@@ -1,4 +1,4 @@
-"""Facts that a vendor's detectors tell: in time, on any machine, and the same again."""
+"""Checks of a vendor's detectors: they end in time, and their facts are valid and repeatable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from etconfig.facts.detection import DETECTOR_LIMIT_S
 
 @check("facts-bounded", level=0, prevents="commands that hang with a driver", isolated=True)
 def facts_bounded(subject: Subject) -> None:
-    """Every detector comes to an end in time, and so does the process that ran it."""
+    """Every detector ends in time, and so does the process that ran it."""
     facts = VendorFacts(subject)
     facts.detect()
     for each in facts.detectors:
@@ -26,7 +26,7 @@ def facts_bounded(subject: Subject) -> None:
 
 @check("facts-serialisable", level=0, prevents="reports that cannot be saved or repeated")
 def facts_serialisable(subject: Subject) -> None:
-    """What the detectors find is valid, survives a fact sheet, and is found again unless it is live."""
+    """Detected facts are valid, can be saved and read back, and are found again unless they are live."""
     facts = VendorFacts(subject)
     sheet = facts.detect()
     facts.require_no_error("on this device")

@@ -1,4 +1,4 @@
-"""Importing a plugin: what it costs, what it changes in the process, and what must come before it."""
+"""Checks of importing a plugin: its cost, its side effects, and its independence of the import order."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from etconfig.conformance.subject.contributions import facts_of_vendor
 from etconfig.conformance.subject.subject import Subject
 
 BUDGET_SECONDS = 0.6
-"""What loading a plugin may take of the processor, besides etconfig and pydantic."""
+"""The processor time that loading a plugin may take, not counting etconfig and pydantic."""
 
 IMPORT_TRIES = 3
-"""The best of so many counts: on a busy machine the same work takes longer."""
+"""The best of this many tries counts, since the same work takes longer on a busy machine."""
 
 _CORE = ("etconfig.plugin.v1", "etconfig.plugin.registry", "etconfig.schema.options")
 
@@ -49,12 +49,12 @@ _STATE: Mapping[str, Callable[[], object]] = {
     "sys.excepthook": lambda: sys.excepthook,
     "sys.stderr": lambda: sys.stderr,
 }
-"""What belongs to the whole process, and how to look at it."""
+"""The state of the whole process, by name, with a function that reads it."""
 
 
 @check("import-budget", level=0, prevents="commands that take seconds because of one plugin")
 def import_budget(subject: Subject) -> None:
-    """In a new process the plugin is loaded within its budget of time, and without torch and executorch."""
+    """In a new process the plugin loads within its time budget, and without torch and executorch."""
     times = []
     for _ in range(IMPORT_TRIES):
         answer = probe(subject, *_CORE)
@@ -76,7 +76,7 @@ def import_budget(subject: Subject) -> None:
 
 @check("import-reentrant", level=0, prevents="imports that work in one order alone")
 def import_reentrant(subject: Subject) -> None:
-    """The plugin can be loaded before etconfig and after all of it, and twice, and declares the same."""
+    """The plugin loads before and after etconfig, and twice, and declares the same options each time."""
     orders = {
         "imported before etconfig": (subject.entry.module,),
         "imported after all of etconfig": ("etconfig.app.api",),
@@ -95,7 +95,7 @@ def import_reentrant(subject: Subject) -> None:
 
 @check("import-pure", level=0, prevents="plugins that change the process they are listed in", isolated=True)
 def import_pure(subject: Subject) -> None:
-    """To load the plugin changes nothing of the process, prints, writes and starts nothing."""
+    """Loading the plugin does not change the process, print, write files or start processes."""
     for name in _CORE:
         import_module(name)
     sys.dont_write_bytecode = True
@@ -104,7 +104,7 @@ def import_pure(subject: Subject) -> None:
     with redirect_stdout(StringIO()) as printed:
         subject.spec  # noqa: B018  # imports it
         facts_of_vendor(subject)
-        subject.programs  # noqa: B018  # imports what the vendor gives the kit
+        subject.programs  # noqa: B018  # imports the vendor's contribution to the kit
     where = f"{subject.entry.value}: to load it"
     for what, look in _STATE.items():
         after = look()
@@ -127,7 +127,7 @@ def _require_no_problem(subject: Subject, where: str, answer: Mapping[str, Any])
 
 
 def _difference(before: object, after: object) -> str:
-    """Which names or items differ, where these can be told."""
+    """Name the keys or items that differ, if the state has any."""
     if isinstance(before, dict) and isinstance(after, dict):
         names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
         return f": {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""What `init` is given besides the payload: compile specs, the host that it was made for, named data."""
+"""Checks of the other arguments of `init`: compile specs, the host of the payload, named data."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from etconfig.errors import EtconfigError
 from etconfig.schema import CompileSpecInfo
 
 UNKNOWN_KEY = "etconfig_conformance_unknown"
-"""A compile spec that no backend has."""
+"""A compile spec that no backend declares."""
 
 OTHER_HOST = "other_host"
-"""The vendor's program that was made for another kind of machine."""
+"""The name of the vendor's program for another kind of machine."""
 
 
 @check("spec-bad", level=2, prevents="compile specs that are ignored or misread", isolated=True)
 def spec_bad(subject: Subject) -> None:
-    """A compile spec that is not declared is refused by name, and so is one of a wrong encoding."""
+    """Undeclared compile specs and wrongly encoded ones are refused, and the error names them."""
     case = subject.simplest
     _check_usual(subject, case, ReplacingInit())
     wrong = [(UNKNOWN_KEY, b"1", "refuse keys that `compile_specs` does not declare")]
@@ -41,7 +41,7 @@ def _with_spec(key: str, value: bytes, specs: Mapping[str, bytes]) -> Mapping[st
 
 
 def _unfit(info: CompileSpecInfo) -> bytes | None:
-    """Bytes that do not follow the encoding; None where all do."""
+    """Return bytes that the encoding does not allow; None if it allows all."""
     for value in (b"\xff", b"\xff\xfe\xfd"):
         try:
             info.decode(value)
@@ -60,7 +60,7 @@ def _unfit(info: CompileSpecInfo) -> bytes | None:
 def host_mismatch(subject: Subject) -> None:
     """A program that was made for another kind of machine is refused when it is loaded.
 
-    The vendor gives one, `other_host.pte`, beside the golden programs.
+    The vendor adds such a program, `other_host.pte`, to the golden programs.
     """
     with subject.load(subject.simplest) as method:
         subject.check_runs(method, subject.simplest)
@@ -88,7 +88,7 @@ def host_mismatch(subject: Subject) -> None:
     requires=("uses_named_data",),
 )
 def named_data_missing(subject: Subject) -> None:
-    """A key that the program does not store is named by the error of `init`."""
+    """If the program does not store a key, `init` raises an error that names it."""
     *_, case = subject.cases(requires="uses_named_data")
     read: set[str] = set()
     _check_usual(subject, case, ReplacingInit(named_data=lambda data: _Watched(data, read)))
@@ -106,7 +106,7 @@ def named_data_missing(subject: Subject) -> None:
 
 
 class _Watched(Mapping[str, memoryview]):
-    """Named data that tells which keys are read."""
+    """Named data that records the keys that are read."""
 
     def __init__(self, data: Mapping[str, memoryview], read: set[str]) -> None:
         self._data = data
@@ -131,7 +131,7 @@ def _without(key: str, data: Mapping[str, memoryview]) -> Mapping[str, memoryvie
 
 
 def _check_usual(subject: Subject, case: DelegatedCase, replacing: ReplacingInit) -> None:
-    """Raises EtconfigError or CheckFailedError: not even what the program holds works."""
+    """Raise EtconfigError or CheckFailedError if not even the program's own arguments work."""
     with subject.load(case, through=replacing) as method:
         subject.check_runs(method, case)
 

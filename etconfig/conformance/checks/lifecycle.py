@@ -1,4 +1,4 @@
-"""Handles: initialised, used, destroyed; once each, and in any order."""
+"""Checks of handles: each is initialized, used and destroyed once, in any order."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, MethodClosedError
 
 _REFUSALS = 5
-"""How often a payload is refused, so that what each refusal leaves is told from an accident."""
+"""How often a payload is refused, to tell what each refusal leaves behind from unrelated changes."""
 
 
 @check("order", level=1, prevents="handles that depend on each other")
 def order(subject: Subject) -> None:
-    """A method can be closed without a run, and two that are open run and close in any order."""
+    """A method can be closed without a run, and two open methods can run and close in any order."""
     case = subject.simplest
     subject.load(case).close()
     with (
@@ -40,7 +40,7 @@ def order(subject: Subject) -> None:
 
 
 class _HandleCounter(FaultInjector):
-    """Notes the handles that are made and destroyed, also those that the backend destroys itself."""
+    """Records the handles that are made and destroyed, including those that the backend destroys itself."""
 
     def __init__(self, made: list[Any], destroyed: list[Any]) -> None:
         super().__init__(ARGUMENTS)
@@ -67,7 +67,7 @@ class _HandleCounter(FaultInjector):
 
 @check("destroy-once", level=1, prevents="double frees")
 def destroy_once(subject: Subject) -> None:
-    """Every load has a handle of its own, which is destroyed once, also after an execute that failed."""
+    """Every load has its own handle, which is destroyed once, even after a failed execute."""
     case = subject.simplest
     made: list[Any] = []
     destroyed: list[Any] = []
@@ -79,7 +79,7 @@ def destroy_once(subject: Subject) -> None:
             method.execute(case.inputs())
         first.error = None
         subject.check_runs(method, case)
-    # None holds nothing, and numbers may be indices into a table of each backend
+    # None has no identity, and numbers may be indices into a table of each backend
     objects = [handle for handle in made if handle is not None and not isinstance(handle, int)]
     for handle in objects:
         what = f"{case.name}: the {type(handle).__name__} that init returned"
@@ -94,7 +94,7 @@ def destroy_once(subject: Subject) -> None:
 
 @check("failed-init", level=1, isolated=True, prevents="leaks, and backends that one bad program spoils")
 def failed_init(subject: Subject) -> None:
-    """An init that refuses its payload leaves no threads and files, and the next one works."""
+    """An init that refuses its payload leaves no threads and files behind, and the next one works."""
     case = subject.simplest
     subject.check_case(case)
     refused = False
@@ -111,7 +111,7 @@ def failed_init(subject: Subject) -> None:
 
 @check("reinit", level=1, prevents="state that survives from one load to the next")
 def reinit(subject: Subject) -> None:
-    """The same payload can be loaded again after its method was closed, and answers the same."""
+    """A payload can be loaded again after its method was closed, and gives the same answers."""
     case = subject.simplest
     with subject.open(case) as program:
         for attempt in ("first", "second", "third"):
@@ -123,7 +123,7 @@ def reinit(subject: Subject) -> None:
 
 
 class _LastCall(Interposer):
-    """Keeps what the last execute was given."""
+    """Keeps the arguments of the last execute."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         super().execute(context, handle, args)
@@ -132,7 +132,7 @@ class _LastCall(Interposer):
 
 @check("use-after-destroy", level=1, isolated=True, prevents="crashes by handles that are gone")
 def use_after_destroy(subject: Subject) -> None:
-    """A closed method refuses to run; a backend whose handle was destroyed raises, or answers rightly."""
+    """A closed method refuses to run; a backend with a destroyed handle raises or gives right answers."""
     case = subject.simplest
     last_call = None if subject.is_native else _LastCall()
     method = subject.load(case, through=last_call)
@@ -157,7 +157,7 @@ def _use_destroyed(subject: Subject, case: DelegatedCase, last_call: _LastCall) 
     try:
         last_call.inner.execute(context, handle, args)
     except Exception:
-        return  # refused, as it should be; a crash ends the process that the check runs in
+        return  # refused, as it should be; a crash would end the process of this check
     try:
         subject.check_outputs(case, run, outputs)
     except CheckFailedError as error:

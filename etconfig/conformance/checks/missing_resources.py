@@ -1,4 +1,4 @@
-"""What may be missing around a plugin: the network, the vendor's SDK, the device."""
+"""Checks without the network, the vendor's SDK or the device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from etconfig.plugin.entry_points import normalized_name
 
 @check("no-network", level=0, prevents="telemetry, and downloads that nobody asked for", isolated=True)
 def no_network(subject: Subject) -> None:
-    """From the plugin's import to a method that ran, nothing outside this machine is looked up or reached."""
+    """From the plugin's import to the run of a method, no other machine is looked up or contacted."""
     tried = cut_network()
     try:
         _use(subject)
@@ -36,7 +36,7 @@ def no_network(subject: Subject) -> None:
 
 
 def _use(subject: Subject) -> None:
-    """Ask for facts and run a method, as far as there are detectors, programs and a device."""
+    """Detect facts and run a method, as far as there are detectors, programs and a device."""
     with suppress(NotApplicableError):
         VendorFacts(subject).detect()
     with suppress(NotDelegatedError, BackendUnavailableError):
@@ -47,13 +47,13 @@ def _use(subject: Subject) -> None:
 
 @check("missing-sdk", level=0, prevents="a plugin that breaks where the vendor's SDK is not", isolated=True)
 def missing_sdk(subject: Subject) -> None:
-    """Where only what it requires is installed, the plugin loads, and its backend says what is missing."""
+    """With only its required packages installed, the plugin loads and the backend says what is missing."""
     required = required_distributions(subject.entry.distribution, "etconfig")
     own = subject.entry.package
     for package, distributions in packages_distributions().items():
         is_kept = package in sys.modules or package == own
         if not is_kept and required.isdisjoint(map(normalized_name, distributions)):
-            sys.modules[package] = None  # type: ignore[assignment]  # how Python says that it is not there
+            sys.modules[package] = None  # type: ignore[assignment]  # makes its import raise ImportError
     _require_report(
         subject, "without the packages that it does not require", "import the SDK when a backend is made"
     )
@@ -61,7 +61,7 @@ def missing_sdk(subject: Subject) -> None:
 
 @check("no-device", level=0, prevents="crashes on login nodes", isolated=True)
 def no_device(subject: Subject) -> None:
-    """Where there is no device, the backend says what is missing, and detectors fail at nothing."""
+    """Without a device, the backend says what is missing, and no detector fails."""
     try:
         facts = VendorFacts(subject)
     except NotApplicableError:
@@ -78,7 +78,7 @@ def no_device(subject: Subject) -> None:
 
 
 def _require_report(subject: Subject, where: str, fix: str) -> None:
-    """The plugin can be loaded, and its backend be made, or else says why not and what to do."""
+    """Require that the backend can be created, or that it says why not and what to do."""
     try:
         if not subject.is_native:
             subject.create_backend()
@@ -97,14 +97,14 @@ def _require_report(subject: Subject, where: str, fix: str) -> None:
 
 
 def _tells_of_absence(cause: BaseException | None, own: str) -> bool:
-    """Whether an SDK or a device may be the reason, which this machine may lack anyway."""
+    """Check whether a missing SDK or device may be the cause, which this machine may lack anyway."""
     if isinstance(cause, ImportError):
         return (cause.name or "").partition(".")[0] != own
     return isinstance(cause, (OSError, RuntimeError))
 
 
 def required_distributions(*distributions: str) -> set[str]:
-    """These distributions, and all that they cannot be installed without."""
+    """Return these distributions and everything that they require, directly or not."""
     found: set[str] = set()
     pending = list(distributions)
     while pending:

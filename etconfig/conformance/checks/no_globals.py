@@ -1,4 +1,4 @@
-"""State that is nobody's: variables of modules and classes."""
+"""Checks of global state: variables of modules and classes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from etconfig.conformance.subject.subject import Subject
 
 @check("no-globals", level=2, prevents="state that all methods of a process share")
 def no_globals(subject: Subject) -> None:
-    """Variables of the vendor's modules and classes stay as they are while a method is loaded and run.
+    """Loading and running a method does not change variables of the vendor's modules and classes.
 
-    What the first load makes is not looked at, nor what functions hold, such as `functools.lru_cache`.
+    Changes at the first load are accepted, and the contents of functions, such as the cache of a
+    `functools.lru_cache`, are not checked.
     """
     if subject.is_native:
         raise NotApplicableError(f"another runtime holds {subject.backend_id}: its state cannot be seen")
@@ -42,7 +43,7 @@ def _require_unchanged(state: VendorState, case: DelegatedCase, event: str) -> N
 
 
 def _file_of(variable: str) -> str:
-    """The file of the module that holds a variable, by its dotted name."""
+    """Return the file that defines a variable, by its dotted name."""
     module = next(name for name in sorted(sys.modules, reverse=True) if variable.startswith(f"{name}."))
     return Path(sys.modules[module].__file__ or module).name
 

@@ -1,4 +1,4 @@
-"""Options of a loaded method: each takes effect when it says it does, and what is in force can be read."""
+"""Checks of options of a loaded method: each takes effect when declared, and its value can be read."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from etconfig.method.method import Method
 from etconfig.schema import Applies
 
 VALUES_TRIED = 2
-"""How many other values of an option are tried."""
+"""The number of other values that are tried of an option."""
 
 
 @check("effect-visible", level=1, prevents="options that are ignored in silence")
 def effect_visible(subject: Subject) -> None:
-    """`effective_options` tells every option, and another value of it when another one was given."""
+    """`effective_options` reports every option, and follows its value."""
     case, spec = subject.simplest, subject.spec
     with subject.load(case) as method:
         usual = dict(method.options(spec.id))
         effective = effective_values(subject, method)
     if not usual:
         raise NotApplicableError(f"{spec.id} has no options")
-    untold = [name for name in usual if name not in effective]
-    if untold and not subject.is_native:  # other runtimes need not tell
+    missing = [name for name in usual if name not in effective]
+    if missing and not subject.is_native:  # other runtimes need not report them
         raise CheckFailedError(
-            f"{options_place(spec, untold[0])} is not among what effective_options tells "
+            f"{options_place(spec, missing[0])} is not among what effective_options tells "
             f"({', '.join(effective) or 'nothing'}); tell the value that is in force"
         )
     is_compared = False
     for name, info in spec.options.option_infos().items():
-        if name in untold:
+        if name in missing:
             continue
         seen = [effective[name]]
         tried = other_values(spec, info, usual[name])[:VALUES_TRIED]
@@ -42,7 +42,7 @@ def effect_visible(subject: Subject) -> None:
                 with subject.load(case, options={name: value}) as method:
                     seen.append(effective_values(subject, method)[name])
             except (OptionError, DelegateError):
-                continue  # not with the other options, or not on this device; refused, so not ignored
+                continue  # refused with these other options or on this device, so not ignored
         is_compared = is_compared or len(seen) > 1
         if len(seen) > 1 and all(each == seen[0] for each in seen):
             given = ", ".join(map(repr, (usual[name], *tried)))
@@ -56,7 +56,7 @@ def effect_visible(subject: Subject) -> None:
 
 @check("scope-enforced", level=1, prevents="changes that are refused too late, or reach too far")
 def scope_enforced(subject: Subject) -> None:
-    """A loaded method takes new values of all options that apply at execute, and no other one changes."""
+    """A loaded method accepts new values of all options that apply at execute, and no others change."""
     case, spec = subject.simplest, subject.spec
     infos = [info for info in spec.options.option_infos().values() if info.applies is Applies.EXECUTE]
     with subject.load(case) as method:
@@ -81,7 +81,7 @@ def scope_enforced(subject: Subject) -> None:
 
 
 def _change(subject: Subject, method: Method, name: str, value: object) -> bool:
-    """Whether the method took the value; the options' validator may refuse it together with others."""
+    """Change an option; return False if the validator of the options refuses the combination."""
     try:
         method.update({f"{subject.backend_id}.{name}": value})
     except OptionError:

@@ -1,4 +1,4 @@
-"""Options without a program: described, valid where nothing is configured, and read back from JSON."""
+"""Checks of options without a program: documented, valid by default, and readable from JSON."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from etconfig.resolver import values_without_configuration
 from etconfig.schema import BackendOptions, BackendSpec, ProblemKind, json_schema, validate_options
 
 LEAST_WORDS = 3
-"""Fewer say no more than a name does."""
+"""A shorter description says no more than the name."""
 
 LEAST_LETTERS = 4
-"""A name that is not longer may differ by one letter from another."""
+"""Names up to this length may differ from another by one letter."""
 
 
 @check("schema-documented", level=0, prevents="guessing what an option does")
 def schema_documented(subject: Subject) -> None:
-    """All that can be set is described in a sentence, and what is deprecated can be left out."""
+    """Everything that can be set has a description, and deprecated options have a default."""
     spec = subject.spec
     described = {f"option {name}": info.doc for name, info in spec.options.option_infos().items()}
     described |= {f"compile spec {key!r}": info.doc for key, info in spec.compile_specs.items()}
@@ -52,20 +52,20 @@ def schema_documented(subject: Subject) -> None:
 
 @check("defaults-valid", level=0, prevents="a backend that does not work as it is installed")
 def defaults_valid(subject: Subject) -> None:
-    """Without configuration and advice every option has a valid value, also where no fact is known."""
-    unadvised = replace(subject.spec, recommend=None)
+    """Every option has a valid value without configuration and recommendations, even if no fact is known."""
+    bare = replace(subject.spec, recommend=None)
     for facts in _devices(subject).values():
-        valid_options(unadvised, usual_values(unadvised, facts))
+        valid_options(bare, usual_values(bare, facts))
 
 
 @check("recommend-valid", level=0, prevents="advice that the backend itself refuses")
 def recommend_valid(subject: Subject) -> None:
-    """What the vendor recommends is valid, also where no fact is known."""
+    """The values that the vendor recommends are valid, even if no fact is known."""
     spec = subject.spec
     if spec.recommend is None:
         raise NotApplicableError(f"{spec.id} recommends nothing")
     for where, facts in _devices(subject).items():
-        problem = _problem_of_advice(spec, facts)
+        problem = _problem_of_recommendation(spec, facts)
         if problem is not None:
             raise CheckFailedError(
                 f"{code_place(spec.recommend)}recommend of {spec.id} fails {where}: {problem}; "
@@ -75,7 +75,7 @@ def recommend_valid(subject: Subject) -> None:
 
 @check("unknown-option", level=0, prevents="a typo that is ignored, or that sets something else")
 def unknown_option(subject: Subject) -> None:
-    """A name that is no option is refused, and a typo of one is told from the other options."""
+    """Unknown names are refused, and a typo in an option's name is not another option."""
     spec = subject.spec
     names = tuple(spec.options.option_infos())
     _require_refusal(spec, "etconfig_no_such_option")
@@ -92,7 +92,7 @@ def unknown_option(subject: Subject) -> None:
 
 @check("schema-roundtrip", level=0, prevents="configurations that cannot be saved or read back")
 def schema_roundtrip(subject: Subject) -> None:
-    """Options come out of JSON as they went in, and their schema is JSON too."""
+    """Options are the same after a round trip through JSON, and their schema is valid JSON."""
     spec = subject.spec
     _require_json(spec, "its JSON Schema", json_schema(spec))
     usual = usual_values(spec, _devices(subject)["on this device"])
@@ -106,17 +106,17 @@ def schema_roundtrip(subject: Subject) -> None:
 
 
 def _devices(subject: Subject) -> Mapping[str, Mapping[str, object]]:
-    """Facts by where they hold."""
+    """Return the facts of each device to try, by its description."""
     return {"where no fact is known": {}, "on this device": subject.facts.values}
 
 
-def _problem_of_advice(spec: BackendSpec, facts: Mapping[str, object]) -> str | None:
-    """What is wrong with the advice; that an option has no value at all is another check's business."""
+def _problem_of_recommendation(spec: BackendSpec, facts: Mapping[str, object]) -> str | None:
+    """Return the problem of a recommendation; missing values are the subject of another check."""
     try:
-        told = values_without_configuration(spec, facts)
+        recommended = values_without_configuration(spec, facts)
     except PluginCallError as error:
         return error.cause
-    values = {name: each.value for name, each in told.items() if isinstance(each, Sourced)}
+    values = {name: each.value for name, each in recommended.items() if isinstance(each, Sourced)}
     problems = validate_options(spec, values).problems
     wrong = (each.message for each in problems if each.is_error and each.kind is not ProblemKind.MISSING)
     return next(wrong, None)

@@ -1,4 +1,4 @@
-"""Options of methods that are loaded together: each keeps its own."""
+"""Checks of options of methods that are loaded together: each keeps its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _APART = "keep the options in the handle that init returns, or read those of the
 
 @check("option-leak", level=2, prevents="the last configuration that wins for all")
 def option_leak(subject: Subject) -> None:
-    """Two instances with other options keep their own while both are loaded and run."""
+    """Two instances with different options keep their own while both are loaded and run."""
     case, spec = subject.simplest, subject.spec
     seen = False
     with subject.load(case, instance="usual") as usual:
@@ -27,7 +27,7 @@ def option_leak(subject: Subject) -> None:
             try:
                 other = subject.load(case, options={info.name: value}, instance="other")
             except (OptionError, DelegateError):
-                continue  # not with the other options, or not on this device
+                continue  # refused with these other options or on this device
             with other:
                 theirs = effective_values(subject, other)
                 other.execute(case.inputs())
@@ -41,7 +41,7 @@ def option_leak(subject: Subject) -> None:
 
 @check("execute-update", level=2, prevents="changes that reach other methods")
 def execute_update(subject: Subject) -> None:
-    """A changed option holds for the method that it is for, until it is changed back, and for no other."""
+    """A changed option applies to its method only, until it is changed back."""
     case, spec = subject.simplest, subject.spec
     seen = False
     with subject.load(case) as target, subject.load(case) as other:
@@ -54,7 +54,7 @@ def execute_update(subject: Subject) -> None:
             try:
                 target.update({path: value})
             except OptionError:
-                continue  # not with the other options
+                continue  # refused with these other options
             seen = True
             if effective_values(subject, target)[info.name] == before[info.name]:
                 raise CheckFailedError(
@@ -71,7 +71,7 @@ def execute_update(subject: Subject) -> None:
 
 
 def _other_options(spec: BackendSpec, usual: Any) -> Iterator[tuple[OptionInfo, object]]:
-    """Another value for each option that methods may differ in, where one is known."""
+    """Yield each option that may differ between methods with another value, if one is known."""
     for name, info in spec.options.option_infos().items():
         if info.scope is Scope.METHOD:
             for value in other_values(spec, info, getattr(usual, name))[:1]:

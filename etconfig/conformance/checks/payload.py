@@ -1,4 +1,4 @@
-"""Payloads: damaged, empty, of another version, elsewhere in the file, in memory that cannot be written."""
+"""Checks of payloads: damaged, empty, of another version, elsewhere in the file, or in read-only memory."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from etconfig.program.model import DataLocation
 
 _VERSION_BYTES = 32
 _TELLS_VERSION = re.compile(r"version|compatib|\b0x30\b", re.IGNORECASE)
-"""What tells that a version is not known; ExecuTorch's code is DelegateInvalidCompatibility, 0x30."""
+"""Matches errors about an unknown version; ExecuTorch's code is DelegateInvalidCompatibility, 0x30."""
 
 
 @check("corrupt", level=2, prevents="crashes, hangs and wrong answers from a damaged file", isolated=True)
 def corrupt(subject: Subject) -> None:
-    """A damaged payload is refused or does no harm: it leads to no crash, no hang and no wrong answer."""
-    for case in _telling_cases(subject):
+    """A damaged payload is refused or harmless: it causes no crash, no hang and no wrong answer."""
+    for case in _revealing_cases(subject):
         undamaged = _Undamaged(subject, case)
         for damage, change in damages(case.name):
             undamaged.error_of(damage, change)
@@ -41,7 +41,7 @@ def corrupt(subject: Subject) -> None:
 def empty_payload(subject: Subject) -> None:
     """An empty payload is refused when it is loaded, unless the backend needs none."""
     case = subject.simplest
-    _Undamaged(subject, case)  # raises, unless the payload as it is works
+    _Undamaged(subject, case)  # raises if the payload does not even work as it is
     try:
         method = load_changed(subject, case, lambda payload: b"")
     except EtconfigError:
@@ -57,9 +57,9 @@ def empty_payload(subject: Subject) -> None:
 
 @check("format-version", level=2, prevents="old runtimes that misread new payloads", isolated=True)
 def format_version(subject: Subject) -> None:
-    """A payload begins with a version of its format; one that is not known is refused, and the error says so.
+    """Payloads begin with a format version, and unknown versions are refused with an error that says so.
 
-    The kit cannot know where the version lies: it raises each of the first 32 bytes by one.
+    The kit cannot know the place of the version, so it increments each of the first 32 bytes in turn.
     """
     case = subject.simplest
     undamaged = _Undamaged(subject, case)
@@ -79,8 +79,8 @@ def format_version(subject: Subject) -> None:
 
 @check("inline-equals-segment", level=2, prevents="offsets that hold for one place in the file only")
 def inline_equals_segment(subject: Subject) -> None:
-    """Answers are right wherever the payload lies: in the program's tables, or in a segment after them."""
-    for case in _telling_cases(subject):
+    """Answers are right wherever the payload is: in the program's tables, or in a segment after them."""
+    for case in _revealing_cases(subject):
         for location in DataLocation:
             where = f"{case.name}, with its payload {_PLACES[location]}"
             try:
@@ -100,7 +100,7 @@ _PLACES: Mapping[DataLocation, str] = {
 
 @check("read-only-buffer", level=2, prevents="writes into a mapped file or a caller's input", isolated=True)
 def read_only_buffer(subject: Subject) -> None:
-    """Payload and inputs may lie in memory that cannot be written."""
+    """Payload and inputs may be in read-only memory."""
     case = subject.simplest
     try:
         with subject.load(case, through=_ReadOnly(len(case.runs()[0].outputs))) as method:
@@ -113,10 +113,10 @@ def read_only_buffer(subject: Subject) -> None:
 
 
 class _ReadOnly(Interposer):
-    """Puts payload and inputs into memory whose pages cannot be written.
+    """Puts payload and inputs into read-only pages of memory.
 
     Args:
-        output_count: How many of the arguments are outputs.
+        output_count: The number of outputs among the arguments.
     """
 
     def __init__(self, output_count: int) -> None:
@@ -141,7 +141,7 @@ def _read_only_array(arg: Value) -> Value:
 
 
 def _read_only(data: bytes) -> memoryview:
-    """The bytes in memory of their own, where whoever writes is killed by the system."""
+    """Copy the bytes into memory of their own, where a write makes the system kill the process."""
     if not data:
         return memoryview(data)
     with tempfile.TemporaryFile() as file:
@@ -150,22 +150,22 @@ def _read_only(data: bytes) -> memoryview:
         return memoryview(mmap.mmap(file.fileno(), len(data), access=mmap.ACCESS_READ))
 
 
-def _telling_cases(subject: Subject) -> tuple[DelegatedCase, ...]:
-    """The simplest case, and that with the largest program: it has the most to damage."""
+def _revealing_cases(subject: Subject) -> tuple[DelegatedCase, ...]:
+    """Return the simplest case, and the one with the largest program, which has the most to damage."""
     cases = tuple(subject.ordinary_cases())
     largest = max(cases, key=lambda case: case.path.stat().st_size)
     return (cases[0],) if largest.name == cases[0].name else (cases[0], largest)
 
 
 class _Undamaged:
-    """What a case answers with the payload that it has, to be compared with what it answers with others.
+    """The answers of a case with its own payload, for comparison with those of changed payloads.
 
     Args:
         subject: The backend.
         case: The case.
 
     Raises:
-        EtconfigError, CheckFailedError: not even the payload as it is works.
+        EtconfigError, CheckFailedError: the case fails even with its own payload.
     """
 
     def __init__(self, subject: Subject, case: DelegatedCase) -> None:
@@ -176,10 +176,10 @@ class _Undamaged:
             subject.check_outputs(case, run, outputs)
 
     def error_of(self, damage: str, change: PayloadChange) -> EtconfigError | None:
-        """The error that a changed payload leads to, or None when it answers the same.
+        """Return the error that a changed payload causes, or None if the answers are the same.
 
         Raises:
-            CheckFailedError: it answers something else, beyond what rounding could be.
+            CheckFailedError: the answers differ by more than rounding.
         """
         try:
             answers = self._execute(change)

@@ -1,4 +1,4 @@
-"""What a backend holds on to: memory, threads, files; and how its process forks and ends."""
+"""Checks of memory, threads and files, and of how a process with the backend forks and ends."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 
 _CHILD_SECONDS = 5
-"""How long a forked child may take to answer."""
+"""The time limit of a forked child."""
 
 _CYCLES = 5
 _MEMORY_CYCLES = 100
 _GROWTH_BYTES = 2**19
-"""What the memory of a process may grow by in `_MEMORY_CYCLES` loads: noise of the allocator. The reference
-backends grow by nothing, XNNPACK on its runtime by up to 40 kB."""
+"""The growth of memory that is accepted after `_MEMORY_CYCLES` loads, for noise of the allocator. The
+reference backends do not grow at all, XNNPACK on ExecuTorch's runtime by up to 40 kB."""
 
 
 @check("exit-undestroyed", level=1, isolated=True, prevents="programs that hang when they end")
 def exit_undestroyed(subject: Subject) -> None:
-    """A process that ends while methods are open does so within 5 s, and without a crash."""
+    """A process with open methods ends within 5 s, and without a crash."""
     case = subject.simplest
     method = subject.load(case)
     subject.check_runs(method, case)
-    atexit.register(_hold, method)  # the process that a check is isolated in sees to the rest
+    atexit.register(_hold, method)  # the parent process watches how this one ends
 
 
 def _hold(method: object) -> None:
@@ -44,7 +44,7 @@ def _hold(method: object) -> None:
 
 
 class _OwnPayload:
-    """A payload in memory of its own, which knows whether anything still refers to it."""
+    """A payload in memory of its own, which can find out whether it is still referenced."""
 
     def __init__(self, data: memoryview) -> None:
         self._memory = bytearray(data) + b"\0"
@@ -60,20 +60,20 @@ class _OwnPayload:
         self.was_freed = True
 
     def is_referred_to(self) -> bool:
-        """Whether something still has a view of the memory."""
+        """Check whether a view of the memory still exists."""
         try:
-            self._memory.pop()  # refused as long as there is one
+            self._memory.pop()  # refused as long as a view exists
         except BufferError:
             return True
         return False
 
     def overwrite(self) -> None:
-        """Make what was there useless to who kept an address of it."""
+        """Overwrite the memory, so that a kept address leads to wrong answers."""
         self._memory[:] = b"\xa5" * len(self._memory)
 
 
 class _OwningPayload(Interposer):
-    """Gives the backend such a payload."""
+    """Passes such a payload to the backend."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -84,7 +84,7 @@ class _OwningPayload(Interposer):
 
 @check("payload-freed", level=1, requires=("frees_processed",), prevents="payloads that are in memory twice")
 def payload_freed(subject: Subject) -> None:
-    """`init` frees the payload, keeps no view of it, and needs it no more."""
+    """`init` frees the payload, keeps no view of it, and does not need it afterwards."""
     case = subject.simplest
     owning = _OwningPayload()
     with subject.load(case, through=owning) as method:
@@ -106,7 +106,7 @@ def payload_freed(subject: Subject) -> None:
 
 @check("rss-slope", level=1, isolated=True, prevents="memory that leaks with each load")
 def rss_slope(subject: Subject) -> None:
-    """Loading, running and closing a method again and again takes no more memory. Linux only."""
+    """Loading, running and closing a method repeatedly does not increase memory use. Linux only."""
     if sys.platform != "linux":
         raise NotApplicableError("only Linux tells how much memory a process has in use")
     case = subject.simplest
@@ -123,9 +123,9 @@ def rss_slope(subject: Subject) -> None:
 
 @check("threads-fds", level=1, prevents="threads and files that leak with each load")
 def threads_fds(subject: Subject) -> None:
-    """A method that is closed leaves no threads and no open files; what a process needs once may stay.
+    """A closed method leaves no threads or open files behind, except those that a process needs once.
 
-    Windows lists no open files, and only Linux the threads that Python does not know.
+    Windows does not list open files, and only Linux lists threads that Python does not know.
     """
     case = subject.simplest
     _cycle(subject, case, 1)
@@ -144,7 +144,7 @@ def _cycle(subject: Subject, case: DelegatedCase, times: int) -> None:
 
 @check("fork-after-init", level=1, isolated=True, prevents="children that hang or answer wrongly")
 def fork_after_init(subject: Subject) -> None:
-    """A method that was loaded before a fork answers in the child too, or raises. Linux only."""
+    """A method that was loaded before a fork gives right answers in the child, or raises. Linux only."""
     if sys.platform != "linux":
         raise NotApplicableError("only on Linux do children of a fork run on")
     case = subject.simplest
@@ -159,9 +159,9 @@ def fork_after_init(subject: Subject) -> None:
 
 
 def run_in_child(action: Callable[[], None], timeout_seconds: float) -> str | None:
-    """Do something in a forked child. None if it returned or raised, else what became of the child."""
+    """Run `action` in a forked child. Return None if it returned or raised, else what became of the child."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # for the very thing that is checked
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of a fork with threads
         child = os.fork()
     if child == 0:
         _answer_as_child(action)

@@ -1,4 +1,4 @@
-"""Shapes, strides and numbers that are known only when a method runs, as far as they are declared."""
+"""Checks of shapes, strides and numbers that are known only at run time, if the backend declares them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etconfig.conformance.subject.subject import Subject
 
 @check("dim-order-strides", level=3, requires=("channels_last",), prevents="permuted data")
 def dim_order_strides(subject: Subject) -> None:
-    """Tensors whose channels lie side by side are read and written so, whatever strides the caller's have."""
+    """Channels-last tensors are read and written as such, whatever strides the caller's arrays have."""
     for case in subject.cases("channels_last"):
         with suggesting("read and write arrays by their strides, or do not declare channels_last"):
             subject.check_case(case)
@@ -26,7 +26,7 @@ def dim_order_strides(subject: Subject) -> None:
 
 
 def _spread(value: Any) -> Any:
-    """An array with gaps between its elements, in C order."""
+    """Return an array with gaps between its elements, in C order."""
     return np.repeat(value, 2, axis=-1)[..., ::2] if isinstance(value, np.ndarray) else value
 
 
@@ -34,18 +34,18 @@ def _spread(value: Any) -> Any:
     "dynamic", level=3, requires=("supports_dynamic_shapes",), prevents="outputs of the size of another run"
 )
 def dynamic(subject: Subject) -> None:
-    """Inputs of every size up to the declared one have outputs of their size, whatever ran before."""
+    """Inputs of every size up to the declared one give outputs of the right size, whatever ran before."""
     for case in subject.cases("supports_dynamic_shapes"):
         for name in case.case.methods:
             with subject.load(case, name) as method:
                 before: CaseRun | None = None
                 for run in (*case.runs(name), *reversed(case.runs(name))):
-                    with suggesting(_told(run, before)):
+                    with suggesting(_resize_fix(run, before)):
                         subject.check_outputs(case, run, method.execute(list(run.inputs)), name)
                     before = run
 
 
-def _told(run: CaseRun, before: CaseRun | None) -> str:
+def _resize_fix(run: CaseRun, before: CaseRun | None) -> str:
     now = f"the inputs were of shapes {_shapes(run)}"
     earlier = "the first run" if before is None else f"after a run with {_shapes(before)}"
     return f"{now}, {earlier}; give outputs their size with context.resize_output"
@@ -57,7 +57,7 @@ def _shapes(run: CaseRun) -> str:
 
 @check("zero-size", level=3, requires=("supports_zero_size",), prevents="crashes where nothing is to be done")
 def zero_size(subject: Subject) -> None:
-    """Tensors without elements go in and come out."""
+    """Inputs and outputs may have no elements."""
     for case in subject.cases("supports_zero_size"):
         with suggesting("do nothing where nothing is to be done, or do not declare supports_zero_size"):
             subject.check_case(case)
@@ -65,7 +65,7 @@ def zero_size(subject: Subject) -> None:
 
 @check("scalars", level=3, requires=("supports_scalars",), prevents="numbers that are fixed at export")
 def scalars(subject: Subject) -> None:
-    """Arguments that are numbers count, in each run anew."""
+    """Number arguments take effect, and may change in each run."""
     for case in subject.cases("supports_scalars"):
         with suggesting(
             "read numbers from the arguments of each execute, or do not declare supports_scalars"

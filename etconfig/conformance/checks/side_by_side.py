@@ -1,4 +1,4 @@
-"""Methods side by side: what one does changes nothing for another, in turns or by failing."""
+"""Checks of methods side by side: none affects another, whether it runs in turn or fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from etconfig.errors import DelegateError
 
 @check("matrix", level=2, prevents="handles that are mixed up between programs or methods")
 def matrix(subject: Subject) -> None:
-    """Methods of several programs, loaded together and run in turns, all answer rightly."""
+    """Methods of several programs, loaded together and run in turns, all give right answers."""
     case = _of_several_methods(subject)
     others = [each for each in subject.ordinary_cases() if each.name != case.name]
     with ExitStack() as stack:
@@ -43,7 +43,7 @@ def matrix(subject: Subject) -> None:
 
 
 def _of_several_methods(subject: Subject) -> DelegatedCase:
-    """A case with several methods, or the simplest where the backend's capabilities leave none."""
+    """Return a case with several methods, or the simplest if the backend's capabilities allow none."""
     try:
         return next(subject.cases(where=lambda case: len(case.methods) > 1))
     except NotApplicableError:
@@ -52,7 +52,7 @@ def _of_several_methods(subject: Subject) -> DelegatedCase:
 
 @check("interleave", level=2, prevents="scratch memory and outputs that are written later")
 def interleave(subject: Subject) -> None:
-    """Outputs stay as they are while another method runs, and while the same one runs again."""
+    """Outputs do not change while another method runs, or while the same one runs again."""
     case = subject.simplest
     held = None if subject.is_native else _ArgumentKeeper()
     with subject.load(case, through=held) as first, subject.load(case) as second:
@@ -72,7 +72,7 @@ def interleave(subject: Subject) -> None:
 
 
 class _ArgumentKeeper(Interposer):
-    """Keeps the arguments of the last execute, as no backend may, to see who writes into them afterwards."""
+    """Keeps the arguments of the last execute, as no backend may, to find later writes into them."""
 
     _args: Sequence[Value] = ()
     _copies: Sequence[Any] = ()
@@ -83,7 +83,7 @@ class _ArgumentKeeper(Interposer):
         self._copies = [np.array(arg) for arg in args]
 
     def check_unchanged(self, when: str) -> None:
-        """Raises CheckFailedError when an argument is not what it was."""
+        """Raise CheckFailedError if an argument has changed."""
         for index, (arg, copy) in enumerate(zip(self._args, self._copies, strict=True)):
             if not _are_equal([arg], [copy]):
                 raise CheckFailedError(
@@ -94,7 +94,7 @@ class _ArgumentKeeper(Interposer):
 
 @check("fault-contained", level=2, prevents="one failure that poisons all that is loaded")
 def fault_contained(subject: Subject) -> None:
-    """After a failed init and a failed execute, that method and all others answer rightly."""
+    """After a failed init and a failed execute, the same method and all others give right answers."""
     case = subject.simplest
     remover = None if subject.is_native else _ArgumentRemover()
     with ExitStack() as stack:
@@ -124,7 +124,7 @@ _AS_IF_NOT_MADE = "leave a failed call as if it had not been made"
 
 
 def _fail_execute(struck: LoadedPeer, remover: _ArgumentRemover) -> None:
-    """Take the arguments from one execute. Raises CheckFailedError if the backend works without any."""
+    """Remove the arguments of one execute. Raises CheckFailedError if the backend works without any."""
     remover.is_on = True
     try:
         struck.method.execute(struck.case.inputs())
@@ -139,7 +139,7 @@ def _fail_execute(struck: LoadedPeer, remover: _ArgumentRemover) -> None:
 
 
 class _ArgumentRemover(Interposer):
-    """Takes the arguments from an execute, when it is on."""
+    """Removes the arguments of each execute while it is on."""
 
     is_on = False
 
@@ -148,7 +148,7 @@ class _ArgumentRemover(Interposer):
 
 
 def _are_equal(values: Sequence[Any], copies: Sequence[Any]) -> bool:
-    """Whether all bits are the same; NaN equals itself."""
+    """Check whether all bits are the same; NaN equals itself."""
     return all(
         np.asarray(value).tobytes() == copy.tobytes() for value, copy in zip(values, copies, strict=True)
     )

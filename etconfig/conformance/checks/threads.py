@@ -1,4 +1,4 @@
-"""Methods in parallel threads: of their own, or shared."""
+"""Checks of methods in parallel threads: one for each, or shared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FROM_ANY_THREAD = "a method may be executed from any thread: bind nothing to th
 
 @check("parallel-methods", level=2, prevents="races between methods", isolated=True)
 def parallel_methods(subject: Subject) -> None:
-    """Methods that are loaded, run and closed in threads of their own answer as they do alone."""
+    """Methods that are loaded, run and closed in separate threads give the same answers as alone."""
     cases = list(islice(subject.ordinary_cases(), _THREADS))
 
     def work(index: int) -> None:
@@ -37,7 +37,7 @@ def parallel_methods(subject: Subject) -> None:
 
 @check("parallel-same", level=2, prevents="state that is bound to a thread", isolated=True)
 def parallel_same(subject: Subject) -> None:
-    """Threads that share one method are refused while another is inside, or get right answers."""
+    """Threads that share one method are refused while another executes it, or get right answers."""
     case = subject.simplest
     turn_taking = threading.Lock()
     with LoadedPeer(subject, case, case.name) as peer:
@@ -51,7 +51,7 @@ def parallel_same(subject: Subject) -> None:
                         raise
 
         def take_turns(index: int) -> None:
-            with turn_taking:  # so that each thread is surely served
+            with turn_taking:  # so that each thread gets its turn for certain
                 peer.answer(index, f"in thread {index}, when it alone calls it", _FROM_ANY_THREAD)
 
         in_threads(work)
@@ -59,7 +59,7 @@ def parallel_same(subject: Subject) -> None:
 
 
 def in_threads(work: Callable[[int], None]) -> None:
-    """Run `work` in threads that begin together; raise the first problem when all have ended."""
+    """Run `work` in threads that start together; raise the first problem when all have ended."""
     together = threading.Barrier(_THREADS)
     problems: list[BaseException] = []
 
@@ -82,7 +82,7 @@ def in_threads(work: Callable[[int], None]) -> None:
 
 @contextmanager
 def _switching_often() -> Iterator[None]:
-    """Let threads interrupt each other far more often than usual, so that races show."""
+    """Let threads interrupt each other far more often than usual, to expose races."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:

@@ -1,1 +1,1 @@
-"""Stand-ins placed between the executor and a backend: replaced inits, injected faults, damaged payloads."""
+"""Stand-ins between the executor and a backend: other init arguments, injected faults, damaged payloads."""

@@ -1,4 +1,4 @@
-"""Disturb a backend while it executes, as memory that runs out or Ctrl-C would."""
+"""Faults while a backend executes, such as memory that runs out, or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from etconfig.backend import ExecuteContext, Value
 from etconfig.conformance.interpose.interposer import Interposer
 
 _ExecuteArguments: TypeAlias = "tuple[ExecuteContext[Any], Sequence[Value]]"
-"""What an execute is given, besides the handle."""
+"""The arguments of `execute`, except the handle."""
 
 Fail: TypeAlias = Callable[..., NoReturn]
-"""Raises the error, whatever it is called with."""
+"""Raises the error, whatever the arguments."""
 
 
 class FaultInjector(Interposer):
-    """Raises an error at a place that the backend comes to when it executes.
+    """Raises an error at a place that the backend reaches while it executes.
 
     Args:
         place: A key of `PLACES`.
 
     Attributes:
-        error: What to raise in the executes that follow; None lets them run.
-        was_reached: Whether the backend came to the place.
-        answer: What the backend raised the last time; None if it returned.
+        error: The error to raise in later executes; None lets them run.
+        was_reached: True if the backend reached the place in the last execute.
+        answer: What the backend raised in the last execute; None if it returned.
     """
 
     def __init__(self, place: str) -> None:
@@ -35,7 +35,7 @@ class FaultInjector(Interposer):
         self.answer: BaseException | None = None
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
-        """Hand on; the place is disturbed if there is an error to raise."""
+        """Forward the call; if there is an error to raise, prepare the place to raise it."""
         self.was_reached, self.answer = False, None
         if self.error is not None:
             context, args = PLACES[self._place](self._fail, context, args)
@@ -52,7 +52,7 @@ class FaultInjector(Interposer):
 
 
 class _NoMemory:
-    """An allocator that has none."""
+    """An allocator whose memory is exhausted."""
 
     def __init__(self, fail: Fail) -> None:
         self._fail = fail
@@ -88,11 +88,11 @@ def _arguments(fail: Fail, context: ExecuteContext[Any], args: Sequence[Value]) 
 
 
 ARGUMENTS = "args"
-"""Every backend reads its arguments."""
+"""The place that every backend reaches, since it reads its arguments."""
 
 PLACES: Mapping[str, Callable[[Fail, ExecuteContext[Any], Sequence[Value]], _ExecuteArguments]] = {
     "context.temporary": _memory,
     "context.parallel_for": _workers,
     ARGUMENTS: _arguments,
 }
-"""Where a backend can be disturbed, and what it is given then."""
+"""The places where a fault can be injected, and the arguments of `execute` that raise it there."""

@@ -1,4 +1,4 @@
-"""`Interposer`: stands between the core and a vendor's backend, to look at calls or to disturb them."""
+"""`Interposer`: stands between the core and a vendor's backend, to observe calls or change them."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from etconfig.backend import (
 
 
 class Interposer(Backend[Any, Any]):
-    """Hands every call on to the vendor's backend; subclasses override what they look at.
+    """A backend that forwards every call to the vendor's; subclasses override the calls they are about.
 
     Attributes:
-        inner: The vendor's backend; set when the core creates one.
+        inner: The vendor's backend; set by `around` when the core creates one.
     """
 
     inner: Backend[Any, Any]
 
     def around(self, inner: Backend[Any, Any]) -> Interposer:
-        """Stand in front of `inner`."""
+        """Forward calls to `inner` from now on."""
         self.inner = inner
         return self
 
     def availability(self) -> Availability:
-        """What the vendor's backend says."""
+        """Return the answer of the vendor's backend."""
         return self.inner.availability()
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
-        """Hand on; the handle is the vendor's."""
+        """Forward the call; the handle is the vendor's."""
         return self.inner.init(context, processed, compile_specs)
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
-        """Hand on."""
+        """Forward the call."""
         self.inner.execute(context, handle, args)
 
     def update(self, context: UpdateContext[Any], handle: Any, changed: frozenset[str]) -> None:
-        """Hand on."""
+        """Forward the call."""
         self.inner.update(context, handle, changed)
 
     def effective_options(self, handle: Any) -> Mapping[str, object]:
-        """What the vendor's backend says."""
+        """Return the answer of the vendor's backend."""
         return self.inner.effective_options(handle)
 
     def destroy(self, handle: Any) -> None:
-        """Hand on."""
+        """Forward the call."""
         self.inner.destroy(handle)

@@ -1,4 +1,4 @@
-"""Ways to damage a payload."""
+"""Changes that damage a payload, the same ones in each run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 PayloadChange: TypeAlias = Callable[[bytes], bytes]
-"""Makes another payload of one."""
+"""Maps a payload to the changed one."""
 
 _FLIPS = 32
 _CUTS = 8
@@ -17,7 +17,7 @@ _NOISE_BYTES = 509
 
 
 def damages(seed: str) -> Iterator[tuple[str, PayloadChange]]:
-    """Ways to damage a payload, by what they do; always the same for a seed."""
+    """Yield each damage with its description; equal seeds give equal damages."""
     numbers = random.Random(seed)  # noqa: S311  # no secret
     for _ in range(_FLIPS):
         at, bit = numbers.random(), numbers.randrange(8)
@@ -60,7 +60,7 @@ def _overwritten(at: float, data: bytes) -> PayloadChange:
 
 
 def raised(index: int) -> PayloadChange:
-    """A payload whose byte at `index` is greater by one, or 0 after 255; the same if it is shorter."""
+    """Return a change that adds one to the byte at `index` (255 becomes 0), if the payload has one."""
 
     def change(payload: bytes) -> bytes:
         changed = bytearray(payload)

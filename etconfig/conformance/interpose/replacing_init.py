@@ -1,4 +1,4 @@
-"""What a vendor's `init` is given instead of what the program holds."""
+"""`ReplacingInit`: calls a vendor's `init` with other arguments than the program's."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from etconfig.conformance.interpose.interposer import Interposer
 
 
 class ReplacingInit(Interposer):
-    """Each argument makes what is given of what the program holds; one that is left out changes nothing.
+    """Each argument maps the program's value to the one passed to `init`; by default it stays the same.
 
     Args:
-        compile_specs: Makes other compile specs.
-        named_data: Makes other named data.
+        compile_specs: Maps the compile specs.
+        named_data: Maps the named data.
     """
 
     def __init__(
@@ -30,6 +30,6 @@ class ReplacingInit(Interposer):
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
-        """Hand on what was made."""
+        """Forward the call with the mapped values."""
         context = replace(context, named_data=self._named_data(context.named_data))
         return super().init(context, processed, self._compile_specs(compile_specs))

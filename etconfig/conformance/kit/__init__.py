@@ -1,1 +1,1 @@
-"""The machinery of the conformance kit: checks, outcomes, reports and the runner."""
+"""The terms of the kit: levels, settings, outcomes and results."""

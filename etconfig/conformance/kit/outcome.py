@@ -1,4 +1,4 @@
-"""How a check ends: `Outcome`, and what a check raises when it does not pass."""
+"""`Outcome`, the end of a check, and the errors that a check raises unless it passes."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from contextlib import contextmanager
 
 
 class Outcome(enum.Enum):
-    """How a check ended."""
+    """The end of a check."""
 
     PASSED = "passed"
-    """The backend does what the check is about."""
+    """The backend does what the check requires."""
     FAILED = "failed"
-    """The backend does not; the message says what was seen and what was expected."""
+    """The backend does not; the message says what was seen, what was expected and what to do."""
     XFAILED = "xfailed"
-    """It failed, as a line of the expected failures says."""
+    """It failed, and the file of expected failures lists it."""
     XPASSED = "xpassed"
-    """It passed, although a line of the expected failures says otherwise: remove the line."""
+    """It passed although the file of expected failures lists it: remove the line."""
     UNDECLARED = "undeclared"
-    """The backend does not declare what the check is about; never a pass."""
+    """The backend does not declare the capability that the check requires; never a pass."""
     NOT_APPLICABLE = "not-applicable"
-    """There is nothing of the backend that the check could look at."""
+    """The backend has nothing that the check could examine."""
     NOT_DELEGATED = "not-delegated"
-    """No program of the check's delegates to the backend, so nothing was seen."""
+    """No program that the check needs delegates to the backend, so nothing was run."""
     CRASHED = "crashed"
-    """The process that the check ran in was killed, or ended on its own."""
+    """The process of the check was killed, or ended by itself."""
     TIMED_OUT = "timed-out"
-    """The check took longer than it may."""
+    """The check exceeded its time limit."""
 
     @property
     def is_loss(self) -> bool:
-        """Whether it cost the check its process; in that of the kit, the backend may do so again."""
+        """True if the check cost its process; in the kit's own process, the next check might end the kit."""
         return self in {Outcome.CRASHED, Outcome.TIMED_OUT}
 
     @property
     def is_good(self) -> bool:
-        """Whether a level can be reached with it."""
+        """True if a level can be reached with this outcome."""
         return self in {Outcome.PASSED, Outcome.XFAILED, Outcome.UNDECLARED, Outcome.NOT_APPLICABLE}
 
 
 class CheckFailedError(Exception):
-    """The backend does not do what the check is about; the message says what was seen and expected."""
+    """The backend does not do what the check requires; the message says what was seen and expected."""
 
 
 @contextmanager
 def suggesting(fix: str, *, where: str = "") -> Iterator[None]:
-    """Tell of failures inside `where` they were seen, and what to do."""
+    """Complete the message of a failure inside: `where` it was seen, and the `fix`."""
     try:
         yield
     except CheckFailedError as error:
@@ -54,7 +54,7 @@ def suggesting(fix: str, *, where: str = "") -> Iterator[None]:
 
 
 class NotApplicableError(Exception):
-    """There is nothing for the check to look at; the message says why."""
+    """The check has nothing to examine; the message says why."""
 
 
 class NotDelegatedError(Exception):

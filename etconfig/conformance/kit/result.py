@@ -1,4 +1,4 @@
-"""`Result`: how one check ended."""
+"""`Result`: the outcome of one check, with its message."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from etconfig.records import record
 
 @record(frozen=True, kw_only=True)
 class Result:
-    """How one check ended.
+    """The outcome of one check.
 
     Attributes:
-        check_id: The check.
-        outcome: How it ended.
-        message: What was seen, or why nothing could be; None for a check that passed.
-        seconds: How long it took.
-        reason: Why it was expected to fail, from the expected failures.
-        is_advisory: It is newer than the kit that the vendor pins, and counts for nothing.
+        check_id: The id of the check.
+        outcome: Its outcome.
+        message: What was seen, or why nothing could be seen; None for a check that passed.
+        seconds: The time it took.
+        reason: Why it was expected to fail, from the file of expected failures; None if it was not.
+        is_advisory: True if the check is newer than the kit that the vendor pins, so that it does not count.
     """
 
     check_id: str
@@ -29,7 +29,7 @@ class Result:
     is_advisory: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, for reports and `from_json`."""
+        """Return plain data, for reports and `from_json`."""
         return {
             "check": self.check_id,
             "outcome": self.outcome.value,
@@ -41,7 +41,7 @@ class Result:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Result:
-        """What `to_json` gave."""
+        """Return the result that `to_json` described."""
         return cls(
             check_id=data["check"],
             outcome=Outcome(data["outcome"]),

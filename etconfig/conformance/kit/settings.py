@@ -1,4 +1,4 @@
-"""`Settings`: what is checked, and how; plain data, so that a process of its own can be told."""
+"""`Settings`: the backend to check, and how; plain data, so that it can be sent to another process."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from etconfig.records import record
 
 @record(frozen=True, kw_only=True)
 class Settings:
-    """What is checked, and how.
+    """The backend to check, and how.
 
     Attributes:
         backend: The backend's id.
-        level: The highest level whose checks are run.
-        kit: The version of the kit that the vendor pins; later checks are advisory.
-        executor: What runs the programs: `numpy`, or an installed executor plugin.
-        programs: The directory of golden programs, instead of what the vendor's plugin names.
-        search_path: Where distributions are installed; None for `sys.path`.
+        level: The highest level to run the checks of.
+        kit: The version of the kit that the vendor pins; checks added later are advisory.
+        executor: The executor that runs the programs: `numpy`, or an installed executor plugin.
+        programs: The directory of golden programs, instead of the one that the vendor's plugin names.
+        search_path: The directories to find distributions in; None for `sys.path`.
     """
 
     backend: str
@@ -42,24 +42,24 @@ class Settings:
             raise ValueError(f"there is no kit {self.kit!r}; this etconfig has {major}.0 to {KIT}")
 
     def installation(self) -> Installation:
-        """What is installed there; no project file and no environment variable of the user's counts."""
+        """Return what is installed there, ignoring the user's project file and environment variables."""
         return Installation(environ={}, search_path=self.search_path)
 
     def golden_programs(self) -> Path | None:
-        """The directory that was named, if one was."""
+        """Return the directory that the settings name, or None."""
         return None if self.programs is None else Path(self.programs)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, for `from_json`."""
+        """Return plain data, for `from_json`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Settings:
-        """What `to_json` gave."""
+        """Return the settings that `to_json` described."""
         path = data["search_path"]
         return cls(**{**data, "search_path": None if path is None else tuple(path)})
 
 
 def effective_search_path(settings: Settings) -> list[str]:
-    """Where Python finds modules for these settings: what was named, then `sys.path`."""
+    """Return the directories in which Python finds modules: the settings' own, then `sys.path`."""
     return [*(settings.search_path or ()), *(path for path in sys.path if path)]

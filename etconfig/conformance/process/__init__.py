@@ -1,1 +1,1 @@
-"""Checks that run in processes of their own, and measurements of this process."""
+"""Child processes for the checks, and observation of this process: its state, resources and actions."""

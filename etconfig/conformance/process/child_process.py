@@ -1,4 +1,4 @@
-"""Ask a process of its own: it reads a request from stdin, answers by a file, and is ended if it is late."""
+"""Child processes: each reads a request from stdin, answers in a file, and is killed if it takes too long."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from etconfig.records import record
 _LAST_LINES = 5
 _STACK_LINES = 8
 _ADDRESS = re.compile(r"(?<=hread) 0x[0-9a-f]+")
-"""How faulthandler calls threads: another number each time, which tells nothing."""
+"""The numbers that faulthandler gives to threads; they differ in each run and mean nothing."""
 _STACKS = ("Fatal Python error: ", "Timeout (")
-"""How faulthandler begins."""
+"""The first words of faulthandler's output."""
 
 
 @record(frozen=True, kw_only=True)
 class Ended:
-    """How a process ended.
+    """The end of a child process.
 
     Attributes:
-        answer: What it answered, or None if it crashed or was ended before.
-        problem: Why it did not end as it should, in words, or None if it did.
-        is_late: It did not end in time.
+        answer: Its answer, or None if it ended before it gave one.
+        problem: What was wrong with its end, or None.
+        is_late: True if it did not end in time.
     """
 
     answer: Any = None
@@ -42,19 +42,19 @@ class Ended:
 def ask_process(
     command: Sequence[str], request: dict[str, Any], settings: Settings, *, timeout_seconds: float
 ) -> Ended:
-    """Start a process that finds what the settings name, hand it a request, and wait for its answer.
+    """Start a process with the search path of the settings, send it a request, and wait for its answer.
 
     Args:
-        command: Program and arguments. The process writes JSON into the file that the request's
-            `answer` names.
-        request: What it reads from stdin, as JSON; `answer` is added.
-        settings: Where distributions are installed.
-        timeout_seconds: When the process is killed. What it started is killed when it has ended, in
+        command: Program and arguments. The process writes JSON into the file that `answer` in the request
+            names.
+        request: Sent to its stdin as JSON; `answer` is added.
+        settings: The search path for distributions.
+        timeout_seconds: When to kill the process. Its own children are killed when it has ended, in
             whatever way; temporary files of both are removed.
     """
     with tempfile.TemporaryDirectory(prefix="etconfig-conformance-", ignore_cleanup_errors=True) as directory:
         answer, said = Path(directory, "answer.json"), Path(directory, "said.txt")
-        with said.open("wb") as output:  # not a pipe: what it started may hold that open for ever
+        with said.open("wb") as output:  # not a pipe: its children might keep that open forever
             process = subprocess.Popen(  # noqa: S603  # the kit's own modules, in this Python
                 command,
                 stdin=subprocess.PIPE,
@@ -78,15 +78,15 @@ def ask_process(
 
 
 def _environment(settings: Settings, directory: str) -> dict[str, str]:
-    """This process's, with the search path of the settings, and with temporary files in `directory`."""
+    """Return this environment with the search path of the settings, and temporary files in `directory`."""
     path = os.pathsep.join(effective_search_path(settings))
     return {**os.environ, "PYTHONPATH": path, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), directory)}
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Kill the process if it still runs, and what it started, where the system groups processes."""
+    """Kill the process if it still runs, and its children, if the system has process groups."""
     if hasattr(os, "killpg"):
-        # macOS gives PermissionError for a group of which only zombies are left
+        # macOS raises PermissionError for a group of which only zombies are left
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
@@ -104,7 +104,7 @@ def _describe_end(code: int, output: str) -> str:
 
 
 def _last_words(lines: list[str]) -> list[str]:
-    """The end of what a process said; of the stacks that faulthandler writes, the innermost calls."""
+    """Return the last lines of a process, or the innermost calls of the stack that faulthandler wrote."""
     for index, line in enumerate(lines):
         if line.startswith(_STACKS):
             return lines[max(0, index - 1) : index + _STACK_LINES]

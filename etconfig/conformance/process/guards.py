@@ -1,6 +1,7 @@
-"""Take something away from this process for good: devices, the network, packages. For isolated checks alone.
+"""Guards that block or record what this process does with devices, the network, files and packages.
 
-Audit hooks and finders see what Python code does. What native code does by itself they do not see.
+They cannot be removed, so only isolated checks use them. They see what Python code does, but not what
+native code does by itself.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 HARMLESS_DEVICES = frozenset(
     {"fd", "null", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty", "urandom", "zero"}
 )
-"""What every machine has in /dev."""
+"""The device files of every machine in /dev."""
 
 _CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind"})
 _LOOKING_UP = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})
@@ -29,7 +30,7 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def hide_devices() -> None:
-    """Let no device file be opened from now on: it is not found."""
+    """Make every device file appear to be missing from now on."""
 
     def audit(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open" and _is_device(arguments[0]):
@@ -39,10 +40,10 @@ def hide_devices() -> None:
 
 
 def cut_network() -> list[str]:
-    """Let nothing outside this machine be reached from now on.
+    """Block all connections to other machines from now on.
 
     Returns:
-        What was tried all the same, with the place; it grows.
+        The attempts, each with its place in the code; the list grows.
     """
     tried: list[str] = []
 
@@ -57,10 +58,10 @@ def cut_network() -> list[str]:
 
 
 def watch_actions() -> list[str]:
-    """Note the files that are written and the processes that are started from now on.
+    """Record the files that are written and the processes that are started from now on.
 
     Returns:
-        What was done, with the place; it grows.
+        The actions, each with its place in the code; the list grows.
     """
     done: list[str] = []
 
@@ -69,7 +70,7 @@ def watch_actions() -> list[str]:
             done.append(f"{caller()}: writes {arguments[0]}")
         elif event in _STARTING:
             start = f"{caller()}: starts a process"
-            if not (done and done[-1].startswith(start)):  # Popen may start it by os.posix_spawn
+            if not (done and done[-1].startswith(start)):  # Popen may call os.posix_spawn: count it once
                 done.append(f"{start} ({event})")
 
     sys.addaudithook(audit)
@@ -77,17 +78,17 @@ def watch_actions() -> list[str]:
 
 
 def watch_imports(packages: Collection[str]) -> dict[str, str]:
-    """Note where the first import of each of these top-level packages is, also if it is not installed.
+    """Record where each of these top-level packages is first imported, even if it is not installed.
 
     Returns:
-        The places by package; it grows.
+        The place in the code by package; the dict grows.
     """
     found: dict[str, str] = {}
 
     class Noting:
         @staticmethod
         def find_spec(name: str, path: object = None, target: object = None) -> None:
-            # to ask whether a package is there imports nothing
+            # importlib.util.find_spec asks the finders too, but imports nothing
             if name in packages and not any(frame.f_code is _ASKING for frame in _frames()):
                 found.setdefault(name, caller())
 
@@ -96,7 +97,7 @@ def watch_imports(packages: Collection[str]) -> dict[str, str]:
 
 
 def caller() -> str:
-    """File and line of the code that led here, apart from Python's own and this module's."""
+    """Return file and line of the code that led here, skipping Python's own and this module's."""
     for frame in _frames():
         file = frame.f_code.co_filename
         is_standard = file.startswith((_STANDARD, "<")) and "site-packages" not in file
@@ -120,7 +121,7 @@ def _is_device(path: object) -> bool:
 
 
 def _host(event: str, arguments: tuple[Any, ...]) -> str | None:
-    """The host that is looked up or connected to; None for other events, and for local sockets."""
+    """Return the host that is looked up or connected to; None for other events and for local sockets."""
     if event in _LOOKING_UP:
         return str(arguments[0])
     address = arguments[1] if event in _CONNECTING else None

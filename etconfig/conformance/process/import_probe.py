@@ -1,6 +1,6 @@
-"""A process that loads a plugin and little else, and tells what that took.
+"""A process that loads a plugin and little else, and reports the time, the imports and the options.
 
-Run as `python -m etconfig.conformance.process.import_probe`; `child_process` says how it is asked.
+Run as `python -m etconfig.conformance.process.import_probe`; `child_process` describes the request.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def run_requested_probe() -> None:
-    """Read the request, and write the answer where it says.
+    """Read the request from stdin, and write the answer to the file that it names.
 
-    The request names the modules to import `first`, the `costly` packages to look out for, the settings,
-    and whether it `makes_backend`, which may be unavailable. The answer holds the `seconds` of the processor
-    that loading took afterwards, the `places` where costly packages were imported, the `options` and those
-    of a second time, or the `problem`.
+    The request contains the modules to import `first`, the `costly` packages to watch for, the settings,
+    and `makes_backend`: whether to create a backend, which may be unavailable. The answer contains the
+    `seconds` of processor time that loading took afterwards, the `places` where costly packages were
+    imported, the `options` from loading twice, or the `problem`.
     """
     request = json.load(sys.stdin)
     places = watch_imports(request["costly"])

@@ -1,4 +1,4 @@
-"""Load a plugin in a process of its own, where nothing else was done, and hear how that went."""
+"""Loading of a plugin in a new process, in which nothing else has happened."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from etconfig.conformance.process.child_process import ask_process
 from etconfig.conformance.subject.subject import Subject
 
 COSTLY = ("torch", "executorch")
-"""What only the ahead-of-time half may import: it takes seconds, and thousands of modules."""
+"""The packages that only the ahead-of-time half may import: they take seconds and thousands of modules."""
 
 _PROBE = (sys.executable, "-m", "etconfig.conformance.process.import_probe")
 _PROBE_SECONDS = 60.0
 
 
 def probe(subject: Subject, *first: str, makes_backend: bool = False) -> Mapping[str, Any]:
-    """What `import_probe` answers.
+    """Return the answer of `import_probe`.
 
     Args:
-        subject: Whose plugin is loaded.
-        first: The modules that are imported before.
-        makes_backend: A backend is made too.
+        subject: The backend whose plugin is loaded.
+        first: The modules to import before.
+        makes_backend: Create a backend, too.
 
     Raises:
-        CheckFailedError: the process ended otherwise.
+        CheckFailedError: the process ended without an answer.
     """
     request = {
         "first": first,
@@ -44,9 +44,9 @@ def probe(subject: Subject, *first: str, makes_backend: bool = False) -> Mapping
 
 
 def require_ordinary_load(subject: Subject) -> None:
-    """The plugin loads and its backend is made where nothing is amiss.
+    """Require that the plugin loads and its backend can be created under ordinary conditions.
 
-    Checks that make something amiss ask this after a failure: only if it holds, that was the reason.
+    Checks that take something away call this after a failure, to find out whether that was the reason.
 
     Raises:
         CheckFailedError: it fails there too; the message is the plugin's problem alone.

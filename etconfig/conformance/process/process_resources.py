@@ -1,4 +1,4 @@
-"""What this process holds: threads, open files and memory, as far as the system tells."""
+"""The threads, open files and memory of this process, as far as the system reports them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 from etconfig.conformance.kit.outcome import CheckFailedError
 
 _SETTLE_SECONDS = 1.0
-"""How long threads that were told to end may take."""
+"""How long threads that were asked to end may take."""
 
 
 def threads() -> Mapping[int, str]:
-    """The threads by id: all on Linux, elsewhere those that Python knows."""
+    """Return the threads by id: all on Linux, elsewhere those that Python knows."""
     known = {each.native_id or 0: f"thread {each.name!r}" for each in threading.enumerate()}
     if sys.platform != "linux":
         return known
@@ -29,38 +29,42 @@ def threads() -> Mapping[int, str]:
 
 
 def open_files() -> Mapping[int, str]:
-    """The open files by descriptor: none where the system does not list them."""
+    """Return the open files by descriptor; empty if the system does not list them."""
     directory = Path("/proc/self/fd" if sys.platform == "linux" else "/dev/fd")
     if not directory.is_dir():
         return {}
     found = {}
     for link in directory.iterdir():
-        with contextlib.suppress(OSError):  # the descriptor that listed the directory is gone
+        with contextlib.suppress(OSError):  # the descriptor that listed the directory is closed by now
             os.fstat(int(link.name))
             found[int(link.name)] = f"file {link.readlink() if link.is_symlink() else link.name}"
     return found
 
 
 def resident_bytes() -> int:
-    """The memory that this process has in use. Linux only."""
+    """Return the memory that this process has in use. Linux only."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGESIZE")
 
 
 class ProcessResources:
-    """The threads and open files at one time, to compare with later."""
+    """The threads and open files at one moment, to compare with later."""
 
     def __init__(self) -> None:
         self._before = _held()
 
     def check_unchanged(self, times: int, after: str, fix: str) -> None:
-        """Hold that something that was done several times has left nothing behind each time.
+        """Check that an action that was repeated has left nothing behind each time.
 
-        Fewer things than times may be new: the process itself may have opened them.
+        Fewer new threads or files than repetitions are accepted: the process may have needed them once.
+
+        Args:
+            times: How often the action was repeated.
+            after: The action, for the message.
+            fix: What to do, for the message.
 
         Raises:
-            CheckFailedError: as many threads or files are new, or more; what they are, `after` and `fix`
-                are its message.
+            CheckFailedError: at least as many threads or files are new as there were repetitions.
         """
         gc.collect()
         deadline = time.monotonic() + _SETTLE_SECONDS

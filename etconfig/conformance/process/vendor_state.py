@@ -1,4 +1,4 @@
-"""What a vendor's package keeps in its modules and classes, to be compared with what it kept before."""
+"""The state that a vendor's package keeps in its modules and classes, for comparison over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def package_of(entry: EntryPoint) -> str:
-    """The package of an imported plugin: the first part of its module's name that is no namespace package."""
+    """Return the package of an imported plugin: the outermost one that is not a namespace package."""
     parts = entry.module.split(".")
     names = [".".join(parts[: count + 1]) for count in range(len(parts))]
     return next(name for name in names if getattr(sys.modules[name], "__file__", None))
@@ -26,11 +26,11 @@ def package_of(entry: EntryPoint) -> str:
 class VendorState:
     """The variables of a package's modules and classes, as they are now.
 
-    Containers, numpy arrays and objects of the package's own classes are looked into; of all else it
-    matters only which object it is. What functions, weak containers and submodules hold is not looked at.
+    Containers, numpy arrays and objects of the package's own classes are compared by their contents,
+    everything else by identity. The contents of functions, weak containers and submodules are ignored.
 
     Args:
-        package: The package. Modules of it that are imported later are not looked at.
+        package: The package. Modules of it that are imported later are ignored.
     """
 
     def __init__(self, package: str) -> None:
@@ -41,7 +41,7 @@ class VendorState:
         self._pictures = self._take()
 
     def changed(self) -> tuple[str, ...]:
-        """The variables that are not what they were, were removed or are new, by dotted name."""
+        """Return the dotted names of the variables that were changed, removed or added."""
         now = self._take()
         return tuple(name for name in {**self._pictures, **now} if self._pictures.get(name) != now.get(name))
 
@@ -54,7 +54,7 @@ class VendorState:
 
 
 class _Same:
-    """Equal to itself for the same object only; keeps it, so that no other one takes its place."""
+    """Equal only for the same object; keeps it alive, so that no other one can get its id."""
 
     def __init__(self, value: object) -> None:
         self._value = value
@@ -67,7 +67,7 @@ class _Same:
 
 
 def _variables(owner: str, members: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The variables of a module or a class, and those of the classes that are defined in it."""
+    """Yield the variables of a module or a class, and of the classes defined in it."""
     for name, value in list(members.items()):
         if name.startswith("__") or isinstance(value, ModuleType):
             continue
@@ -77,7 +77,7 @@ def _variables(owner: str, members: Mapping[str, Any]) -> Iterator[tuple[str, An
 
 
 def _picture(value: Any, package: str, within: frozenset[int] = frozenset()) -> Hashable:
-    """What is equal as long as `value` is the same object and holds the same."""
+    """Return a picture of `value` that stays equal as long as its identity and contents do."""
     if isinstance(value, _PLAIN):
         return type(value), repr(value)
     if id(value) in within:
@@ -89,7 +89,7 @@ def _picture(value: Any, package: str, within: frozenset[int] = frozenset()) -> 
 
 
 def _contents(value: Any, package: str) -> Iterable[object]:
-    """What a container or an object of the package holds."""
+    """Return the contents of a container, or of an object of the package."""
     if isinstance(value, dict):
         return itertools.chain.from_iterable(value.items())
     if isinstance(value, (list, tuple, deque, set, frozenset)):

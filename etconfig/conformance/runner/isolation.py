@@ -1,4 +1,4 @@
-"""Run a check in a process of its own: a crash, a hang or a hunger for memory ends that process alone."""
+"""Isolated checks: each runs in its own process, so that a crash, a hang or a leak ends only that process."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from etconfig.conformance.process.child_process import ask_process
 from etconfig.conformance.subject.subject import Subject
 
 MEMORY_LIMIT_BYTES = 8 * 2**30
-"""The address space of an isolated check, where the system can bound it (Linux)."""
+"""The address space of an isolated check, if the system can limit it (Linux)."""
 
 WORKER = (sys.executable, "-m", "etconfig.conformance.runner.worker")
-"""The command of the process."""
+"""The command that starts the process."""
 
 
 def run_isolated(check: Check, subject: Subject) -> Result:
-    """Run one check in a new process; how that ends is the outcome if the check says none, or passed."""
+    """Run one check in a new process; its bad end is the outcome unless the check failed by itself."""
     request = {
         "check": check.id,
         "settings": subject.settings.to_json(),

@@ -14,7 +14,7 @@ _KINDS = ("failure", "error", "skipped")
 
 
 def junit_xml(report: Report) -> bytes:
-    """One test suite with a case for each check; outcomes that are neither pass nor failure are skips."""
+    """Return one test suite with a case for each check; outcomes other than pass and failure are skips."""
     checks = report.checks
     cases = [_case(checks[result.check_id], result) for result in report.results]
     counts = {kind: sum(case.find(kind) is not None for case in cases) for kind in _KINDS}
@@ -59,7 +59,7 @@ def _kind(result: Result) -> str | None:
 
 
 def _printable(text: str) -> str:
-    """Without the characters that XML 1.0 cannot hold."""
+    """Replace the characters that XML 1.0 does not allow."""
     return "".join(
         char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text
     )

@@ -1,4 +1,4 @@
-"""`Report`: what a run of the kit came to."""
+"""`Report`: the results of a run of the kit, and the level that was reached."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from etconfig.records import record
 from etconfig.version import __version__
 
 FORMAT = 1
-"""The version of the JSON report; fields may be added to it, none changes or goes."""
+"""The version of the JSON report; fields may be added to it, but none is changed or removed."""
 
 
 @record(frozen=True, kw_only=True)
 class Report:
-    """What a run of the kit came to.
+    """The results of a run of the kit.
 
     Attributes:
         backend: The backend's id.
         distribution: The distribution that declares it.
         version: The distribution's version.
-        executor: What ran the programs.
+        executor: The executor that ran the programs.
         level_asked: The highest level whose checks were run.
         pinned_kit: The version of the kit that the vendor pins.
         results: One for each check, level by level.
-        coverage: Of each case that the backend declares all needs of, whether a golden program of it
-            delegates to the backend; empty where that cannot be told.
+        coverage: True for each case that has a golden program that delegates to the backend, False for
+            the others whose needs the backend declares; empty if this cannot be found out.
     """
 
     backend: str
@@ -53,8 +53,8 @@ class Report:
     def level(self) -> int | None:
         """The highest level that was reached, or None if not even the lowest was.
 
-        A level is reached when each of its checks and of those below ended well. Levels 0 and 1 allow
-        no expected failure. Advisory results do not count.
+        A level is reached if all of its checks, and those of the levels below, ended well. Levels 0 and 1
+        allow no expected failures. Advisory results do not count.
         """
         reached = None
         for level in range(self.level_asked + 1):
@@ -64,7 +64,7 @@ class Report:
         return reached
 
     def obstacles(self, level: int) -> list[Result]:
-        """What keeps the backend from a level, that of lower levels apart."""
+        """Return the results that keep the backend from a level; lower levels may have more."""
         checks = self.checks
         return [
             each
@@ -79,17 +79,17 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether the level that was asked for was reached."""
+        """True if the level that was asked for was reached."""
         return self.level == self.level_asked
 
     @property
     def counts(self) -> Mapping[Outcome, int]:
-        """How many results there are of each outcome, advisory ones apart."""
+        """The number of results with each outcome, not counting advisory ones."""
         return Counter(each.outcome for each in self.results if not each.is_advisory)
 
     @property
     def summary(self) -> str:
-        """Such as `L2 · kit 1.0 · 1 xfail · 3 undeclared`."""
+        """The report in a line, such as `L2 · kit 1.0 · 1 xfail · 3 undeclared`."""
         level = "no level" if self.level is None else f"L{self.level}"
         parts = [level, f"kit {self.pinned_kit}"]
         xfails, undeclared = self.counts[Outcome.XFAILED], self.counts[Outcome.UNDECLARED]
@@ -100,7 +100,7 @@ class Report:
         return " · ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain data; see `FORMAT`."""
+        """Return the report as plain data; see `FORMAT`."""
         checks = self.checks
         return {
             "format": FORMAT,
@@ -124,7 +124,7 @@ class Report:
 
 
 def _is_obstacle(check: Check, result: Result) -> bool:
-    """Whether the check's level cannot be reached with this result."""
+    """Check whether this result prevents the level of its check."""
     if result.is_advisory:
         return False
     is_refused = result.outcome is Outcome.XFAILED and not check.allows_xfail
@@ -132,7 +132,7 @@ def _is_obstacle(check: Check, result: Result) -> bool:
 
 
 def make_report(subject: Subject, results: Sequence[Result]) -> Report:
-    """The report on a subject."""
+    """Return the report on a subject."""
     return Report(
         backend=subject.backend_id,
         distribution=subject.entry.distribution,
@@ -141,7 +141,7 @@ def make_report(subject: Subject, results: Sequence[Result]) -> Report:
         level_asked=subject.settings.level,
         pinned_kit=subject.settings.kit,
         results=tuple(results),
-        # a backend that cost a check its process may cost this one too
+        # a backend that ended the process of a check might end this one too
         coverage={} if any(each.outcome.is_loss for each in results) else _coverage(subject),
     )
 
@@ -150,7 +150,7 @@ def _coverage(subject: Subject) -> Mapping[str, bool]:
     try:
         return subject.coverage()
     except (EtconfigError, CheckFailedError):
-        return {}  # a check has told why
+        return {}  # a check has reported why
 
 
 def _result_json(check: Check, result: Result) -> dict[str, Any]:

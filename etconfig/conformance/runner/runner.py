@@ -1,4 +1,4 @@
-"""Run checks on a backend, and make a report of what came out."""
+"""The runner: it runs the checks on a backend, and makes a report of the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from etconfig.plugin.loader import error_place
 Progress = Callable[[Check, Result], None]
 
 SUSPECT_SECONDS = 20.0
-"""How long a check may take after one that crashed or timed out."""
+"""The time limit of a check after another one crashed or timed out."""
 
 
 def run_conformance(
@@ -30,12 +30,12 @@ def run_conformance(
 ) -> Report:
     """Run every check up to the level of the settings.
 
-    After one that crashed or timed out, all others run in processes of their own.
+    After a check that crashed or timed out, all others run in their own processes.
 
     Args:
-        settings: What is checked, and how.
-        xfails: The checks that are expected to fail, with the reasons.
-        progress: Is told each result at once.
+        settings: The backend to check, and how.
+        xfails: The ids of the checks that are expected to fail, with the reasons.
+        progress: Called with each result as soon as it is there.
 
     Raises:
         UnknownPluginError, DuplicatePluginError: no plugin declares the backend or the executor, or
@@ -58,19 +58,19 @@ def run_conformance(
 
 
 def _guarded(check: Check) -> Check:
-    """The same check in a process of its own: a backend that cost one its process may cost this one too."""
+    """Return the check as an isolated one: a backend that ended one process might end this one too."""
     return replace(check, is_isolated=True, timeout_seconds=min(check.timeout_seconds, SUSPECT_SECONDS))
 
 
 def run_check(check: Check, subject: Subject, xfails: Mapping[str, str]) -> Result:
-    """Run one check, in a process of its own if it asks for that."""
+    """Run one check, in its own process if it is isolated."""
     runner = run_isolated if check.is_isolated else run_here
     result = judge(runner(check, subject), xfails.get(check.id))
     return replace(result, is_advisory=is_newer(check.since, subject.settings.kit))
 
 
 def run_here(check: Check, subject: Subject) -> Result:
-    """Run one check in this process, whatever it asks for. Ctrl-C passes."""
+    """Run one check in this process, even if it is isolated. Ctrl-C interrupts it."""
     started = time.perf_counter()
     outcome, message = _outcome_of(check, subject)
     seconds = time.perf_counter() - started
@@ -89,7 +89,7 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
         return Outcome.NOT_APPLICABLE, str(error)
     except NotDelegatedError as error:
         return Outcome.NOT_DELEGATED, str(error)
-    except SystemExit as error:  # else the backend would end the kit, with whatever status it likes
+    except SystemExit as error:  # otherwise the backend would end the kit, with any exit status
         return Outcome.CRASHED, f"it asked Python to end: SystemExit: {error.code}; raise an error instead"
     except DelegateError as error:
         place = error_place(subject.entry, error.__cause__)
@@ -100,7 +100,7 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
 
 
 def judge(result: Result, reason: str | None) -> Result:
-    """What a result means where the check was expected to fail for `reason`."""
+    """Return the result with expected failures taken into account; `reason` is None if none was expected."""
     if reason is None:
         return result
     if result.outcome is Outcome.PASSED:

@@ -23,16 +23,16 @@ from etconfig.conformance.subject.subject import Subject
 
 
 class BackendConformance:
-    """Every check of the kit as a test. Subclasses set attributes; they cannot replace a check.
+    """Every check of the kit as a test. Subclasses set attributes, but cannot replace a check.
 
     Attributes:
         backend: The backend's id.
         level: The level to reach.
         kit: The version of the kit that is pinned.
         xfails: The file of expected failures, or None.
-        executor: What runs the programs.
-        programs: The directory of golden programs, instead of what the vendor's plugin names.
-        search_path: Where distributions are installed; None for `sys.path`.
+        executor: The executor that runs the programs.
+        programs: The directory of golden programs, instead of the one that the vendor's plugin names.
+        search_path: The directories to find distributions in; None for `sys.path`.
     """
 
     backend: ClassVar[str]
@@ -44,7 +44,7 @@ class BackendConformance:
     search_path: ClassVar[tuple[str, ...] | None] = None
 
     def __init_subclass__(cls) -> None:
-        """Refuse what would replace a check, here or in a class beside this one. Raises TypeError."""
+        """Refuse attributes that would replace a check, here or in another base class. Raises TypeError."""
         for name in vars(BackendConformance):
             owner = next(each for each in cls.__mro__ if name in vars(each))
             if owner is not BackendConformance and name not in _SETTABLE and not name.startswith("__"):
@@ -54,14 +54,14 @@ class BackendConformance:
                 )
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """A test for each check up to the level."""
+        """Make a test of each check up to the level."""
         if "conformance_check" in metafunc.fixturenames:
-            self._settings(), self._expected_failures()  # what is wrong with them is told once
+            self._settings(), self._expected_failures()  # reports a mistake in them once, not for each check
             checks = [each for each in all_checks() if each.level <= self.level]
             metafunc.parametrize("conformance_check", checks, ids=[f"L{c.level}-{c.id}" for c in checks])
 
     def test_conformance(self, conformance_check: Check) -> None:
-        """Run one check, and say how it ended as pytest does."""
+        """Run one check, and report its outcome to pytest."""
         result = run_check(conformance_check, Subject(self._settings()), self._expected_failures())
         if result.outcome is Outcome.PASSED:
             return

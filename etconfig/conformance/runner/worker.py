@@ -1,4 +1,4 @@
-"""The process of an isolated check: reads a request from stdin, writes the result to a file."""
+"""The process of an isolated check: it reads a request from stdin, and writes the result to a file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from etconfig.conformance.runner.runner import run_here
 from etconfig.conformance.subject.subject import Subject
 
 EXIT_SECONDS = 5
-"""How long the process may take to end, whatever the backend left behind."""
+"""How long the process may take to end after the check, whatever the backend left behind."""
 
 
 def run_requested_check() -> None:
-    """Run the check that the request names, under its limits of memory and time."""
+    """Run the check that the request names, within its limits of memory and time."""
     request = json.load(sys.stdin)
-    faulthandler.enable()  # a crash tells where
-    # who asked kills this process when its time is up; if that is gone, nobody else would
+    faulthandler.enable()  # a crash prints the stack
+    # the parent kills this process when its time is up; this is for the case that the parent is gone
     faulthandler.dump_traceback_later(request["timeout_seconds"] + EXIT_SECONDS, exit=True)
     _limit_memory(request["memory_limit_bytes"])
     (check,) = (each for each in all_checks() if each.id == request["check"])
@@ -34,7 +34,7 @@ def run_requested_check() -> None:
 
 
 def _threads_left() -> str:
-    """Names of the threads that keep the process from ending."""
+    """Return the names of the threads that keep the process from ending."""
     left = [each for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]
     names = sorted({each.name for each in left})
     return f", but threads run on: {', '.join(names)}" if names else ""

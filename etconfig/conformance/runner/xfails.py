@@ -1,4 +1,4 @@
-"""Expected failures: a file with a line `CHECK-ID # reason` for each; strict."""
+"""Expected failures: a file with one line `CHECK-ID # reason` for each, read strictly."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from etconfig.diagnostics import did_you_mean
 
 
 class XfailsError(ValueError):
-    """The file of expected failures cannot be read or is wrong; the message names file and lines."""
+    """The file of expected failures cannot be read or has mistakes; the message names file and lines."""
 
 
 def read_xfails(path: Path, known: Collection[str]) -> Mapping[str, str]:
-    """The reasons by check id.
+    """Return the reasons by check id.
 
     Args:
-        path: The file; empty lines, and lines that begin with #, say nothing.
+        path: The file; empty lines, and lines that begin with #, are skipped.
         known: The ids of all checks.
 
     Raises:
-        XfailsError: with every line that lacks a reason, names no check, or names one again.
+        XfailsError: lists every line without a reason, with an unknown check, or with a repeated one.
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Methods of a program whose payloads were changed."""
+"""Loading of programs whose payloads were changed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def load_changed(
     change: Callable[[bytes], bytes],
     location: DataLocation | None = None,
 ) -> Method:
-    """Load the first method of a case whose program holds other payloads, whatever executor runs it.
+    """Load the first method of a case after changing the payloads in its program, for any executor.
 
     Args:
         subject: The backend.
         case: The case.
-        change: Makes a new payload of the old one.
-        location: Where the new payloads lie in the program; by default where the old ones did.
+        change: Maps each payload to the new one.
+        location: Where to store the new payloads in the program; by default where the old ones are.
 
     Raises:
         EtconfigError: as `LoadedProgram.load_method`.
@@ -35,7 +35,7 @@ def load_changed(
 
 
 def refuses_part(subject: Subject, case: DelegatedCase, share: float) -> bool:
-    """Whether a method is not loaded whose payload ends after this share of it."""
+    """Check whether the backend refuses a payload that is cut off after this share of its bytes."""
     try:
         load_changed(subject, case, lambda payload: payload[: int(len(payload) * share)]).close()
     except EtconfigError:

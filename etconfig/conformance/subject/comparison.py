@@ -1,4 +1,4 @@
-"""Compare what a method answered with what eager PyTorch did: is it right, and is it precise?"""
+"""Comparison of a method's outputs with those of eager PyTorch: are they right, and are they precise?"""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ DEFAULT_TOLERANCES: Mapping[str, float] = {
 in the last place of each. Everything else must be exact."""
 
 RIGHT = 0.02
-"""The relative error of a floating-point answer that is right, if not precise. A backend that rounds
-more than it declares fails the checks of precision, and not every check that compares an answer."""
+"""The relative error up to which a floating-point answer is right, if not precise. A backend that rounds
+more than it declares fails the checks of precision, and not every check that compares answers."""
 
 
 def precise(claimed: Mapping[str, float] | None) -> Mapping[str, float]:
-    """The largest error by dtype of a precise answer: what the backend claims, else the kit's."""
+    """Return the largest error of a precise answer, by dtype: the backend's claim, else the default."""
     return {**DEFAULT_TOLERANCES, **(claimed or {})}
 
 
 def right(claimed: Mapping[str, float] | None) -> Mapping[str, float]:
-    """The largest error by dtype of a right answer."""
+    """Return the largest error of a right answer, by dtype."""
     return {dtype: max(RIGHT, error) for dtype, error in precise(claimed).items()}
 
 
@@ -43,9 +43,9 @@ def check_outputs(
 
     Args:
         where: The case and method, for messages.
-        outputs: What the method answered.
-        expected: What eager PyTorch answered.
-        tolerances: The largest error by dtype, as `precise` or `right` gives it; others are exact.
+        outputs: The outputs of the method.
+        expected: The outputs of eager PyTorch.
+        tolerances: The largest error by dtype, from `precise` or `right`; other dtypes must be exact.
 
     Raises:
         CheckFailedError: an output is missing, or has another dtype, shape or values.
@@ -64,7 +64,7 @@ def _check_output(where: str, output: Any, expected: Any, tolerances: Mapping[st
         )
     allowed = tolerances.get(str(expected.dtype))
     if allowed is None:
-        # in their own type: float64 does not hold every int64
+        # compared in their own type, since float64 cannot represent every int64
         _check_none(where, output != expected, output, expected, f"{expected.dtype} must be exact")
         return
     given, wanted = output.astype(np.float64), expected.astype(np.float64)

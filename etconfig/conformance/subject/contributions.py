@@ -1,4 +1,4 @@
-"""What the distribution of a backend contributes besides the backend."""
+"""The other contributions of a backend's distribution: its entry points, facts and detectors."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from etconfig.plugin.loader import FACTS_HOOK, load_plugin
 
 
 def entries_of_vendor(subject: Subject) -> Iterator[EntryPoint]:
-    """All that the backend's distribution declares to etconfig."""
+    """Yield every entry point that the backend's distribution declares for etconfig."""
     for entry in subject.installation.index.installed:
         if entry.distribution == subject.entry.distribution:
             yield entry
 
 
 def facts_of_vendor(subject: Subject) -> tuple[FactsContribution, ...]:
-    """The facts and detectors of the backend's distribution. Raises PluginLoadError."""
+    """Return the facts and detectors of the backend's distribution. Raises PluginLoadError."""
     entries = [entry for entry in entries_of_vendor(subject) if entry.group == FACTS]
     return tuple(check_facts(entry, load_plugin(entry, FACTS_HOOK)) for entry in entries)
 
 
 class VendorFacts:
-    """The facts of a distribution, and its detectors, watched.
+    """The facts of a distribution, and its detectors, observed.
 
     Args:
         subject: The backend.
 
     Attributes:
-        registry: The built-in facts and those of the distribution.
+        registry: The built-in facts and the distribution's.
         detectors: The distribution's detectors.
 
     Raises:
         NotApplicableError: it contributes no detector.
-        PluginLoadError: its contribution cannot be had.
-        CheckFailedError: it declares facts that are others' already.
+        PluginLoadError: its contribution cannot be loaded.
+        CheckFailedError: it declares facts that others declare already.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -69,11 +69,11 @@ class VendorFacts:
             raise NotApplicableError(f"{subject.entry.source} contributes no detector of facts")
 
     def detect(self, system: System | None = None) -> FactSheet:
-        """What the detectors find, by default on this device; within bounds of time."""
+        """Return what the detectors find, by default on this device; their time is limited."""
         return detect(system or DEVICE_ROOT, registry=self.registry, detectors=self.detectors)
 
     def require_no_error(self, where: str) -> None:
-        """Raises CheckFailedError if a detector failed, or gave what the core refuses."""
+        """Raise CheckFailedError if a detector failed, or returned something that the core refuses."""
         for each in self.detectors:
             if each.error is not None:
                 raise CheckFailedError(
@@ -83,11 +83,11 @@ class VendorFacts:
 
 
 class WatchedDetector:
-    """Hands on what a detector gives, and notes how it ended.
+    """Forwards the readings of a detector, and notes how it ended.
 
     Attributes:
-        has_ended: It came to an end, with an error or without.
-        error: What it raised, or what was wrong with a reading.
+        has_ended: True if it returned or raised.
+        error: The error that it raised, or that one of its readings caused.
     """
 
     def __init__(self, inner: Detector, registry: FactRegistry) -> None:
@@ -98,12 +98,12 @@ class WatchedDetector:
 
     @property
     def name(self) -> str:
-        """What the vendor calls it."""
+        """The name that the vendor gave it."""
         return self._inner.name
 
     @property
     def provides(self) -> Sequence[str]:
-        """The facts that it looks for."""
+        """The names of the facts that it looks for."""
         return self._inner.provides
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class WatchedDetector:
         return f"{code_place(code)}detector {self.name!r}"
 
     def detect(self, system: System) -> Iterable[Reading]:
-        """The vendor's readings, each checked as the core does."""
+        """Yield the vendor's readings, each checked as the core checks it."""
         self.has_ended, self.error = False, None
         try:
             for reading in self._inner.detect(system):
@@ -119,7 +119,7 @@ class WatchedDetector:
                 yield reading
         except GeneratorExit:
             raise
-        except BaseException as error:  # also SystemExit: the core takes it for a failure
+        except BaseException as error:  # also SystemExit, which the core treats as a failure
             self.error = error
             raise
         finally:

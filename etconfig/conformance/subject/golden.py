@@ -1,4 +1,4 @@
-"""Golden programs: what a vendor has of the kit's cases, lowered for its backend."""
+"""Golden programs: the kit's cases as a vendor lowered them for its backend."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from etconfig.records import record
 
 @record(frozen=True, kw_only=True)
 class DelegatedCase:
-    """A case and the vendor's program of it, which delegates to the backend.
+    """A case, and the vendor's program of it, which delegates to the backend.
 
     Attributes:
         case: The inputs and outputs.
@@ -25,25 +25,25 @@ class DelegatedCase:
 
     @property
     def name(self) -> str:
-        """The case's name."""
+        """The name of the case."""
         return self.case.name
 
     @property
     def method(self) -> str:
-        """The first method."""
+        """The name of the first method."""
         return self.case.methods[0]
 
     def runs(self, method: str | None = None) -> tuple[CaseRun, ...]:
-        """What a method does, by default the first one."""
+        """Return the runs of a method, by default the first one."""
         return self.case.runs[method or self.method]
 
     def inputs(self, method: str | None = None) -> list[Any]:
-        """The inputs of the first run of a method, by default the first one."""
+        """Return the inputs of the first run of a method, by default the first method."""
         return list(self.runs(method)[0].inputs)
 
 
 def find_programs(directory: Path, backend_id: str) -> Mapping[str, Path]:
-    """The programs in a directory, by case.
+    """Return the programs in a directory, by the name of their case.
 
     Raises:
         CheckFailedError: the directory does not exist.

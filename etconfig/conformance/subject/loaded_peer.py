@@ -1,4 +1,4 @@
-"""`LoadedPeer`: a method that is loaded beside others, and tells whether it still answers rightly."""
+"""`LoadedPeer`: a method that stays loaded while others run, and can be checked for right answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
 
-KEEP_APART = "keep what belongs to a delegate in the handle that init returns"
+KEEP_APART = "keep the state of a delegate in the handle that init returns"
 
 
 class LoadedPeer:
@@ -19,13 +19,13 @@ class LoadedPeer:
     Args:
         subject: The backend.
         case: The case.
-        label: What messages call it.
-        name: The method, by default the first.
-        through: What stands between the core and the backend.
+        label: Its name in messages.
+        name: The name of the method, by default the first.
+        through: An interposer between the core and the backend.
 
     Attributes:
         case: The case.
-        method: The method.
+        method: The loaded method.
 
     Raises:
         EtconfigError: it cannot be loaded.
@@ -47,10 +47,10 @@ class LoadedPeer:
         self._name = name
 
     def answer(self, turn: int, when: str, fix: str = KEEP_APART) -> None:
-        """Execute the run of this turn, and compare.
+        """Execute the run of this turn, and compare the outputs.
 
         Raises:
-            CheckFailedError: it failed or answered wrongly; the message says when, and gives the fix.
+            CheckFailedError: it failed or answered wrongly; the message says when, and contains the fix.
         """
         runs = self.case.runs(self._name)
         run = runs[turn % len(runs)]
@@ -61,7 +61,7 @@ class LoadedPeer:
             raise CheckFailedError(f"{self._label} fails {when}: {error}; {fix}") from error
 
     def answer_all(self, when: str) -> None:
-        """Execute every run of the case, and compare. Raises CheckFailedError."""
+        """Execute every run of the case, and compare the outputs. Raises CheckFailedError."""
         for turn in range(len(self.case.runs(self._name))):
             self.answer(turn, when)
 

@@ -1,4 +1,4 @@
-"""Make golden programs with a vendor's ahead-of-time half. Needs torch and executorch."""
+"""Lowering of the cases with a vendor's ahead-of-time half. Needs torch and executorch."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ Lower = Callable[[LoweringRequest], bytes]
 
 
 class LoweringError(Exception):
-    """No golden programs came out; the message says what is missing or went wrong."""
+    """Golden programs could not be made; the message says what is missing or went wrong."""
 
 
 def lower_cases(
     subject: Subject, directory: Path, *, progress: Callable[[str, str], None] = lambda name, what: None
 ) -> tuple[str, ...]:
-    """Write `<case>.pte` for each case that the backend declares all needs of.
+    """Write `<case>.pte` for each case whose needs the backend declares.
 
     Args:
         subject: The backend.
-        directory: Where to; programs that are there are replaced, and removed where a case no longer
+        directory: Where to write. Existing programs are replaced, or removed if their case no longer
             delegates.
-        progress: Is told each case and what came of it.
+        progress: Called with the name and the result of each case.
 
     Returns:
         The cases whose programs were written.
 
     Raises:
-        LoweringError: the vendor gives no `lower`, it failed for a case or gave no program, no case
+        LoweringError: the vendor has no `lower`, it failed for a case or returned no program, no case
             delegates to the backend, torch is missing, or the directory cannot be written.
-        UnknownPluginError, PluginLoadError: the vendor's contribution cannot be had.
+        UnknownPluginError, PluginLoadError: the vendor's contribution is missing or cannot be loaded.
     """
     lower = subject.installation.plugins.conformance(subject.backend_id).lower
     if lower is None:
@@ -68,7 +68,7 @@ def lower_cases(
 def _programs(
     subject: Subject, lower: Lower, progress: Callable[[str, str], None]
 ) -> Iterator[tuple[str, bytes | None]]:
-    """The program of each case; None if it does not delegate to the backend."""
+    """Yield each case with its program, or with None if that does not delegate to the backend."""
     allowed = {case.name for case in load_cases().values() if subject.allows(case)}
     for model in _models():
         if model.name not in allowed:

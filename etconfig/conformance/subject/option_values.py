@@ -1,4 +1,4 @@
-"""Values of a backend's options for checks: those that nothing configures, and others that are valid."""
+"""Option values for the checks: those without configuration, and other valid ones."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from etconfig.schema import (
 
 
 def options_place(spec: BackendSpec, option: str | None = None) -> str:
-    """Where options are declared, for messages: `options.py:31: AcmeOptions.num_threads`."""
+    """Return where an option is declared, for messages: `options.py:31: AcmeOptions.num_threads`."""
     name = spec.options.__name__ if option is None else f"{spec.options.__name__}.{option}"
     return f"{code_place(spec.options)}{name}"
 
 
 def usual_values(spec: BackendSpec, facts: Mapping[str, object]) -> dict[str, object]:
-    """The value of each option on a device with these facts, where nothing configures it.
+    """Return the value that each option has without configuration, on a device with these facts.
 
     Raises:
         CheckFailedError: an option has none.
@@ -50,7 +50,7 @@ def usual_values(spec: BackendSpec, facts: Mapping[str, object]) -> dict[str, ob
 
 
 def valid_options(spec: BackendSpec, values: Mapping[str, object]) -> BackendOptions:
-    """The options of these values.
+    """Return validated options with these values.
 
     Raises:
         CheckFailedError: the backend refuses them.
@@ -63,9 +63,9 @@ def valid_options(spec: BackendSpec, values: Mapping[str, object]) -> BackendOpt
 
 
 def other_values(spec: BackendSpec, info: OptionInfo, usual: object) -> tuple[object, ...]:
-    """Some valid values of an option that differ from `usual`; none for text, arrays and tables.
+    """Return some valid values of an option other than `usual`; none for text, arrays and tables.
 
-    The backend may still refuse them together with other options.
+    The backend may still refuse them in combination with other options.
     """
     found: list[object] = []
     for raw in _candidates(info, usual):
@@ -82,17 +82,17 @@ def _candidates(info: OptionInfo, usual: object) -> Iterator[object]:
         yield from info.choices
     elif info.type.kind in {OptionKind.INTEGER, OptionKind.FLOAT}:
         number = float if info.type.kind is OptionKind.FLOAT else int
-        # those near the usual one first: what the bounds allow at most may take all memory
+        # values near the usual one first: the largest that is allowed may exhaust the memory
         for base in (usual, *(each.bound for each in info.type.constraints)):
             if isinstance(base, (int, float)):
                 yield from map(number, (base + 1, base - 1, base * 2, base / 2, base))
 
 
 def effective_values(subject: Subject, method: Method) -> dict[str, object]:
-    """What the backend says that a method uses, by option."""
+    """Return the options that a method uses according to the backend, by name."""
     return dict(method.effective_options().get(subject.backend_id, {}))
 
 
 def format_options(values: Mapping[str, object]) -> str:
-    """Options as a message shows them."""
+    """Return options as a message shows them."""
     return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "no options at all"

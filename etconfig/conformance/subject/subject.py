@@ -1,4 +1,4 @@
-"""`Subject`: the backend that is checked, with its programs; what every check is given."""
+"""`Subject`: the backend under test with its programs; the argument of every check."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from etconfig.plugin import BACKENDS, CONFORMANCE, EntryPoint
 from etconfig.schema import BackendSpec
 
 DIM_ORDERS = frozenset({"contiguous", "channels_last"})
-"""The dim orders that a backend may declare."""
+"""The dim orders that a backend can declare."""
 
 
 class Subject:
-    """The backend that is checked. Checks keep nothing in it.
+    """The backend under test. Checks do not change it.
 
     Args:
-        settings: What is checked, and how.
+        settings: The backend to check, and how.
 
     Attributes:
-        settings: The same.
+        settings: The settings.
         backend_id: The backend's id.
-        installation: What is installed.
+        installation: The plugins that are installed.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -49,41 +49,41 @@ class Subject:
 
     @cached_property
     def entry(self) -> EntryPoint:
-        """Where the backend is declared; nothing is imported.
+        """The entry point that declares the backend; nothing is imported.
 
         Raises:
-            UnknownPluginError, DuplicatePluginError: nobody declares it, or several do.
+            UnknownPluginError, DuplicatePluginError: no plugin declares it, or several do.
         """
         return self.installation.index.find(BACKENDS, self.backend_id)
 
     @property
     def spec(self) -> BackendSpec:
-        """What the backend declares. Raises PluginError."""
+        """The spec that the backend declares. Raises PluginError."""
         return self.installation.plugins.backend_spec(self.backend_id)
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the backend claims; nothing beyond the defaults if it claims nothing."""
+        """The capabilities that the backend declares, or the defaults."""
         declared = self.spec.capabilities
         return declared if isinstance(declared, Capabilities) else Capabilities()
 
     def declares(self, capability: str) -> bool:
-        """Whether the backend declares an attribute of `Capabilities`, or a dim order."""
+        """Check whether the backend declares an attribute of `Capabilities`, or a dim order."""
         if capability in DIM_ORDERS:
             return capability in self.capabilities.dim_orders
         return bool(getattr(self.capabilities, capability))
 
     @property
     def is_native(self) -> bool:
-        """Whether another runtime holds the implementation, so that no call can be watched."""
+        """True if the backend is implemented in another runtime, so that its calls cannot be observed."""
         return self.spec.factory is None
 
     def create_backend(self) -> Backend[Any, Any]:
-        """A new backend.
+        """Return a new backend.
 
         Raises:
-            NotApplicableError: another runtime holds the implementation.
-            PluginError, BackendUnavailableError: it cannot be made.
+            NotApplicableError: it is implemented in another runtime.
+            PluginError, BackendUnavailableError: it cannot be created.
         """
         if self.is_native:
             raise NotApplicableError(f"{self.backend_id} has no Python implementation that could be called")
@@ -102,11 +102,11 @@ class Subject:
 
     @cached_property
     def programs(self) -> Mapping[str, Path]:
-        """The vendor's golden programs by case.
+        """The vendor's golden programs, by the name of their case.
 
         Raises:
             CheckFailedError: the directory that the vendor names does not exist.
-            PluginLoadError: the vendor's contribution cannot be had.
+            PluginLoadError: the vendor's contribution cannot be loaded.
         """
         directory = self.settings.golden_programs() or self._contributed_programs()
         return {} if directory is None else find_programs(directory, self.backend_id)
@@ -118,7 +118,7 @@ class Subject:
             return None
 
     def allows(self, case: Case) -> bool:
-        """Whether the backend declares all that a case needs."""
+        """Check whether the backend declares everything that a case needs."""
         return case.dtypes <= self.capabilities.dtypes and all(
             map(self.declares, case.dim_orders | case.requires)
         )
@@ -126,16 +126,16 @@ class Subject:
     def cases(
         self, requires: str | None = None, *, where: Callable[[Case], bool] = lambda case: True
     ) -> Iterator[DelegatedCase]:
-        """The cases that the backend declares all needs of, as far as the vendor has their programs.
+        """Yield the cases whose needs the backend declares, if the vendor has a program of them.
 
         Args:
             requires: Only cases that need this capability.
-            where: Only cases for which this is true.
+            where: Only cases for which this returns True.
 
         Raises:
             NotApplicableError: the kit has no such case for what the backend declares.
-            NotDelegatedError: the vendor has no program of them that delegates to the backend, or declares
-                nothing that the kit has any case for.
+            NotDelegatedError: none of the vendor's programs of these cases delegates to the backend, or
+                the kit has no case at all for what the backend declares.
         """
         allowed = [case for case in self._known_cases.values() if self.allows(case)]
         if not allowed:
@@ -169,10 +169,10 @@ class Subject:
             )
 
     def coverage(self) -> Mapping[str, bool]:
-        """Of each case that the backend declares all needs of, whether a golden program of it delegates.
+        """Map each case whose needs the backend declares to whether a golden program of it delegates.
 
         Raises:
-            EtconfigError, CheckFailedError: what the backend declares, or a program, cannot be had.
+            EtconfigError, CheckFailedError: the backend's spec or a program cannot be loaded.
         """
         return {
             name: name in self.programs and self.delegates(self.programs[name])
@@ -181,25 +181,25 @@ class Subject:
         }
 
     def ordinary_cases(self) -> Iterator[DelegatedCase]:
-        """Cases in which nothing is special; all, for a backend that takes no float32. Raises as `cases`."""
+        """Return ordinary cases, or all for a backend without float32. Raises the same as `cases`."""
         allowed = filter(self.allows, self._known_cases.values())
         has_ordinary = any(case.is_ordinary for case in allowed)
         return self.cases(where=lambda case: case.is_ordinary or not has_ordinary)
 
     @property
     def simplest(self) -> DelegatedCase:
-        """The first case that the backend has. Raises NotDelegatedError."""
+        """The first case that delegates to the backend. Raises NotDelegatedError."""
         return next(self.cases())
 
     def delegates(self, source: Path | bytes) -> bool:
-        """Whether every method of a program delegates to the backend. Raises ProgramError."""
+        """Check whether every method of a program delegates to the backend. Raises ProgramError."""
         with load_program(source, installation=self.installation) as program:
             return all(self.backend_id in program.backends(method) for method in program.method_names)
 
     # --- methods -------------------------------------------------------------------------
 
     def open(self, program: DelegatedCase | Path | bytes) -> LoadedProgram:
-        """The program of a case, or any other, for the executor of the settings."""
+        """Open a program, for example of a case, for the executor of the settings."""
         source = program.path if isinstance(program, DelegatedCase) else program
         return load_program(source, executor=self.settings.executor, installation=self.installation)
 
@@ -216,14 +216,14 @@ class Subject:
 
         Args:
             case: The case.
-            method: The method, by default the first.
-            options: Options of the backend that differ from its defaults and recommendations, by name.
-            instance: The named instance.
-            through: What stands between the core and the backend.
+            method: The name of the method, by default the first.
+            options: Options of the backend, by name, instead of its defaults and recommendations.
+            instance: The name of the instance.
+            through: An interposer between the core and the backend.
 
         Raises:
-            NotApplicableError: `through` is given, and another runtime holds the implementation.
-            EtconfigError: as `LoadedProgram.load_method`.
+            NotApplicableError: `through` is given, but the backend is implemented in another runtime.
+            EtconfigError: the same as `LoadedProgram.load_method`.
         """
         with self.open(case) as program:
             return self.load_from(
@@ -239,7 +239,7 @@ class Subject:
         instance: str | None = None,
         through: Interposer | None = None,
     ) -> Method:
-        """As `load`, from a program that is open."""
+        """Load a method of a program that is open; otherwise the same as `load`."""
         if through is not None and self.is_native:
             raise NotApplicableError(f"another runtime calls {self.backend_id}: its calls cannot be watched")
         chosen = {f"{method}:{self.backend_id}.{name}": value for name, value in (options or {}).items()}
@@ -262,15 +262,15 @@ class Subject:
         *,
         precisely: bool = False,
     ) -> None:
-        """Compare what a run answered with what eager PyTorch did.
+        """Compare the outputs of a run with those of eager PyTorch.
 
         Args:
             case: The case.
             run: The run.
-            outputs: What came back.
-            method: The method, by default the first.
-            precisely: Within the precision that the backend declares. Otherwise the answer must only
-                be the right one, so that a lack of precision is told by the checks of that alone.
+            outputs: The outputs that the method returned.
+            method: The name of the method, by default the first.
+            precisely: Require the precision that the backend declares. Otherwise the answer only has to be
+                right, so that imprecision fails the checks of precision and no others.
 
         Raises:
             CheckFailedError: they differ.
@@ -281,13 +281,13 @@ class Subject:
     def check_runs(
         self, method: Method, case: DelegatedCase, name: str | None = None, *, precisely: bool = False
     ) -> None:
-        """Run all that the case has for a loaded method, and compare as `check_outputs` does."""
+        """Execute all runs of a loaded method, and compare as `check_outputs` does."""
         for run in case.runs(name):
             outputs = method.execute(list(run.inputs))
             self.check_outputs(case, run, outputs, name, precisely=precisely)
 
     def check_case(self, case: DelegatedCase, *, precisely: bool = False) -> None:
-        """Load each method of a case, run all that the case has for it, and compare."""
+        """Load each method of a case, execute all of its runs, and compare the outputs."""
         for name in case.case.methods:
             with self.load(case, name) as method:
                 self.check_runs(method, case, name, precisely=precisely)

@@ -1,4 +1,4 @@
-"""The programs of the cases, as torch modules. Only lowering and building the cases imports it."""
+"""The programs of the cases as torch modules, imported only to lower or to build the cases."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ __all__ = ["CaseModel", "MethodModel", "models"]
 
 
 def models() -> tuple[CaseModel, ...]:
-    """All cases, the simplest first; the order is that of the report."""
+    """Return all cases in the order of the report, the simplest first."""
     return (*elementwise_cases(), *layer_cases(), *shape_cases(), *dtype_cases())

@@ -1,4 +1,4 @@
-"""A sum in each element type, of numbers that another type would not hold."""
+"""A sum in each element type, of numbers that another type cannot represent."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def _sums(dtype: torch.dtype, *runs: _Run) -> CaseModel:
 
 
 def _small_differences(step: float) -> _Run:
-    """Sums that are nothing but the last bits of their terms."""
+    """Sums that consist only of the last bits of their terms."""
     return [1 + n * step for n in range(1, 5)], [-1.0] * 4
 
 
 def dtype_cases() -> tuple[CaseModel, ...]:
-    """The cases of this module, in the order of the report."""
+    """Return the cases of this module, in the order of the report."""
     return (
         _sums(
             torch.float64, _small_differences(2**-50), ([1e300, -1e300, 0.5, 2.0], [1e300, 1.0, 0.25, 3.0])
@@ -39,7 +39,7 @@ def dtype_cases() -> tuple[CaseModel, ...]:
         _sums(torch.int32, ([2**24, -(2**30), 2**31 - 1, -(2**31)], [1, -1, 1, -1]), _FEW),
         _sums(torch.int8, ([100, -100, 100, -100], [27, -28, 100, -100]), _FEW),
         _sums(torch.uint8, ([200, 0, 200, 255], [55, 3, 100, 255]), _FEW),
-        # for bool, a sum says whether one is true
+        # a sum of bools is their logical or
         _sums(
             torch.bool, ([False, False, True, True], [False, True, False, True]), ([True] * 4, [False] * 4)
         ),

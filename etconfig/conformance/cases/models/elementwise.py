@@ -1,4 +1,4 @@
-"""Cases of one operation for each element: what every backend can do, and what goes wrong with arguments."""
+"""Cases of elementwise operations, which every backend has, and of arguments that are easily mixed up."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MultiplyAdd(nn.Module):
 
 
 class ThreeOutputs(nn.Module):
-    """Outputs of one shape, so that only their values tell them apart."""
+    """Outputs of equal shape, so that they differ only in their values."""
 
     def forward(
         self, left: torch.Tensor, right: torch.Tensor
@@ -37,7 +37,7 @@ class ThreeOutputs(nn.Module):
 
 
 class SumAndProduct(nn.Module):
-    """What rules of arithmetic for finite numbers would make wrong."""
+    """Operations that arithmetic for finite numbers only gets wrong."""
 
     def forward(self, left: torch.Tensor, right: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Left + right, left * right."""
@@ -45,7 +45,7 @@ class SumAndProduct(nn.Module):
 
 
 class PassThrough(nn.Module):
-    """An input that comes back beside a result."""
+    """An input returned next to a result."""
 
     def forward(self, left: torch.Tensor, right: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Left itself, left + right."""
@@ -53,7 +53,7 @@ class PassThrough(nn.Module):
 
 
 class MixedGraph(nn.Module):
-    """A part that is delegated, and one that seldom is."""
+    """An operation that is delegated, and one that seldom is."""
 
     def forward(self, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         """The running sums of left + right."""
@@ -70,7 +70,7 @@ def _twice(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def elementwise_cases() -> tuple[CaseModel, ...]:
-    """The cases of this module, in the order of the report."""
+    """Return the cases of this module, in the order of the report."""
     return (
         forward("add", "the sum of two float32 tensors", Add(), *_pairs(3)),
         forward(

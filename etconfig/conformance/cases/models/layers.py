@@ -1,4 +1,4 @@
-"""Cases with products of matrices and with weights: named data, several methods, several delegates."""
+"""Cases with matrix products and weights: named data, several methods, several delegates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Matmul(nn.Module):
 
 
 class TwoParts(nn.Module):
-    """Two layers, between them an operation that seldom is delegated."""
+    """Two layers with an operation between them that is seldom delegated."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class TwoParts(nn.Module):
 
 
 def linear_layer(inputs: int, outputs: int, *, seed: int) -> nn.Linear:
-    """A layer with fixed weights."""
+    """Return a layer with fixed weights."""
     layer = nn.Linear(inputs, outputs)
     with torch.no_grad():
         layer.weight.copy_(weights(outputs, inputs, seed=seed))
@@ -55,7 +55,7 @@ def _rows(module: nn.Module) -> MethodModel:
 
 
 def layer_cases() -> tuple[CaseModel, ...]:
-    """The cases of this module, in the order of the report."""
+    """Return the cases of this module, in the order of the report."""
     shared = linear_layer(4, 3, seed=25)
     return (
         forward(

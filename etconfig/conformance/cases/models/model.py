@@ -1,4 +1,4 @@
-"""`CaseModel`: what a case is made from, and the numbers that its inputs and weights are made of."""
+"""`CaseModel`: the source of a case, and the numbers of its inputs and weights."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class MethodModel:
     """One method of a case.
 
     Attributes:
-        module: What it computes; its weights are fixed.
-        inputs: The inputs of each run; the first ones are exported with. A tensor that is given twice is
-            one array in the case, too.
+        module: The computation; its weights are fixed.
+        inputs: The inputs of each run; the export uses the first ones. A tensor that appears twice is one
+            array in the case, too.
         dynamic_shapes: As `torch.export.export` takes them.
     """
 
@@ -26,7 +26,7 @@ class MethodModel:
     dynamic_shapes: Any = None
 
     def export(self) -> torch.export.ExportedProgram:
-        """The method as an exported program."""
+        """Export the method with the inputs of its first run."""
         return torch.export.export(self.module, self.inputs[0], dynamic_shapes=self.dynamic_shapes)
 
 
@@ -36,9 +36,9 @@ class CaseModel:
 
     Attributes:
         name: The case's name.
-        doc: What it is, in a few words.
+        doc: A few words on what it computes.
         methods: Its methods, by name.
-        requires: The capabilities that it needs besides dtypes and dim orders.
+        requires: The capabilities that it needs in addition to dtypes and dim orders.
     """
 
     name: str
@@ -55,21 +55,21 @@ def forward(
     requires: str | None = None,
     dynamic_shapes: Any = None,
 ) -> CaseModel:
-    """A case of one method, `forward`; `requires` is the capability that it needs, if it needs one."""
+    """Return a case with one method, `forward`; `requires` is a capability that it needs."""
     method = MethodModel(module=module, inputs=inputs, dynamic_shapes=dynamic_shapes)
     needed = frozenset[str]() if requires is None else frozenset({requires})
     return CaseModel(name=name, doc=doc, methods={"forward": method}, requires=needed)
 
 
 def values(*shape: int, seed: int) -> torch.Tensor:
-    """Inputs: multiples of 1/4096 between -4 and 4, which no type shorter than float32 holds."""
+    """Return inputs: multiples of 1/4096 between -4 and 4, which need float32 or wider."""
     return _multiples(shape, 1 / 4096, seed)
 
 
 def weights(*shape: int, seed: int) -> torch.Tensor:
-    """Weights: multiples of 1/16 between -4 and 4.
+    """Return weights: multiples of 1/16 between -4 and 4.
 
-    With `values`, sums of up to 16 products are exact in float32: in any order, on any processor.
+    Sums of up to 16 products with `values` are exact in float32, in any order and on any processor.
     """
     return _multiples(shape, 1 / 16, seed)
 

@@ -1,4 +1,4 @@
-"""Cases whose shapes or numbers are known only when they run, or that have no elements."""
+"""Cases whose shapes or numbers are known only at run time, or whose tensors have no elements."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from etconfig.conformance.cases.models.layers import linear_layer
 from etconfig.conformance.cases.models.model import CaseModel, forward, values
 
 ROWS = (3, 1, 8)
-"""Rows of the runs: between, the smallest, the largest that is declared."""
+"""Rows of the runs: one between the declared bounds, the smallest, the largest."""
 
 
 class ScaleByRows(nn.Module):
-    """A tensor times a number that is known only when it runs: the delegate gets it as an argument."""
+    """A tensor times a number known only at run time, which the delegate gets as an argument."""
 
     def forward(self, x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-        """X times the rows of `other`, whose values nobody needs."""
+        """X times the number of rows of `other`, whose values are not used."""
         return x * other.size(0)
 
 
@@ -29,7 +29,7 @@ def _rows() -> Any:
 
 
 def shape_cases() -> tuple[CaseModel, ...]:
-    """The cases of this module, in the order of the report."""
+    """Return the cases of this module, in the order of the report."""
     return (
         forward(
             "dynamic_batch",
