@@ -90,9 +90,11 @@ def resolve(
 
 
 def find_executor(installation: Installation, name: str) -> Executor:
-    """An executor that a plugin has. Raises as `PluginRegistry.executor`, and says where to find one."""
+    """An executor that a plugin has. Raises as `PluginRegistry.contribution`, and says where to find one."""
+    from etconfig.plugin.contributions import EXECUTOR_HOOK
+
     try:
-        return installation.plugins.executor(name)
+        return installation.plugins.contribution(EXECUTOR_HOOK, name).executor
     except UnknownPluginError as error:
         guess = did_you_mean(name, (NUMPY, *error.known))
         error.help = error.help or guess or f"{NUMPY!r} is built in; 'executorch' is in etconfig-executorch"

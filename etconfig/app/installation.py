@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from etconfig.facts import Detector, FactRegistry, FactSheet
     from etconfig.kernel.registry import KernelRegistry
     from etconfig.plugin import PluginFailure
+    from etconfig.plugin.hookspecs import FactsContribution
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile import Document, ProfileLibrary, ProjectFile
 
@@ -138,7 +140,7 @@ class Installation:
         if not self.index.entries(FACTS):
             return BUILTIN_FACTS
         registry = BUILTIN_FACTS
-        for contribution in self.plugins.facts():
+        for contribution in self._contributed_facts:
             registry = registry.extended(contribution.facts)
         return registry
 
@@ -158,8 +160,16 @@ class Installation:
     def _detectors(self) -> Sequence[Detector]:
         from etconfig.facts import BUILTIN_DETECTORS
 
-        contributions = self.plugins.facts() if self.index.entries(FACTS) else ()
-        return [*BUILTIN_DETECTORS, *(d for contribution in contributions for d in contribution.detectors)]
+        contributed = (each.detectors for each in self._contributed_facts)
+        return [*BUILTIN_DETECTORS, *chain.from_iterable(contributed)]
+
+    @property
+    def _contributed_facts(self) -> tuple[FactsContribution, ...]:
+        if not self.index.entries(FACTS):
+            return ()
+        from etconfig.plugin.contributions import FACTS_HOOK
+
+        return self.plugins.contributions(FACTS_HOOK)
 
     # --- profiles and kernels ------------------------------------------------------------
 
@@ -219,12 +229,14 @@ class Installation:
     @cached_property
     def kernels(self) -> KernelRegistry:
         """The built-in kernels and those of plugins."""
-        from etconfig.kernel.registry import KernelRegistry, table_problem
+        from etconfig.kernel.registry import KernelRegistry
         from etconfig.kernels import builtin_tables
 
         tables: list[Any] = list(builtin_tables())
         if self.index.entries(KERNELS):
-            tables += [contribution.table for contribution in self.plugins.kernels(table_problem)]
+            from etconfig.plugin.contributions import KERNELS_HOOK
+
+            tables += [contribution.table for contribution in self.plugins.contributions(KERNELS_HOOK)]
         return KernelRegistry(tables)
 
     @property

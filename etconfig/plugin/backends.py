@@ -16,11 +16,11 @@ from etconfig.plugin.loader import guarded
 from etconfig.schema import BackendSpec
 
 
-def check_spec(entry: EntryPoint, spec: BackendSpec) -> BackendSpec:
-    """Return `spec` if it is what `entry` promised and the core can call what it holds.
+def check_spec(entry: EntryPoint, spec: BackendSpec) -> None:
+    """Check that `spec` is the one that `entry` announces, and that the core can call its functions.
 
     Raises:
-        PluginLoadError: it is not.
+        PluginLoadError: it cannot.
     """
     if spec.id != entry.name:
         cause = f"its entry point is named {entry.name!r}, but its spec has the id {spec.id!r}"
@@ -30,7 +30,6 @@ def check_spec(entry: EntryPoint, spec: BackendSpec) -> BackendSpec:
         raise load_error(entry, cause, "give an etconfig.plugin.v1.Capabilities")
     _check_callable(entry, spec.factory, "factory", ())
     _check_callable(entry, spec.recommend, "recommend", ("facts",))
-    return spec
 
 
 def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:

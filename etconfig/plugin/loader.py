@@ -10,7 +10,7 @@ import importlib
 import inspect
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -21,23 +21,11 @@ from etconfig.errors import PluginLoadError
 from etconfig.plugin import hookspecs
 from etconfig.plugin.api_version import CURRENT, negotiate
 from etconfig.plugin.call_check import call_problem, code_place
-from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
+from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import load_error, reinstall_help
-from etconfig.plugin.hookspecs import (
-    PROJECT,
-    BackendRequest,
-    ConformanceContribution,
-    ConformanceRequest,
-    ExecutorContribution,
-    ExecutorRequest,
-    FactsContribution,
-    FactsRequest,
-    KernelsContribution,
-    KernelsRequest,
-    PluginRequest,
-)
+from etconfig.plugin.hookspecs import PROJECT, PluginRequest
 from etconfig.records import record
-from etconfig.schema import ApiRange, BackendSpec
+from etconfig.schema import ApiRange
 
 
 class Answer(Protocol):
@@ -67,19 +55,17 @@ class Hook(Generic[AnswerT]):
         name: The hook's name.
         request: The type of its request.
         answer: The type of its answer.
+        check: Raises PluginLoadError if the core cannot use an answer.
+        check_beside: Raises PluginLoadError if an answer conflicts with those of other plugins, which are
+            its last argument; None if answers cannot conflict.
     """
 
     group: str
     name: str
     request: type[PluginRequest]
     answer: type[AnswerT]
-
-
-BACKEND_HOOK = Hook(BACKENDS, "etconfig_backend", BackendRequest, BackendSpec)
-FACTS_HOOK = Hook(FACTS, "etconfig_facts", FactsRequest, FactsContribution)
-KERNELS_HOOK = Hook(KERNELS, "etconfig_kernels", KernelsRequest, KernelsContribution)
-EXECUTOR_HOOK = Hook(EXECUTORS, "etconfig_executor", ExecutorRequest, ExecutorContribution)
-CONFORMANCE_HOOK = Hook(CONFORMANCE, "etconfig_conformance", ConformanceRequest, ConformanceContribution)
+    check: Callable[[EntryPoint, AnswerT], None]
+    check_beside: Callable[[EntryPoint, AnswerT, Sequence[AnswerT]], None] | None = None
 
 
 def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRENT) -> AnswerT:
@@ -104,6 +90,7 @@ def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRE
     function = caller.get_hookimpls()[0].function
     answer = _checked(entry, hook, answers[0] if answers else None, code_place(function))
     _check_unknown_hooks(entry, _unknown_hooks(manager, plugin), answer.api)
+    hook.check(entry, answer)
     return answer
 
 

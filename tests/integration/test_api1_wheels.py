@@ -24,6 +24,7 @@ from etconfig.conformance.runner.runner import run_check
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import BackendUnavailableError, DelegateError, OptionError, RuntimeFailedError
 from etconfig.facts import FactSheet
+from etconfig.plugin.contributions import EXECUTOR_HOOK
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 X = np.array([1, -2], np.float32)
@@ -103,7 +104,9 @@ class TestListing:
         assert [spec.id for spec in specs] == list(installation.backend_ids)
         assert {"api1.cores", "api1.name", "sloppy.cores"} <= set(installation.fact_registry.names)
         assert {"api1::clip.out", "api1::sum.out"} <= set(installation.kernels)
-        assert type(installation.plugins.executor("api1")).__name__ == "FullExecutor"
+        assert (
+            type(installation.plugins.contribution(EXECUTOR_HOOK, "api1").executor).__name__ == "FullExecutor"
+        )
         assert installation.plugins.failures == ()
 
     def test_their_detectors_run(self, installation):

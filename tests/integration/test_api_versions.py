@@ -15,6 +15,7 @@ import etconfig
 from etconfig.app.installation import Installation
 from etconfig.errors import PluginLoadError
 from etconfig.plugin.api_version import CURRENT
+from etconfig.plugin.contributions import EXECUTOR_HOOK
 
 X = np.array([1, -2], np.float32)
 UPGRADE = "see the plugin's notes on versions"
@@ -143,7 +144,7 @@ class TestOlderPlugin:
         assert "api1.cores" not in installation.fact_registry
         assert "api1::clip.out" not in installation.kernels
         with pytest.raises(PluginLoadError, match="upgrade the plugin"):
-            installation.plugins.executor("api1")
+            installation.plugins.contribution(EXECUTOR_HOOK, "api1")
         given_up = {(each.group, each.name) for each in installation.plugins.failures}
         assert given_up == {
             ("etconfig.facts", "api1"),

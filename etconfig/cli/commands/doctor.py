@@ -16,6 +16,7 @@ from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, style_for
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
+from etconfig.plugin.contributions import CONFORMANCE_HOOK, EXECUTOR_HOOK
 from etconfig.records import record
 from etconfig.version import __version__
 
@@ -74,7 +75,7 @@ def examine(installation: Installation) -> Iterator[Finding]:
         yield _backend(installation, backend)
     for backend in _names(index, CONFORMANCE):
         with suppress(PluginError):  # it is among the failures
-            installation.plugins.conformance(backend)
+            installation.plugins.contribution(CONFORMANCE_HOOK, backend)
     told = (BACKENDS, EXECUTORS)  # one by one
     yield from (_failure(f) for f in installation.plugins.failures if f.group not in told)
     for name in index.policy.unmatched(index.installed):
@@ -111,7 +112,7 @@ def _profiles(installation: Installation) -> str:
 
 
 def _executor(installation: Installation, name: str) -> str:
-    installation.plugins.executor(name)
+    installation.plugins.contribution(EXECUTOR_HOOK, name)
     return installation.index.find(EXECUTORS, name).source
 
 

@@ -20,9 +20,9 @@ from etconfig.facts.detection import fact_of
 from etconfig.facts.sources import DEVICE_ROOT
 from etconfig.plugin import FACTS, EntryPoint
 from etconfig.plugin.call_check import code_place
-from etconfig.plugin.facts import check_facts
+from etconfig.plugin.contributions import FACTS_HOOK
 from etconfig.plugin.hookspecs import FactsContribution
-from etconfig.plugin.loader import FACTS_HOOK, load_plugin
+from etconfig.plugin.loader import load_plugin
 
 
 def entries_of_vendor(subject: Subject) -> Iterator[EntryPoint]:
@@ -35,7 +35,7 @@ def entries_of_vendor(subject: Subject) -> Iterator[EntryPoint]:
 def facts_of_vendor(subject: Subject) -> tuple[FactsContribution, ...]:
     """Return the facts and detectors of the backend's distribution. Raises PluginLoadError."""
     entries = [entry for entry in entries_of_vendor(subject) if entry.group == FACTS]
-    return tuple(check_facts(entry, load_plugin(entry, FACTS_HOOK)) for entry in entries)
+    return tuple(load_plugin(entry, FACTS_HOOK) for entry in entries)
 
 
 class VendorFacts:

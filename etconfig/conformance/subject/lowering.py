@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import ProgramError
+from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.plugin.hookspecs import LoweringRequest
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def lower_cases(
             delegates to the backend, torch is missing, or the directory cannot be written.
         UnknownPluginError, PluginLoadError: the vendor's contribution is missing or cannot be loaded.
     """
-    lower = subject.installation.plugins.conformance(subject.backend_id).lower
+    lower = subject.installation.plugins.contribution(CONFORMANCE_HOOK, subject.backend_id).lower
     if lower is None:
         raise LoweringError(
             f"the plugin of {subject.backend_id} makes no programs; give its ConformanceContribution a lower"

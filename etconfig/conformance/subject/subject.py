@@ -24,6 +24,7 @@ from etconfig.errors import UnknownPluginError
 from etconfig.facts import FactSheet
 from etconfig.method.method import Method
 from etconfig.plugin import BACKENDS, CONFORMANCE, EntryPoint
+from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.schema import BackendSpec
 
 DIM_ORDERS = frozenset({"contiguous", "channels_last"})
@@ -113,7 +114,7 @@ class Subject:
 
     def _contributed_programs(self) -> Path | None:
         try:
-            return self.installation.plugins.conformance(self.backend_id).programs
+            return self.installation.plugins.contribution(CONFORMANCE_HOOK, self.backend_id).programs
         except UnknownPluginError:
             return None
 

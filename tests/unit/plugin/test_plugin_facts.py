@@ -13,6 +13,7 @@ from plugin_data import write_distribution
 from etconfig.app.installation import Installation
 from etconfig.errors import PluginLoadError
 from etconfig.plugin import PluginFailure
+from etconfig.plugin.contributions import EXECUTOR_HOOK
 
 SOURCE = """
 from etconfig.plugin.v1 import *
@@ -154,7 +155,7 @@ class TestExecutor:
 
     def test_one_that_cannot_take_it_is_refused(self, install):
         with pytest.raises(PluginLoadError) as caught:
-            install("").plugins.executor("acme")
+            install("").plugins.contribution(EXECUTOR_HOOK, "acme")
         assert re.fullmatch(
             r"acme_1\.py:\d+: Narrow\.open_program cannot take the call open_program\(request\): "
             "too many positional arguments",

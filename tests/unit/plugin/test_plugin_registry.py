@@ -16,6 +16,7 @@ from etconfig.errors import BackendUnavailableError, DuplicatePluginError, Plugi
 from etconfig.method import Executor
 from etconfig.plugin import PluginFailure, PluginPolicy, discover_plugins
 from etconfig.plugin.api_version import CURRENT, OLDEST, negotiate
+from etconfig.plugin.contributions import EXECUTOR_HOOK, FACTS_HOOK, KERNELS_HOOK
 from etconfig.plugin.registry import PluginRegistry
 from etconfig.schema import ApiRange
 
@@ -90,20 +91,23 @@ class TestOtherGroups:
     """Facts, kernels and executors come through the same door."""
 
     def test_facts_and_detectors_are_collected(self, registry_of):
-        (contribution,) = registry_of("acme-npu").facts()
+        (contribution,) = registry_of("acme-npu").contributions(FACTS_HOOK)
         assert [info.name for info in contribution.facts] == ["acme.cores"]
         assert [detector.name for detector in contribution.detectors] == ["acme"]
 
     def test_kernels_are_collected(self, registry_of):
-        (contribution,) = registry_of("acme-npu").kernels(lambda table: None)
-        assert contribution.table == ("aten::relu.out",)
+        (contribution,) = registry_of("acme-npu").contributions(KERNELS_HOOK)
+        assert [each.operators for each in contribution.table.kernels] == [("acme::nothing",)]
 
     def test_an_executor_is_found_by_its_name(self, registry_of):
-        assert type(registry_of("acme-npu").executor("acme")).__name__ == "AcmeExecutor"
+        assert (
+            type(registry_of("acme-npu").contribution(EXECUTOR_HOOK, "acme").executor).__name__
+            == "AcmeExecutor"
+        )
 
     def test_a_broken_plugin_is_left_out_and_listed(self, registry_of):
         registry = registry_of("broken-answers", "acme-npu")
-        assert len(registry.facts()) == 1
+        assert len(registry.contributions(FACTS_HOOK)) == 1
         assert [str(failure) for failure in registry.failures] == [
             "broken-answers 1.0: wrong (etconfig.facts): broken_answers.py:39: etconfig_facts "
             "returned a list, "
@@ -112,7 +116,7 @@ class TestOtherGroups:
 
     def test_a_refused_plugin_is_not_asked(self, registry_of):
         registry = registry_of("acme-npu", policy=PluginPolicy(deny=["acme"]))
-        assert (registry.facts(), registry.kernels(lambda table: None)) == ((), ())
+        assert (registry.contributions(FACTS_HOOK), registry.contributions(KERNELS_HOOK)) == ((), ())
         assert "acme_facts" not in sys.modules
 
 
@@ -239,7 +243,7 @@ class TestNegotiation:
         assert 1 <= OLDEST <= CURRENT
 
     def test_a_plugin_built_for_a_newer_version_loads_with_hooks_that_are_unknown_here(self, registry_of):
-        assert isinstance(registry_of("acme-npu").executor("acme"), Executor)
+        assert isinstance(registry_of("acme-npu").contribution(EXECUTOR_HOOK, "acme").executor, Executor)
 
 
 class TestColdProcess:

@@ -1,0 +1,125 @@
+"""What plugins contribute, as one table: the hook that is called, the type of its answer, and its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from etconfig.facts.detector import Detector, FunctionDetector
+from etconfig.facts.registry import FactInfo
+from etconfig.method import Executor
+from etconfig.plugin.backends import check_spec
+from etconfig.plugin.call_check import call_problem
+from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
+from etconfig.plugin.failure import load_error
+from etconfig.plugin.hookspecs import (
+    BackendRequest,
+    ConformanceContribution,
+    ConformanceRequest,
+    ExecutorContribution,
+    ExecutorRequest,
+    FactsContribution,
+    FactsRequest,
+    KernelsContribution,
+    KernelsRequest,
+)
+from etconfig.plugin.loader import Hook, guarded
+from etconfig.schema import BackendSpec
+
+_DETECTOR_HELP = (
+    "give objects with name, provides and detect(system), such as an etconfig.plugin.v1.FunctionDetector"
+)
+_TABLE_HELP = "give an etconfig.plugin.v1_kernels.KernelTable of functions that @kernel decorates"
+
+
+def _check_facts(entry: EntryPoint, contribution: FactsContribution) -> None:
+    guarded(entry, "looking at its facts and detectors", lambda: _check_parts(entry, contribution))
+
+
+def _check_parts(entry: EntryPoint, contribution: FactsContribution) -> None:
+    infos: Iterable[object] = contribution.facts
+    for info in infos:
+        if not isinstance(info, FactInfo):
+            cause = f"its facts hold a {type(info).__name__}"
+            raise load_error(entry, cause, "give an etconfig.plugin.v1.FactInfo for each")
+    for detector in contribution.detectors:
+        _check_detector(entry, detector)
+
+
+def _check_detector(entry: EntryPoint, detector: Detector) -> None:
+    for name in ("name", "provides", "detect"):
+        if not hasattr(detector, name):
+            raise load_error(
+                entry, f"its detectors hold a {type(detector).__name__} without {name}", _DETECTOR_HELP
+            )
+    detect: Callable[..., object] = detector.detect
+    symbol = f"{type(detector).__name__}.detect"
+    if isinstance(detector, FunctionDetector):
+        detect = detector.function
+        symbol = getattr(detect, "__qualname__", type(detect).__name__)
+    problem = call_problem(detect, symbol, ("system",), may_yield=True)
+    if problem is not None:
+        raise load_error(entry, problem, "let it take the argument (system) and give readings")
+
+
+def _check_fact_names(
+    entry: EntryPoint, contribution: FactsContribution, accepted: Sequence[FactsContribution]
+) -> None:
+    """Check that the facts have names of their own, beside the built-in ones and those of other plugins."""
+    from etconfig.facts import BUILTIN_FACTS  # which the plugins of other groups do not pay for
+
+    known = BUILTIN_FACTS
+    for each in accepted:
+        known = known.extended(each.facts)
+    try:
+        known.extended(contribution.facts)
+    except ValueError as error:
+        cause, _, advice = str(error).partition("; ")
+        raise load_error(entry, cause, advice or "declare each fact once") from error
+
+
+def _check_kernels(entry: EntryPoint, contribution: KernelsContribution) -> None:
+    from etconfig.kernel.registry import table_problem  # the plugin API loads no numpy, a table has loaded it
+
+    problem = table_problem(contribution.table)
+    if problem is not None:
+        raise load_error(entry, problem, _TABLE_HELP)
+
+
+def _check_executor(entry: EntryPoint, contribution: ExecutorContribution) -> None:
+    executor: object = contribution.executor
+    if not isinstance(executor, Executor):
+        cause = f"its executor is a {type(executor).__name__}"
+        raise load_error(entry, cause, "give an instance of an etconfig.plugin.v1.Executor")
+    symbol = f"{type(executor).__name__}.open_program"
+    problem = call_problem(executor.open_program, symbol, ("request",))
+    if problem is not None:
+        raise load_error(entry, problem, "write: def open_program(self, request)")
+
+
+def _check_conformance(entry: EntryPoint, contribution: ConformanceContribution) -> None:
+    programs: object = contribution.programs
+    if not isinstance(programs, (Path, type(None))):
+        raise load_error(
+            entry, f"its programs are a {type(programs).__name__}", "give a pathlib.Path, or None"
+        )
+    if programs is not None and not programs.is_absolute():
+        cause = f"its programs are in {programs}, which is another directory wherever etconfig is run"
+        raise load_error(entry, cause, "give Path(__file__).parent / ...")
+    lower: object = contribution.lower
+    if lower is None:
+        return
+    if not callable(lower):
+        raise load_error(entry, f"its lower is a {type(lower).__name__}", "give a function, or None")
+    problem = call_problem(lower, "lower", ("request",))
+    if problem is not None:
+        raise load_error(entry, problem, "write: def lower(request): ...")
+
+
+BACKEND_HOOK = Hook(BACKENDS, "etconfig_backend", BackendRequest, BackendSpec, check_spec)
+FACTS_HOOK = Hook(FACTS, "etconfig_facts", FactsRequest, FactsContribution, _check_facts, _check_fact_names)
+KERNELS_HOOK = Hook(KERNELS, "etconfig_kernels", KernelsRequest, KernelsContribution, _check_kernels)
+EXECUTOR_HOOK = Hook(EXECUTORS, "etconfig_executor", ExecutorRequest, ExecutorContribution, _check_executor)
+CONFORMANCE_HOOK = Hook(
+    CONFORMANCE, "etconfig_conformance", ConformanceRequest, ConformanceContribution, _check_conformance
+)
