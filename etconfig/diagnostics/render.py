@@ -63,7 +63,7 @@ def render(diagnostics: Iterable[Diagnostic], form: str, style: Style = plain) -
 
 def render_concise(diagnostic: Diagnostic) -> str:
     """`file:line:column: code message; help`, as editors and grep like it."""
-    place = _place(diagnostic.spans[0]) + ": " if diagnostic.spans else ""
+    place = diagnostic.spans[0].place + ": " if diagnostic.spans else ""
     help_text = f"; {diagnostic.help}" if diagnostic.help else ""
     return f"{place}{diagnostic.code} {diagnostic.message}{help_text}"
 
@@ -107,10 +107,6 @@ def render_text(diagnostic: Diagnostic, style: Style = plain) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _place(span: Span) -> str:
-    return span.place
-
-
 def harmless(text: str) -> str:
     """`text` with what could steer a terminal or reorder the line made visible, width kept."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
@@ -127,7 +123,7 @@ def _around(text: str, column: int) -> tuple[str, int]:
 
 
 def _excerpt(span: Span, width: int, severity: Severity, style: Style) -> list[str]:
-    lines = [f"{' ' * width}{style('gutter', '-->')} {style('path', _place(span))}"]
+    lines = [f"{' ' * width}{style('gutter', '-->')} {style('path', span.place)}"]
     if span.text is None:
         return lines
     bar = style("gutter", "|")

@@ -9,13 +9,6 @@ from functools import cached_property
 from etconfig.diagnostics.span import Span
 from etconfig.records import record
 
-_PROGRAM = re.compile(rb".{4}ET[0-9]{2}", re.DOTALL)
-
-
-def is_program(content: bytes) -> bool:
-    """Whether a file is an ExecuTorch program: people give one where a profile or fact sheet is expected."""
-    return _PROGRAM.match(content) is not None
-
 
 @record(frozen=True)
 class SourceText:

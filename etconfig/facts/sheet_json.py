@@ -19,12 +19,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from etconfig.diagnostics import Diagnostic, Span, did_you_mean
-from etconfig.diagnostics.source_text import is_program
 from etconfig.errors import FactError
 from etconfig.facts.fact import Fact
 from etconfig.facts.json_text import JsonMember, JsonSpan, JsonText
 from etconfig.facts.problems import invalid_value, unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, shown_value
+from etconfig.flatbuffer.identifier import has_program_identifier
 from etconfig.provenance import Origin, OriginKind
 
 SHEET_VERSION = 1
@@ -77,7 +77,7 @@ def load_text(path: Path) -> str:
         raise FactError(diagnostics=(problem,)) from error
     if len(data) > MAX_SHEET_BYTES:
         raise FactError(diagnostics=(_too_large(str(path)),))
-    if is_program(data):
+    if has_program_identifier(data):
         problem = _not_a_sheet(f"{path} is an ExecuTorch program, and no fact sheet", Span(file=str(path)))
         raise FactError(diagnostics=(problem,))
     # what is not UTF-8 becomes surrogates, which `parse_sheet` refuses where they stand

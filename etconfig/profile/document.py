@@ -13,8 +13,9 @@ from typing import Any
 import tomli
 
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.diagnostics.source_text import SourceText, is_program
+from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
+from etconfig.flatbuffer.identifier import has_program_identifier
 from etconfig.profile.positions import KeyPath, Position, scan_positions
 from etconfig.profile.source_text import find_invisible, string_end
 from etconfig.records import record
@@ -110,7 +111,7 @@ def _parse_bytes(content: bytes, name: str, path: Path) -> Document:
     start = Span(file=name)
     if len(content) > MAX_DOCUMENT_BYTES:
         raise _too_large(start)
-    if is_program(content):
+    if has_program_identifier(content):
         problem = f"{name} is an ExecuTorch program, and no TOML"
         advice = "give it where a program is expected: to `etconfig validate`, as --program"
         raise _document_error("invalid-toml", problem, start, advice)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from etconfig.errors import NotAProgramError
+from etconfig.flatbuffer.identifier import has_program_identifier
 from etconfig.program.cursor import Cursor
 from etconfig.program.program_errors import unsupported
 
@@ -54,7 +55,7 @@ def check_is_program(file: Cursor) -> None:
     identifier = head[4:8]
     if identifier == b"ET12":
         return
-    if identifier[:2] == b"ET" and len(identifier) == 4 and identifier[2:].isdigit():
+    if has_program_identifier(head):
         raise unsupported(
             "unsupported-version",
             "file",

@@ -10,7 +10,6 @@ from etconfig.facts import FactSheet
 from etconfig.option_path import OptionPath
 from etconfig.profile import UNSET
 from etconfig.provenance import Sourced
-from etconfig.resolver.arguments import Arguments
 from etconfig.resolver.chain import Story
 from etconfig.resolver.resolution import Resolution
 from etconfig.schema import show_value
@@ -79,13 +78,9 @@ def _nothing_meant(resolution: Resolution, path: OptionPath) -> Diagnostic:
             message=f"no arguments were resolved for a backend {path.backend!r}",
             help=did_you_mean_backend(path.backend, known) or f"backends: {', '.join(known) or 'none'}",
         )
-    options = _options_of(backends[path.backend], path.backend)
+    options = list(backends[path.backend].backends[path.backend].chains)
     return Diagnostic(
         code="unknown-option",
         message=f"{path.backend} has no option {path.option!r}",
         help=did_you_mean(path.option, options) or f"it has {', '.join(options)}",
     )
-
-
-def _options_of(arguments: Arguments, backend: str) -> list[str]:
-    return list(arguments.backends[backend].chains)
