@@ -1,42 +1,27 @@
-"""Writes `etconfig/profile/expression/ready.py`: the conditions of the bundled profiles, checked.
+"""Writes `profiles/conditions.json`: the conditions of the bundled profiles, checked.
 
     python tools/check_conditions.py
 
-`make docs` runs it. `tests/meta/test_ready_conditions.py` holds that the file is current.
+`make docs` runs it. `tests/meta/test_bundled_conditions.py` verifies that the file is current.
+`etconfig/profile/bundled_conditions.py` reads it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from etconfig.facts import BUILTIN_FACTS
 from etconfig.profile import Expression, ExpressionParser, ProfileLibrary, bundled_profiles
 from etconfig.profile.document import load_document
+from etconfig.profile.expression.checked import Constant
 from etconfig.profile.profile import parse_profile
 
-TARGET = Path(__file__).parents[1] / "etconfig" / "profile" / "expression" / "ready.py"
-
-_HEAD = '''"""The conditions of the bundled profiles, checked against the built-in facts.
-
-A command that selects a profile evaluates all of them. With this table it needs neither to parse and check
-them nor to import what does. Written by `make docs`, from `profiles/`; a text that is not here is parsed.
-"""
-# fmt: off
-# ruff: noqa: E501, F401
-
-from __future__ import annotations
-
-from collections.abc import Mapping
-
-from etconfig.profile.expression.checked import Constant, FactValueOf, HasFact, ListOf, Logic, Operation
-from etconfig.profile.expression.expression import ReadyCondition
-
-READY: Mapping[str, ReadyCondition] = {
-'''
+TARGET = Path(__file__).parents[1] / "profiles" / "conditions.json"
 
 
-def bundled_conditions() -> Iterator[Expression]:
+def parsed_conditions() -> Iterator[Expression]:
     """Every condition of the bundled profiles, parsed and checked."""
     library = ProfileLibrary((bundled_profiles(),))
     parser = ExpressionParser(BUILTIN_FACTS)
@@ -46,21 +31,27 @@ def bundled_conditions() -> Iterator[Expression]:
         yield from (condition for condition in (profile.match, *conditions) if condition is not None)
 
 
-def constructed(value: object) -> str:
-    """The expression that makes a checked tree, or what is inside one."""
-    if not isinstance(value, tuple):
-        return repr(value)
-    items = ", ".join(map(constructed, value))
-    is_node = hasattr(value, "_fields")
-    return f"{type(value).__name__}({items})" if is_node else f"({items}{',' * (len(value) == 1)})"
+def node_data(node: tuple[object, ...]) -> list[object]:
+    """A node of a checked tree as a list: its class, then its fields, with its operands one by one."""
+    if isinstance(node, Constant):
+        return ["Constant", node.value]  # a list, if it is a constant list
+    data: list[object] = [type(node).__name__]
+    for field in node:
+        if hasattr(field, "_fields"):
+            data.append(node_data(field))
+        elif isinstance(field, tuple):
+            data += map(node_data, field)
+        else:
+            data.append(field)
+    return data
 
 
-def module_text() -> str:
-    """What the file should hold: a line for each condition."""
-    checked = {each.source: (each.tree, each.clause_texts) for each in bundled_conditions()}
-    lines = [f"    {text!r}: {constructed(checked[text])},\n" for text in sorted(checked)]
-    return "".join([_HEAD, *lines, "}\n"])
+def file_text() -> str:
+    """The content of the file: a line for each condition, with its tree and the texts of its clauses."""
+    checked = {each.source: [node_data(each.tree), *each.clause_texts] for each in parsed_conditions()}
+    lines = (f"{json.dumps(text)}: {json.dumps(checked[text])}" for text in sorted(checked))
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 if __name__ == "__main__":
-    TARGET.write_text(module_text(), encoding="utf-8")
+    TARGET.write_text(file_text(), encoding="utf-8")

@@ -9,9 +9,9 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
+from etconfig.profile.bundled_conditions import bundled_conditions
 from etconfig.profile.document import load_document
-from etconfig.profile.expression import ExpressionParser, ReadyCondition
-from etconfig.profile.expression.ready import READY
+from etconfig.profile.expression import CheckedCondition, ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary
 from etconfig.profile.profile import Profile, Reference, parse_profile
 
@@ -50,7 +50,7 @@ class ProfileReader:
 
     def __init__(self, library: ProfileLibrary) -> None:
         self.library = library
-        self.expressions = ExpressionParser(library.registry, _ready_conditions(library.registry))
+        self.expressions = ExpressionParser(library.registry, _checked_conditions(library.registry))
         self._profiles: dict[str, Profile] = {}
 
     def profile(self, file: ProfileFile) -> Profile:
@@ -83,10 +83,10 @@ class ProfileReader:
         return tuple(walk.found.values())
 
 
-def _ready_conditions(registry: FactRegistry) -> Mapping[str, ReadyCondition]:
-    """What is ready of the bundled profiles' conditions: all, if the facts mean what they meant then."""
+def _checked_conditions(registry: FactRegistry) -> Mapping[str, CheckedCondition]:
+    """The conditions of the bundled profiles; none if they were checked against other built-in facts."""
     builtin = BUILTIN_FACTS.infos
-    return READY if registry.infos[: len(builtin)] == builtin else {}
+    return bundled_conditions() if registry.infos[: len(builtin)] == builtin else {}
 
 
 class _Walk:

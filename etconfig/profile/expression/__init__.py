@@ -1,11 +1,11 @@
 """The condition language: a strict subset of CEL over facts, checked before it runs."""
 
 from etconfig.profile.expression.expression import (
+    CheckedCondition,
     ClauseResult,
     Expression,
     ExpressionParser,
     Fault,
-    ReadyCondition,
     Result,
     Unknown,
     parse_expression,
@@ -13,12 +13,12 @@ from etconfig.profile.expression.expression import (
 from etconfig.profile.expression.types import ExpressionType
 
 __all__ = [
+    "CheckedCondition",
     "ClauseResult",
     "Expression",
     "ExpressionParser",
     "ExpressionType",
     "Fault",
-    "ReadyCondition",
     "Result",
     "Unknown",
     "parse_expression",

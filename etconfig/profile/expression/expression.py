@@ -83,7 +83,7 @@ class ClauseResult:
         return f"{self.text} {verdict}: {facts}" if facts else f"{self.text} {verdict}"
 
 
-ReadyCondition: TypeAlias = "tuple[Checked, tuple[str, ...]]"
+CheckedCondition: TypeAlias = "tuple[Checked, tuple[str, ...]]"
 """The checked tree of a condition, and the texts of its clauses."""
 
 
@@ -185,7 +185,7 @@ def parse_expression(
     Raises:
         ProfileError: with the one problem of its grammar, or all problems of its names and types.
     """
-    # most commands meet no condition but those that are ready
+    # most commands meet only conditions that were checked ahead of time
     from etconfig.profile.expression.checker import Checker
     from etconfig.profile.expression.parser import parse
     from etconfig.profile.expression.source import ExpressionSource
@@ -215,12 +215,12 @@ class ExpressionParser:
 
     Attributes:
         registry: The facts that expressions may name.
-        ready: Conditions that were checked before, by their texts.
+        checked: Conditions that were checked ahead of time, by their texts.
     """
 
-    def __init__(self, registry: FactRegistry, ready: Mapping[str, ReadyCondition] | None = None) -> None:
+    def __init__(self, registry: FactRegistry, checked: Mapping[str, CheckedCondition] | None = None) -> None:
         self.registry = registry
-        self.ready = ready or {}
+        self.checked = checked or {}
         self._known = lru_cache(_MAX_KNOWN)(partial(parse_expression, registry=registry))
 
     def parse(
@@ -236,8 +236,8 @@ class ExpressionParser:
         Raises:
             ProfileError: as from `parse_expression`.
         """
-        if expect is ExpressionType.BOOL and text in self.ready:
-            return Expression(text, find_span, expect, *self.ready[text])
+        if expect is ExpressionType.BOOL and text in self.checked:
+            return Expression(text, find_span, expect, *self.checked[text])
         try:
             return self._known(text, expect=expect).found_at(find_span)
         except ProfileError:
