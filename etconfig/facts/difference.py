@@ -30,7 +30,7 @@ class SheetDifference:
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
 
-    def to_record(self) -> dict[str, object]:
+    def to_jsonable(self) -> dict[str, object]:
         """The difference as JSON has it; of a changed fact an object with `old` and `new`."""
         changed = {name: {"old": old, "new": new} for name, (old, new) in self.changed.items()}
         return {"added": dict(self.added), "removed": dict(self.removed), "changed": changed}

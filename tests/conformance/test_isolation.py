@@ -69,7 +69,7 @@ class TestOrphans:
     def test_its_own_limit_of_time_ends_it(self):
         request = {
             "check": "made",
-            "settings": subject().settings.to_json(),
+            "settings": subject().settings.to_jsonable(),
             "memory_limit_bytes": isolation.MEMORY_LIMIT_BYTES,
             "timeout_seconds": 0.1,
         }

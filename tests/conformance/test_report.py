@@ -93,7 +93,7 @@ class TestDocuments:
     """JSON with a version, JUnit, a badge."""
 
     def test_json_names_versions_and_every_result(self) -> None:
-        data = json.loads(json.dumps(report(shrinks=Outcome.FAILED).to_json()))
+        data = json.loads(json.dumps(report(shrinks=Outcome.FAILED).to_jsonable()))
         assert (data["format"], data["backend"], data["level"], data["level_asked"]) == (
             1,
             "AcmeBackend",
@@ -117,7 +117,7 @@ class TestDocuments:
 
     def test_a_result_survives_the_way_to_json_and_back(self) -> None:
         result = Result(check_id="runs", outcome=Outcome.XFAILED, message="m", reason="r", seconds=1.5)
-        assert Result.from_json(result.to_json()) == result
+        assert Result.from_jsonable(result.to_jsonable()) == result
 
     def test_junit_tells_failures_errors_and_skips_apart(self) -> None:
         made = report(

@@ -149,4 +149,4 @@ class TestRuns:
 
     def test_settings_survive_the_way_to_another_process(self) -> None:
         settings = Settings(backend="A", level=1, programs="golden", search_path=("one", "two"))
-        assert Settings.from_json(settings.to_json()) == settings
+        assert Settings.from_jsonable(settings.to_jsonable()) == settings

@@ -112,7 +112,7 @@ def command(
         check_can_write(path)
     report = _run(settings, expected, is_silent=as_json)
     if as_json:
-        print_json(report.to_json())
+        print_json(report.to_jsonable())
     for path in reports:
         write_file(path, _FORMATS[path.suffix](report))
     if not report.passed:
@@ -243,7 +243,7 @@ def _lower(settings: Settings, directory: Path) -> None:
 
 
 def _json(report: Report) -> bytes:
-    return (json.dumps(report.to_json(), indent=2) + "\n").encode()
+    return (json.dumps(report.to_jsonable(), indent=2) + "\n").encode()
 
 
 def _junit(report: Report) -> bytes:

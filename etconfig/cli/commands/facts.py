@@ -95,7 +95,7 @@ def diff(old: Path, new: Path | None, ignore_live: bool, as_json: bool) -> int:
     before, after = (read_device(installation, sheet, ()).facts for sheet in (old, new))
     difference = diff_sheets(before, after, ignore_live=ignore_live)
     if as_json:
-        print_json(difference.to_record())
+        print_json(difference.to_jsonable())
     else:
         _print_difference(before, after, difference)
     return 1 if difference else 0

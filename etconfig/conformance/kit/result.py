@@ -28,8 +28,8 @@ class Result:
     reason: str | None = None
     is_advisory: bool = False
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data, for reports and `from_json`."""
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return plain data, for reports and `from_jsonable`."""
         return {
             "check": self.check_id,
             "outcome": self.outcome.value,
@@ -40,8 +40,8 @@ class Result:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Result:
-        """Return the result that `to_json` described."""
+    def from_jsonable(cls, data: dict[str, Any]) -> Result:
+        """Return the result that `to_jsonable` described."""
         return cls(
             check_id=data["check"],
             outcome=Outcome(data["outcome"]),

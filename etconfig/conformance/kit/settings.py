@@ -49,13 +49,13 @@ class Settings:
         """Return the directory that the settings name, or None."""
         return None if self.programs is None else Path(self.programs)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data, for `from_json`."""
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return plain data, for `from_jsonable`."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Settings:
-        """Return the settings that `to_json` described."""
+    def from_jsonable(cls, data: dict[str, Any]) -> Settings:
+        """Return the settings that `to_jsonable` described."""
         path = data["search_path"]
         return cls(**{**data, "search_path": None if path is None else tuple(path)})
 

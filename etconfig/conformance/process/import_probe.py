@@ -41,7 +41,7 @@ def _load(request: dict[str, Any]) -> dict[str, Any]:
         importlib.import_module(name)
     from etconfig.conformance.kit.settings import Settings
 
-    settings = Settings.from_json(request["settings"])
+    settings = Settings.from_jsonable(request["settings"])
     started = time.process_time()
     options = _options(settings)
     seconds = time.process_time() - started

@@ -32,7 +32,7 @@ def probe(subject: Subject, *first: str, makes_backend: bool = False) -> Mapping
         "first": first,
         "costly": COSTLY,
         "makes_backend": makes_backend,
-        "settings": subject.settings.to_json(),
+        "settings": subject.settings.to_jsonable(),
     }
     ended = ask_process(_PROBE, request, subject.settings, timeout_seconds=_PROBE_SECONDS)
     if ended.problem is not None:

@@ -22,13 +22,13 @@ def run_isolated(check: Check, subject: Subject) -> Result:
     """Run one check in a new process; its bad end is the outcome unless the check failed by itself."""
     request = {
         "check": check.id,
-        "settings": subject.settings.to_json(),
+        "settings": subject.settings.to_jsonable(),
         "memory_limit_bytes": MEMORY_LIMIT_BYTES,
         "timeout_seconds": check.timeout_seconds,
     }
     started = time.perf_counter()
     ended = ask_process(WORKER, request, subject.settings, timeout_seconds=check.timeout_seconds)
-    result = None if ended.answer is None else Result.from_json(ended.answer)
+    result = None if ended.answer is None else Result.from_jsonable(ended.answer)
     if result is not None and (ended.problem is None or not result.outcome.is_good):
         return result
     return Result(

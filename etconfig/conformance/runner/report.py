@@ -99,7 +99,7 @@ class Report:
             parts.append(f"{undeclared} undeclared")
         return " · ".join(parts)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_jsonable(self) -> dict[str, Any]:
         """Return the report as plain data; see `FORMAT`."""
         checks = self.checks
         return {
@@ -154,4 +154,4 @@ def _coverage(subject: Subject) -> Mapping[str, bool]:
 
 
 def _result_json(check: Check, result: Result) -> dict[str, Any]:
-    return {**result.to_json(), "level": check.level, "doc": check.doc}
+    return {**result.to_jsonable(), "level": check.level, "doc": check.doc}

@@ -25,8 +25,8 @@ def run_requested_check() -> None:
     faulthandler.dump_traceback_later(request["timeout_seconds"] + EXIT_SECONDS, exit=True)
     _limit_memory(request["memory_limit_bytes"])
     (check,) = (each for each in all_checks() if each.id == request["check"])
-    result = run_here(check, Subject(Settings.from_json(request["settings"])))
-    Path(request["answer"]).write_text(json.dumps(result.to_json()), encoding="utf-8")
+    result = run_here(check, Subject(Settings.from_jsonable(request["settings"])))
+    Path(request["answer"]).write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
     sys.stderr.write(
         f"the check has ended; its process must do so within {EXIT_SECONDS} s{_threads_left()}\n"
     )

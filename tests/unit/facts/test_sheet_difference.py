@@ -40,7 +40,7 @@ class TestDifference:
 
     def test_the_record_names_old_and_new(self):
         difference = diff_sheets(sheet('"gpu.count": {"value": 1}'), sheet('"gpu.count": {"value": 2}'))
-        assert difference.to_record() == {
+        assert difference.to_jsonable() == {
             "added": {},
             "removed": {},
             "changed": {"gpu.count": {"old": 1, "new": 2}},
