@@ -14,7 +14,6 @@ Who must act decides the branch:
     │   ├── UnknownPluginError     no installed plugin declares this name
     │   ├── DuplicatePluginError   two distributions claim one name
     │   └── PluginCallError        a plugin answered a call with an exception or nonsense
-    ├── RemovedNameError         code that uses a public name which was deprecated and is gone
     ├── ProgramError             the .pte or .ptd file
     │   ├── UnreadableProgramError  it cannot be opened or read, or was closed
     │   ├── NotAProgramError       it is something else
@@ -185,21 +184,6 @@ class PluginCallError(PluginError):
     @property
     def message(self) -> str:
         return f"{self.call} of plugin {self.name!r} ({self.group}) failed: {self.cause}"
-
-
-@record(kw_only=True, eq=False, repr=False)
-class RemovedNameError(EtconfigError, ImportError):
-    """A public name was deprecated, and is gone now.
-
-    Also an ImportError: code may import the name, or else another.
-    """
-
-    symbol: str
-    removal: str
-
-    @property
-    def message(self) -> str:
-        return f"{self.symbol} was removed in etconfig {self.removal}"
 
 
 # --- the file ----------------------------------------------------------------------------

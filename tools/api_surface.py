@@ -15,9 +15,6 @@ from importlib import import_module
 from types import GenericAlias
 from typing import Any
 
-import etconfig
-from etconfig.plugin.deprecation import DEPRECATIONS
-
 MODULES = ("etconfig", "etconfig.plugin.v1", "etconfig.plugin.v1_kernels", "etconfig.conformance")
 """The public modules."""
 
@@ -34,14 +31,11 @@ def surface() -> Surface:
 
 
 def module_surface(name: str) -> Surface:
-    """The lines of one module: its `__all__`, what is deprecated, and the members of the classes among it."""
+    """The lines of one module: its `__all__`, and the members of the classes among it."""
     module = import_module(name)
     values = {public: getattr(module, public) for public in module.__all__}
-    served = (
-        each for each in DEPRECATIONS if each.module == name and each.is_served_by(etconfig.__version__)
-    )
     lines: dict[str, str] = {}
-    for public, value in sorted({**values, **{each.name: each.target() for each in served}}.items()):
+    for public, value in sorted(values.items()):
         lines[f"{name}.{public}"] = "text" if public == "__version__" else _form(value)
         if isinstance(value, type) and _is_ours(value):
             lines |= {f"{name}.{public}.{member}": form for member, form in _members(value).items()}

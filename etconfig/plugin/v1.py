@@ -1,7 +1,5 @@
 """Everything a plugin may import: the plugin API, version 1."""
 
-from typing import TYPE_CHECKING
-
 from etconfig.backend import (
     Allocator,
     Availability,
@@ -37,7 +35,6 @@ from etconfig.method import (
     ProgramRequest,
     RunnableMethod,
 )
-from etconfig.plugin.deprecation import deprecated_names
 from etconfig.plugin.hookspecs import (
     BackendRequest,
     ConformanceContribution,
@@ -135,6 +132,3 @@ __all__ = [
     "option",
     "wire_options",
 ]
-
-if not TYPE_CHECKING:  # a type checker shall refuse a name that is not there
-    __getattr__ = deprecated_names(__name__)

@@ -4,8 +4,6 @@ How a kernel is written stands in `etconfig.kernel.registry`. This module is the
 the executor; nothing of etconfig's own imports it.
 """
 
-from typing import TYPE_CHECKING
-
 from etconfig.kernel.checks import (
     broadcast_shape,
     dimension,
@@ -34,7 +32,6 @@ from etconfig.kernel.registry import (
 )
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Register, Tensor
-from etconfig.plugin.deprecation import deprecated_names
 
 __all__ = [
     "Array",
@@ -65,6 +62,3 @@ __all__ = [
     "require_rank",
     "require_same_dtype",
 ]
-
-if not TYPE_CHECKING:  # a type checker shall refuse a name that is not there
-    __getattr__ = deprecated_names(__name__)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import api_surface
 import pytest
 from api_breaks import IMPLEMENTED_BY_PLUGINS, breaks
 from api_surface import Surface, as_text, parse, surface
 from write_api_surface import COMMAND, NOT_FROZEN, ROOT, SurfaceFiles
-
-import etconfig
-from etconfig.plugin.deprecation import Deprecation
 
 FILES = SurfaceFiles(ROOT)
 REWRITE = f"tell of it in CHANGELOG.md, then run: {COMMAND}"
@@ -52,16 +48,6 @@ class TestSurface:
 
     def test_no_line_holds_an_address_or_depends_on_the_run(self, now):
         assert [path for path, form in now.items() if " at 0x" in form or "\n" in form] == []
-
-    @pytest.mark.parametrize(("core", "form"), [("0.2.9", "protocol (Protocol)"), ("0.3.0", None)])
-    def test_a_deprecated_name_is_a_part_of_it_until_it_is_gone(self, monkeypatch, core, form):
-        api = "etconfig.plugin.v1"
-        old = Deprecation(
-            module=api, name="Old", home=f"{api}:Tracer", replacement="it", since="0.0", removal="0.3"
-        )
-        monkeypatch.setattr(api_surface, "DEPRECATIONS", (old,))
-        monkeypatch.setattr(etconfig, "__version__", core)
-        assert api_surface.module_surface(api).get(f"{api}.Old") == form
 
     def test_it_tells_every_kind_of_thing(self, now):
         api = "etconfig.plugin.v1"

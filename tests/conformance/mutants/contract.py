@@ -41,20 +41,22 @@ CAUTIOUS = Cautious(
 
 OUTDATED = Mutant(
     "deprecation",
-    r"mutant_outdated.py:12: etconfig.plugin.v1.Gone is deprecated since etconfig 0.1 and goes in 0.4; "
+    r"mutant_outdated.py:14: etconfig.plugin.v1.Gone is deprecated since etconfig 0.1 and goes in 0.4; "
     "write BackendSpec",
     entry_points={"etconfig.backends": f"{BACKEND} = mutant_outdated"},
     files={
         "mutant_outdated.py": """
-from etconfig.plugin.deprecation import Deprecation, deprecated_names
+import warnings
+
 from etconfig_reference.plugin import etconfig_backend
 
-GONE = Deprecation(
-    module="etconfig.plugin.v1", name="Gone", home="etconfig.plugin.v1:BackendSpec",
-    replacement="BackendSpec", since="0.1", removal="0.4",
-)
-# what the core does for a name that it deprecates
-fetch = deprecated_names("etconfig.plugin.v1", [GONE], "0.1.0")
+
+# what a module of etconfig does for a name that goes away
+def fetch(name):
+    text = f"etconfig.plugin.v1.{name} is deprecated since etconfig 0.1 and goes in 0.4; write BackendSpec"
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+
+
 def use():
     return fetch("Gone")
 use()

@@ -74,7 +74,6 @@ class TestMessages:
             (errors.PluginLoadError, "plugin 'x' (x) of x x failed: x; x"),
             (errors.UnknownPluginError, "no installed plugin declares 'x' in x (installed: a, b); x"),
             (errors.DuplicatePluginError, "'x' in x is claimed by a and b; x"),
-            (errors.RemovedNameError, "x was removed in etconfig x; x"),
             (errors.NotAProgramError, "x: x at byte 3: expected x, found x [x]; x"),
             (
                 errors.MissingOperatorError,
