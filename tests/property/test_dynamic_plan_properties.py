@@ -17,8 +17,7 @@ from etconfig.backend import Backend, BoundBackend, ExecuteContext, InitContext,
 from etconfig.errors import EtconfigError
 from etconfig.kernel import tensor
 from etconfig.kernel.tensor import KEPT_SHAPES
-from etconfig.numpy_executor import compile as compiling
-from etconfig.numpy_executor.rebinding import dynamic
+from etconfig.numpy_executor.rebinding import dynamic, rebinding
 from etconfig.numpy_executor.rebinding.dynamic import DynamicStep
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
@@ -239,8 +238,8 @@ def load(builder: PlanBuilder, *, optimize: bool = True) -> Method:
 
 def load_forgetful(builder: PlanBuilder) -> Method:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiling, "DynamicStep", ForgetfulStep)
-        patch.setattr(compiling, "join", lambda names, steps, are_fixed: (names, steps))
+        patch.setattr(rebinding, "DynamicStep", ForgetfulStep)
+        patch.setattr(rebinding, "join", lambda names, steps, are_fixed: (names, steps))
         return load(builder, optimize=False)
 
 

@@ -1,6 +1,5 @@
-"""What a plan can do without: copies, results that nobody reads, batch norms after convolutions."""
+"""Leaves out what no output needs: copies, results that nothing reads, batch norms after convolutions."""
 
-from etconfig.numpy_executor.optimizer.effects import Effects, EffectsReader, is_straight
-from etconfig.numpy_executor.optimizer.optimizer import Optimiser
+from etconfig.numpy_executor.optimizer.optimizer import Optimizer, can_optimize
 
-__all__ = ["Effects", "EffectsReader", "Optimiser", "is_straight"]
+__all__ = ["Optimizer", "can_optimize"]

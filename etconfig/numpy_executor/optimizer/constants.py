@@ -9,7 +9,7 @@ import numpy as np
 from etconfig.kernel.memory import Array, address_of
 from etconfig.kernel.steps import Copy
 from etconfig.kernel.tensor import Tensor
-from etconfig.numpy_executor.optimizer.effects import Effects
+from etconfig.numpy_executor.effects import Effects
 from etconfig.numpy_executor.optimizer.liveness import Liveness
 from etconfig.numpy_executor.registers import Registers
 

@@ -10,7 +10,7 @@ from etconfig.kernel.memory import Array, Place
 from etconfig.kernel.registry import Kernel
 from etconfig.kernel.steps import Copy
 from etconfig.kernel.tensor import Tensor
-from etconfig.numpy_executor.optimizer.effects import Effects
+from etconfig.numpy_executor.effects import Effects
 from etconfig.numpy_executor.optimizer.liveness import Liveness, LiveRange, place_of
 from etconfig.numpy_executor.registers import Registers
 

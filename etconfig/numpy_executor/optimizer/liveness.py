@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from etconfig.kernel.memory import Array, Place, address_of
-from etconfig.numpy_executor.optimizer.effects import Effects
+from etconfig.numpy_executor.effects import Effects
 from etconfig.numpy_executor.registers import Registers
 
 FEW_WRITES = 32

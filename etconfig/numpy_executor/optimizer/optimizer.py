@@ -1,70 +1,129 @@
-"""`Optimiser`: what its passes found out about one plan, asked instruction by instruction."""
+"""`Optimizer`: binds the kernel calls of one plan in less costly ways, and leaves some of them out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import compress
+from typing import Any, Protocol
 
 from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernel.steps import Copy
+from etconfig.kernel.tensor import Tensor
+from etconfig.numpy_executor.effects import Effects, EffectsReader
 from etconfig.numpy_executor.optimizer.batch_norm import BATCH_NORM, Fold, find_folds
 from etconfig.numpy_executor.optimizer.constants import ConstantFolding, is_random
 from etconfig.numpy_executor.optimizer.copies import CopyElision
-from etconfig.numpy_executor.optimizer.effects import Effects, EffectsReader, Views, views_of
 from etconfig.numpy_executor.optimizer.liveness import Liveness
+from etconfig.numpy_executor.optimizer.views import Views, is_straight, views_of
 from etconfig.numpy_executor.optimizer.weight_layout import can_be_packed, is_for_products
-from etconfig.numpy_executor.rebinding.dynamic import DynamicStep
 from etconfig.numpy_executor.registers import Registers
 from etconfig.program import model
 
 
-class Optimiser:
-    """Tells the compiler of a plan what it may bind otherwise, and what it may leave out.
+class BindCall(Protocol):
+    """Binds a kernel call: see `KernelCalls.bind`."""
 
-    The plan must be straight. It is analysed when the first instruction is met that might gain
-    by it.
+    def __call__(
+        self,
+        call: model.KernelCall,
+        replaced: Mapping[int, Tensor] = ...,
+        unread: frozenset[int] = ...,
+    ) -> Step: ...
+
+
+class Optimizer:
+    """Binds the kernel calls of one straight plan, in order, and finds those that need not run.
+
+    The plan is analyzed when the first call is met that might gain by it.
     """
 
     def __init__(
-        self, plan: model.ExecutionPlan, registers: Registers, kernels: Sequence[Kernel | None]
+        self,
+        plan: model.ExecutionPlan,
+        registers: Registers,
+        kernels: Sequence[Kernel | None],
+        varying: frozenset[int],
+        bind: BindCall,
+        on_change: Callable[[Iterable[int]], object],
     ) -> None:
+        """Optimize `plan`, for which `can_optimize` holds.
+
+        Args:
+            plan: The plan.
+            registers: Its values.
+            kernels: The kernels of its operators.
+            varying: The values, by index, that may be others from run to run.
+            bind: Binds a call as the plan says.
+            on_change: Is called with the tensors, by value index, that have other arrays from now on.
+        """
         self._plan = plan
         self._registers = registers
         self._kernels = kernels
+        self._varying = varying
+        self._bind = bind
+        self._on_change = on_change
         self._needless: set[int] = set()
         self._known: set[int] = set()
-        self._has_batch_norm = any(each.full_name == BATCH_NORM for each in plan.operators)
+        self._names = [each.full_name for each in plan.operators]
 
-    def fold_of(self, index: int) -> Fold | None:
-        """The fold that the kernel call `index` has a part in, if any."""
-        return self._folds.get(index)
+    def bind(self, call: model.KernelCall, index: int) -> Step:
+        """Return the step of `call`, which is instruction `index`; those before it are bound.
 
-    def unread(self, index: int, kernel: Kernel) -> frozenset[int]:
-        """The positions of arguments of a call of `kernel`, at `index`, that are written but never read."""
-        args = self._plan.chains[0].instructions[index].args  # type: ignore[union-attr]  # a kernel call
+        Raises:
+            KernelArgumentError: as the `bind` that does the work.
+        """
+        step = self._bind_quickest(call, index)
+        changed = self._without(index, call, step)
+        if changed:
+            self._needless.add(index)
+            self._on_change(changed)
+        return step
+
+    def needed(self, start: int, *columns: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        """Return `columns` without the entries of instructions that need not run.
+
+        Args:
+            start: The instruction of the first entries.
+            columns: Sequences of one length, with an entry for each instruction.
+        """
+        if not self._needless:
+            return columns
+        needed = [index not in self._needless for index in range(start, start + len(columns[0]))]
+        return [tuple(compress(column, needed)) for column in columns]
+
+    def _bind_quickest(self, call: model.KernelCall, index: int) -> Step:
+        fold = self._folds.get(index)
+        if fold is not None:
+            return fold.copy if index == fold.batch_norm else self._bind(call, replaced=fold.replaced)
+        kernel = self._kernels[call.op_index]
+        if kernel is not None and kernel.wants_unread:
+            return self._bind(call, unread=self._unread(call, index, kernel))
+        return self._bind(call)
+
+    def _unread(self, call: model.KernelCall, index: int, kernel: Kernel) -> frozenset[int]:
+        """Return the positions of arguments that a call writes but that nothing reads."""
         written = self._effects[index].writes
         return frozenset(
             place
-            for place, arg in enumerate(args[: len(kernel.parameters)])
+            for place, arg in enumerate(call.args[: len(kernel.parameters)])
             if arg in written and self._is_unread(arg, index)
         )
 
-    def leave_out(self, index: int, operator: str, args: Sequence[int], step: Step) -> Sequence[int]:
-        """Do without the call `index` of `operator`, if nobody would miss it.
+    def _without(self, index: int, call: model.KernelCall, step: Step) -> Sequence[int]:
+        """Do without a call that is bound to `step`, if that changes no result.
 
-        Its readers can see its source, or it follows from constants alone and is run now.
-
-        Args:
-            index: The instruction.
-            operator: What it calls.
-            args: Its arguments; the first tells most calls apart, before the plan is analysed.
-            step: What it is bound to.
+        The readers of what it writes can read its source, or it follows from constants alone and is run now.
 
         Returns:
-            The tensors that have other arrays now; none if the step must run.
+            The tensors, by value index, that have other arrays now; none if the step must run.
         """
+        args = call.args
+        # the first argument tells most calls apart, before the plan is analyzed
         is_constant = args and (args[0] in self._known or self._registers.is_constant(args[0]))
-        is_foldable = is_constant and type(step) is not DynamicStep and not is_random(operator)
+        is_foldable = (
+            is_constant and self._varying.isdisjoint(args) and not is_random(self._names[call.op_index])
+        )
         changed: Sequence[int] = ()
         if type(step) is Copy:
             if is_foldable and self._is_better_packed(index, step):
@@ -72,21 +131,7 @@ class Optimiser:
             changed = changed or self._elision.elide(index, step)
         if is_foldable and not changed:
             changed = self._folding.fold(index, step)
-        if changed:
-            self._needless.add(index)
         return changed
-
-    @property
-    def leaves_out_any(self) -> bool:
-        """Whether there is an instruction that need not run."""
-        return bool(self._needless)
-
-    def needed(self, start: int, end: int) -> Sequence[bool]:
-        """For each instruction from `start` to `end`, whether it must run."""
-        needed = [True] * (end - start)
-        for index in self._needless:
-            needed[index - start] = False
-        return needed
 
     def _is_unread(self, value: int, index: int) -> bool:
         live = self._liveness.of_value.get(value)
@@ -135,12 +180,17 @@ class Optimiser:
     @cached_property
     def _folds(self) -> Mapping[int, Fold]:
         """By both of the instructions."""
-        if not self._has_batch_norm:
+        if BATCH_NORM not in self._names:
             return {}
         folds: dict[int, Fold] = {}
         for fold in find_folds(self._plan, self._registers, self._effects, self._liveness):
             folds[fold.convolution] = folds[fold.batch_norm] = fold
         return folds
+
+
+def can_optimize(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None], moved: frozenset[int]) -> bool:
+    """Return whether an `Optimizer` can work on `plan`: no register is `moved`, and the plan is straight."""
+    return not moved and is_straight(plan, kernels)
 
 
 def _kernel_at(

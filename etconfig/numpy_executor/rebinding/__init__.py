@@ -1,1 +1,5 @@
-"""Dynamic shapes: bind the instructions again that read a tensor of a new shape."""
+"""Dynamic shapes: binds the instructions again whose arguments have changed since the last run."""
+
+from etconfig.numpy_executor.rebinding.rebinding import Rebinding
+
+__all__ = ["Rebinding"]

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
-from itertools import chain as joined
-from itertools import compress, repeat
-from operator import is_
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence, Set
 
 from etconfig.kernel.registry import Kernel
+from etconfig.numpy_executor.instructions import instructions_of, is_in_place, separate_result
 from etconfig.numpy_executor.registers import LISTS_OF_VALUES, Registers
 from etconfig.program import model
-
-_Kind = TypeVar("_Kind", bound=model.Instruction)
 
 
 class VaryingValues:
@@ -35,25 +30,6 @@ class VaryingValues:
         varying.update(registers.dynamic)
         varying |= _values_at(plan, kernels, lambda each: each.varying_positions - each.register_positions)
         self.all = frozenset(varying | _lists_of(varying, plan.values))
-
-
-def instructions_of(plan: model.ExecutionPlan, kind: type[_Kind]) -> Iterable[_Kind]:
-    """All instructions of one kind."""
-    chains: list[Sequence[Any]] = [each.instructions for each in plan.chains]
-    return joined.from_iterable(compress(each, map(is_, map(type, each), repeat(kind))) for each in chains)
-
-
-def is_in_place(operator: str) -> bool:
-    """Whether an operator, such as `aten::copy_`, changes its first argument and gives it as the result."""
-    return operator.partition(".")[0].endswith("_")
-
-
-def separate_result(taken: Sequence[int], extra: Sequence[int]) -> int | None:
-    """The value that becomes the result of an in-place operator, unless it is the argument that is changed.
-
-    ExecuTorch up to 1.0 gives results values of their own. Source: codegen/gen.py, return_assignment.
-    """
-    return extra[0] if len(extra) == 1 and extra[0] not in taken else None
 
 
 def _moved_values(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> set[int]:

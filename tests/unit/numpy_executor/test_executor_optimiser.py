@@ -14,9 +14,8 @@ from etconfig.errors import KernelArgumentError
 from etconfig.kernel.registry import Kernel, Step, Unread
 from etconfig.kernel.steps import Copy
 from etconfig.kernel.tensor import Tensor
-from etconfig.numpy_executor.optimizer import constants
+from etconfig.numpy_executor.optimizer import Optimizer, constants
 from etconfig.numpy_executor.optimizer.liveness import Liveness
-from etconfig.numpy_executor.optimizer.optimizer import Optimiser
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
 from etconfig.tracing import RecordingTracer
@@ -469,7 +468,7 @@ def test_what_the_optimiser_found_out_is_freed_when_the_method_is_loaded() -> No
     gc.disable()
     try:
         method = builder.load()
-        kept = [each for each in gc.get_objects() if isinstance(each, (Optimiser, Liveness))]
+        kept = [each for each in gc.get_objects() if isinstance(each, (Optimizer, Liveness))]
     finally:
         gc.enable()
     assert method.execute([X])

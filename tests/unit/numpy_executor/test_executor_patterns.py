@@ -10,8 +10,8 @@ from etconfig.kernel.memory import Scratch
 from etconfig.kernel.registry import Kernel, Scalar, Step
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
-from etconfig.numpy_executor.rebinding.patterns import StepPatterns
 from etconfig.numpy_executor.registers import Registers
+from etconfig.numpy_executor.step_patterns import StepPatterns
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
@@ -120,13 +120,11 @@ class TestIdentity:
             builder.call("aten::add.out", places[-2], x, one, places[-1], places[-1])
         plan = builder.plan()
         registers = Registers(builder.program(), plan)
-        patterns = StepPatterns(registers, frozenset())
+        kernel = KERNELS["aten::add.out"]
+        patterns = StepPatterns(registers, [kernel], frozenset())
 
         def make(call: model.KernelCall, index: int) -> Step:
-            kernel = KERNELS["aten::add.out"]
-            step = kernel.bind("aten::add.out", Scratch(), [*map(registers.initial, call.args[:-1])])
-            patterns.learn(call.op_index, call.args, step)
-            return step
+            return kernel.bind("aten::add.out", Scratch(), [*map(registers.initial, call.args[:-1])])
 
         steps = patterns.steps(plan.chains[0].instructions, 0, make)
         assert [steps.index(each) for each in steps] == [0, 1, 2, 1, 2, 1]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from etconfig.kernel.registry import Step
+from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernel.steps import ArrayCall, runnable
 from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor.registers import Registers
@@ -60,9 +60,18 @@ class _Learned(NamedTuple):
 class StepPatterns:
     """The patterns of one plan: of instructions with one output, whose kernels are uniform (see `Kernel`)."""
 
-    def __init__(self, registers: Registers, varying: frozenset[int]) -> None:
-        """Patterns over `registers`, of which `varying` ones may be anything."""
+    def __init__(
+        self, registers: Registers, kernels: Sequence[Kernel | None], varying: frozenset[int]
+    ) -> None:
+        """Find patterns over `registers`, of which `varying` ones may be anything.
+
+        Args:
+            registers: The plan's values.
+            kernels: The kernels of its operators.
+            varying: The values, by index, that may be others from run to run.
+        """
         self._registers = registers
+        self._are_uniform = [kernel is not None and kernel.is_uniform for kernel in kernels]
         self._learned: dict[int, _Learned] = {}  # by operator
         self._arrays = [*registers.arrays]
         self._identities = [*registers.values.places]  # equal values have one: these have one array
@@ -78,21 +87,28 @@ class StepPatterns:
     ) -> list[Step]:
         """The steps of instructions from index `start` on: `make` gives those without a pattern.
 
-        `make` is called in order, with an instruction and its index; it may `learn` and `update`.
+        `make` is called in order, with an instruction and its index; it may `update`.
         """
         identities = self._identities
         steps: list[Step] = []
         for index, instruction in enumerate(instructions, start):
+            if type(instruction) is not model.KernelCall:
+                steps.append(make(instruction, index))
+                continue
             step = None
-            if type(instruction) is model.KernelCall:
-                op_index, args = instruction
-                learned = self._learned.get(op_index)
-                if learned is not None and len(args) > 2 and args[-1] == args[-2]:
-                    key = itemgetter(*args)(identities)
-                    step = learned.steps.get(key)
-                    if step is None and (step := self._from_pattern(learned.patterns, args)) is not None:
-                        learned.steps[key] = step
-            steps.append(runnable(make(instruction, index)) if step is None else step)
+            op_index, args = instruction
+            learned = self._learned.get(op_index)
+            if learned is not None and len(args) > 2 and args[-1] == args[-2]:
+                key = itemgetter(*args)(identities)
+                step = learned.steps.get(key)
+                if step is None and (step := self._from_pattern(learned.patterns, args)) is not None:
+                    learned.steps[key] = step
+            if step is None:
+                step = make(instruction, index)
+                if self._are_uniform[op_index]:
+                    self._learn(op_index, args, step)
+                step = runnable(step)
+            steps.append(step)
         return steps
 
     def _from_pattern(self, patterns: Mapping[object, _Pattern], args: tuple[int, ...]) -> Step | None:
@@ -115,7 +131,7 @@ class StepPatterns:
             self._arrays[index] = tensor.array
             self._identities[index] = -1 - index  # no other value is this one
 
-    def learn(self, op_index: int, args: tuple[int, ...], step: Step) -> None:
+    def _learn(self, op_index: int, args: tuple[int, ...], step: Step) -> None:
         """Remember `step`, which a uniform kernel made, for instructions like its own.
 
         Only if no array but the output's is given twice, in one tensor or in two: else an operand could be

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, count
 from typing import NamedTuple
 
@@ -11,12 +11,8 @@ from etconfig.program import model
 
 _PYTORCH = ("aten::", "dim_order_ops::", "quantized_decomposed::")
 
-_OF_EXECUTORCH = ("executorch_prim::", "aten::sym_")
-"""Operators that give views, or numbers that tell of sizes."""
-
 _WRITES_ARGUMENTS = "aten::_native_batch_norm_legit"
 """In training it updates the running statistics, beside its outputs."""
-
 
 _TENSORS = frozenset({model.SerializedTensor})
 _LISTS_OF_TENSORS = frozenset({model.TensorList, model.OptionalTensorList})
@@ -38,77 +34,8 @@ class Effects(NamedTuple):
         return set(self.reads).isdisjoint(self.writes)
 
 
-def is_straight(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> bool:
-    """Whether every instruction of `plan`, which moves nothing, runs once on tensors that stay in place.
-
-    Views count as that if it is sure where they are. So do numbers that are computed.
-    """
-    if len(plan.chains) != 1 or model.JumpFalseCall in map(type, plan.chains[0].instructions):
-        return False
-    changing = {index: each for index, each in enumerate(kernels) if each and each.varying_positions}
-    if not all(plan.operators[index].full_name.startswith(_OF_EXECUTORCH) for index in changing):
-        return False
-    return not changing or views_of(plan, kernels) is not None
-
-
-class Views(NamedTuple):
-    """The views that a plan makes.
-
-    Attributes:
-        sources: Of each view the tensor that it is a view of, and that is none itself.
-        makers: The instructions that make one, or a number: they only read.
-    """
-
-    sources: Mapping[int, int]
-    makers: Set[int]
-
-    def effects(self, index: int, effects: Effects) -> Effects:
-        """The effects of an instruction on views as those on what they are views of."""
-        reads = tuple(dict.fromkeys(map(self.source, effects.reads)))
-        return Effects(reads, () if index in self.makers else effects.writes)
-
-    def source(self, value: int) -> int:
-        """What a view is a view of; any other value as it is."""
-        return self.sources.get(value, value)
-
-
-def views_of(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> Views | None:
-    """The views of a plan of one chain; None if they may be others in another run, or one is written to.
-
-    What is written to a view may go to the memory that was planned for it, instead; and a source that is
-    written again may have another size then.
-    """
-    reader = EffectsReader(plan, kernels)
-    sources: dict[int, int] = {}
-    makers: set[int] = set()
-    viewed: set[int] = set()
-    touched = {*reader.tensors_in(plan.inputs)}
-    for index, instruction in enumerate(plan.chains[0].instructions):
-        reads, writes = reader.effects_of(instruction)
-        kernel = kernels[instruction.op_index] if isinstance(instruction, model.KernelCall) else None
-        if kernel is None or not kernel.varying_positions:
-            if not viewed.isdisjoint(writes):
-                return None
-        else:
-            args = instruction.args  # type: ignore[union-attr]  # a kernel call
-            if len(args) < len(kernel.parameters):
-                return None
-            views = [args[place] for place in kernel.varying_positions - kernel.register_positions]
-            numbers = [args[place] for place in kernel.register_positions]
-            others = {*reads}.difference(views)
-            if reader.tensors_in(numbers) or not touched.isdisjoint(views) or len(others) > 1:
-                return None
-            if views and not (len(others) == 1 and {*reads}.issuperset(views)):
-                return None
-            sources.update((view, sources.get(other, other)) for view in views for other in others)
-            viewed.update(views, map(sources.__getitem__, views))
-            makers.add(index)
-        touched.update(reads, writes)
-    return Views(sources, makers)
-
-
 class EffectsReader:
-    """Tells what the instructions of one straight plan read and write."""
+    """Finds what the instructions of one plan read and write."""
 
     def __init__(self, plan: model.ExecutionPlan, kernels: Iterable[Kernel | None]) -> None:
         """Look at the values of `plan`, and its operators, which have these kernels."""
