@@ -1,1 +1,1 @@
-"""Reading and writing small FlatBuffers."""
+"""Small FlatBuffers: layouts of tables, a bounded reader that trusts nothing, and a writer."""

@@ -1,156 +1,270 @@
-"""Bounded reading of FlatBuffers tables from bytes that may be anything."""
+"""`FlatBufferReader`: tables, vectors and strings of a buffer whose bytes may be anything.
+
+Nothing is trusted: each read checks bounds, alignment and the work budget before it touches a
+byte. A table is read whole, with one compiled `struct` for each distinct vtable.
+Source: the FlatBuffers binary format, https://flatbuffers.dev/internals.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import TypeVar
+from collections import defaultdict
+from collections.abc import Sequence
+from operator import add
+from typing import Any, Protocol
 
-ItemT = TypeVar("ItemT")
+from etconfig.flatbuffer.layout import (
+    BOOLEAN,
+    F64,
+    I32,
+    I64,
+    REFERENCE,
+    U8,
+    U32,
+    U64,
+    FieldKind,
+    Layout,
+)
+from etconfig.flatbuffer.table_reader import TableReader, VtableError, compile_table_reader
 
-_TABLE_BYTES = 8
-"""A table takes at least four bytes, and four more wherever something refers to it."""
+_U16_PAIR = struct.Struct("<HH")
+_U32 = struct.Struct("<I")
+_I32 = struct.Struct("<i")
+_U64 = struct.Struct("<Q")
 
-_MOST_FIELDS = 16
-"""How many fields of a table are looked at; no table here has more, and vtables may be shared."""
+_VTABLE_WORK_BYTES = 64
+"""The charge for compiling a vtable, which takes about as long as decoding this many bytes."""
+
+_SHORT_VECTOR = 8
+_SHORT_VECTORS = {
+    kind.code: [struct.Struct(f"<{count}{kind.code}").unpack_from for count in range(_SHORT_VECTOR)]
+    for kind in (BOOLEAN, U8, I32, U32, I64, U64, F64)
+}
+"""Most vectors are short: a tensor's sizes, or a call's arguments."""
 
 
-class Tables:
-    """The tables of one buffer.
+class ReadErrors(Protocol):
+    """Makes the exceptions that a reader raises; a module with these functions will do."""
 
-    In a sound buffer nothing overlaps, so a budget of tables and of text bytes that follows from its size is
-    never used up; in a damaged one it keeps the work in proportion.
+    def truncated(self, field: str, offset: int, needed_bytes: int, available_bytes: int, /) -> Exception:
+        """`field`, at `offset`, takes more bytes than are left there."""
+
+    def malformed(self, code: str, field: str, detail: str, /, *, offset: int | None = None) -> Exception:
+        """The bytes contradict the format; `code` names the kind of contradiction."""
+
+    def undecodable(self, field: str, reason: str, offset: int, /) -> Exception:
+        """A string is not UTF-8."""
+
+    def missing_field(self, field: str, /) -> Exception:
+        """A required field is absent."""
+
+    def string_too_long(self, field: str, offset: int, size_bytes: int, limit: int, /) -> Exception:
+        """A string has more than `max_string_bytes` bytes."""
+
+    def too_much_work(self, field: str, limit: int, /) -> Exception:
+        """More than `max_work_per_byte` bytes would be decoded for each byte of the buffer."""
+
+
+class FlatBufferReader:
+    """Reads the first `size_bytes` bytes of `data`, and nothing after them.
+
+    Positions are absolute. The argument `field` of a method names what is read, for errors. Every method
+    raises what `errors` makes if the bytes are not what they should be.
+
+    Attributes:
+        size_bytes: The size of the buffer.
+        work_left_bytes: The work that may still be done. In a sound buffer nothing is decoded twice; in a
+            damaged one, where many references may lead to one table, this keeps time and memory in
+            proportion to the size.
     """
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self._tables_left = len(data) // _TABLE_BYTES
-        self._text_bytes_left = len(data)
-        self._texts: dict[int, str] = {}
+    def __init__(
+        self,
+        data: memoryview,
+        size_bytes: int,
+        errors: ReadErrors,
+        *,
+        max_string_bytes: int,
+        max_work_per_byte: int,
+    ) -> None:
+        """Take a buffer and its bounds.
 
-    def root(self) -> Table:
-        """The root table.
-
-        Raises:
-            ValueError: there is none.
-            struct.error: the buffer ends before it, as for all that reads.
+        Args:
+            data: The bytes.
+            size_bytes: The number of bytes that belong to the buffer.
+            errors: Makes the exceptions.
+            max_string_bytes: The longest string, in bytes of UTF-8.
+            max_work_per_byte: The bytes that may be decoded for each byte of the buffer.
         """
-        return self.table_at(self.u32(0))
+        self.size_bytes = size_bytes
+        self.work_left_bytes = max_work_per_byte * size_bytes
+        self._data = data
+        self._errors = errors
+        self._max_string_bytes = max_string_bytes
+        self._max_work_per_byte = max_work_per_byte
+        self._table_readers: defaultdict[Layout, dict[int, TableReader]] = defaultdict(dict)
 
-    def u32(self, position: int) -> int:
-        """The unsigned integer at a position."""
-        number: int = struct.unpack_from("<I", self.data, position)[0]
-        return number
+    # --- numbers -------------------------------------------------------------------------
 
-    def table_at(self, position: int) -> Table:
-        """The table at a position, its frame checked."""
-        self._tables_left -= 1
-        if self._tables_left < 0:
-            raise ValueError("tables overlap")
-        (to_vtable,) = struct.unpack_from("<i", self.data, position)
-        vtable = position - to_vtable
-        if vtable < 0:
-            raise ValueError("a table's vtable lies before the file")
-        vtable_bytes, table_bytes = struct.unpack_from("<HH", self.data, vtable)
-        if vtable_bytes < 4 or vtable_bytes % 2 or vtable + vtable_bytes > len(self.data):
-            raise ValueError("a vtable has a wrong size")
-        if table_bytes < 4 or position + table_bytes > len(self.data):
-            raise ValueError("a table has a wrong size")
-        known = self.data[vtable + 4 : vtable + min(vtable_bytes, 4 + 2 * _MOST_FIELDS)]
-        return Table(self, position, table_bytes, _offsets(known))
+    def u32(self, position: int, field: str) -> int:
+        """An unsigned 32-bit integer."""
+        self._check_bounds(position, 4, field)
+        value: int = _U32.unpack_from(self._data, position)[0]
+        return value
 
-    def references_at(self, position: int) -> Sequence[int]:
-        """Where the items of the vector at a position are."""
-        count = self.u32(position)
-        if count > (len(self.data) - position - 4) // 4:
-            raise ValueError("a vector reaches past the end")
-        offsets = struct.unpack_from(f"<{count}I", self.data, position + 4)
-        return [position + 4 + 4 * index + offset for index, offset in enumerate(offsets)]
+    def u64(self, position: int, field: str) -> int:
+        """An unsigned 64-bit integer."""
+        self._check_bounds(position, 8, field)
+        value: int = _U64.unpack_from(self._data, position)[0]
+        return value
 
-    def text_at(self, position: int) -> str:
-        """The text at a position; one that many refer to is decoded once."""
-        text = self._texts.get(position)
-        if text is None:
-            size_bytes = self.u32(position)
-            end = position + 4 + size_bytes
-            self._text_bytes_left -= size_bytes
-            if self._text_bytes_left < 0 or self.data[end : end + 1] != b"\0":
-                raise ValueError("a text does not end where it should")
-            try:
-                text = self.data[position + 4 : end].decode()
-            except UnicodeDecodeError as error:
-                raise ValueError("a text is not UTF-8") from error
-            self._texts[position] = text
-        return text
+    # --- tables --------------------------------------------------------------------------
 
-
-@lru_cache(maxsize=64)
-def _offsets(vtable: bytes) -> tuple[int, ...]:
-    return struct.unpack(f"<{len(vtable) // 2}H", vtable)
-
-
-class Table:
-    """One table; fields are asked for by slot, and checked when they are."""
-
-    def __init__(self, tables: Tables, position: int, size_bytes: int, offsets: Sequence[int]) -> None:
-        self._tables = tables
-        self._position = position
-        self._size_bytes = size_bytes
-        self._offsets = offsets
-
-    def number(self, slot: int, code: str) -> int | float:
-        """A scalar field by its struct code; 0 when it is absent."""
-        offset = self._offsets[slot] if slot < len(self._offsets) else 0
-        if offset == 0:
-            return 0
-        if offset < 4 or offset + struct.calcsize(f"<{code}") > self._size_bytes:
-            raise ValueError("a field lies outside its table")
-        number: int | float = struct.unpack_from(f"<{code}", self._tables.data, self._position + offset)[0]
-        return number
-
-    def choice(self, slot: int, members: Sequence[ItemT]) -> ItemT:
-        """The member that a byte field stands for."""
-        number = int(self.number(slot, "B"))
-        if number >= len(members):
-            raise ValueError(f"a choice among {len(members)} is {number}")
-        return members[number]
-
-    def text(self, slot: int) -> str:
-        """A text field that must be there."""
-        return self._tables.text_at(self._required(slot))
-
-    def optional_text(self, slot: int) -> str | None:
-        """A text field, or None when it is absent."""
-        position = self._reference(slot)
-        return None if position is None else self._tables.text_at(position)
-
-    def table(self, slot: int) -> Table:
-        """A table field that must be there."""
-        return self._tables.table_at(self._required(slot))
-
-    def optional_table(self, slot: int) -> Table | None:
-        """A table field, or None when it is absent."""
-        position = self._reference(slot)
-        return None if position is None else self._tables.table_at(position)
-
-    def tables(self, slot: int, read: Callable[[Table], ItemT]) -> tuple[ItemT, ...]:
-        """What `read` makes of each table of a vector that must be there."""
-        positions = self._tables.references_at(self._required(slot))
-        return tuple(read(self._tables.table_at(position)) for position in positions)
-
-    def texts(self, slot: int) -> tuple[str, ...]:
-        """The texts of a vector that must be there."""
-        positions = self._tables.references_at(self._required(slot))
-        return tuple(map(self._tables.text_at, positions))
-
-    def _reference(self, slot: int) -> int | None:
-        if slot >= len(self._offsets) or self._offsets[slot] == 0:
-            return None
-        return self._position + self._offsets[slot] + int(self.number(slot, "I"))
-
-    def _required(self, slot: int) -> int:
-        position = self._reference(slot)
-        if position is None:
-            raise ValueError("a required field is missing")
+    def root(self) -> int:
+        """The position of the root table."""
+        position = self.u32(0, "root")
+        if position < 8:
+            detail = f"the offset {position} leads into the file's identifier"
+            raise self._errors.malformed("bad-offset", "root", detail, offset=0)
         return position
+
+    def table(self, position: int, layout: Layout) -> Sequence[Any]:
+        """The fields of the table at `position`, in the layout's order, without those it skips.
+
+        An absent field reads as its default, a reference as the position that it leads to,
+        an absent reference as 0.
+        """
+        if position + 4 > self.size_bytes:
+            raise self._errors.truncated("", position, 4, self.size_bytes - position)
+        vtable = position - _I32.unpack_from(self._data, position)[0]
+        # A compiled reader depends on bytes that were checked once and never change, so most tables are
+        # read without looking at their vtable again.
+        reader = self._table_readers[layout].get(vtable) or self.table_reader(vtable, layout)
+        size_bytes, mask, alignment, unpack_from, pick, references, _ = reader
+        if position + size_bytes > self.size_bytes:
+            raise self._errors.truncated("", position, size_bytes, self.size_bytes - position)
+        if position & mask != alignment:
+            detail = "the table is not aligned to its fields"
+            raise self._errors.malformed("misaligned", "", detail, offset=position)
+        self.work_left_bytes -= size_bytes
+        if self.work_left_bytes < 0:
+            raise self._too_much_work("")
+        fields = unpack_from(self._data, position)
+        if pick is not None:
+            fields = pick(fields)
+        if not references:
+            return fields
+        resolved = [*fields]
+        for index, offset, name in references:
+            if not resolved[index]:
+                raise self._errors.malformed("bad-offset", name, "the offset is 0", offset=position + offset)
+            resolved[index] += position + offset
+        return resolved
+
+    def field_position(self, position: int, layout: Layout, name: str) -> int:
+        """Where the field `name` of the table at `position` lies; the position itself if it is absent."""
+        vtable = position - _I32.unpack_from(self._data, position)[0]
+        index = [field.name for field in layout.fields].index(name)
+        return position + self.table_reader(vtable, layout).offsets[index]
+
+    def table_reader(self, vtable: int, layout: Layout) -> TableReader:
+        """The reader of the tables of `layout` that share the vtable at `vtable`."""
+        reader = self._table_readers[layout].get(vtable)
+        if reader is None:
+            reader = self._table_readers[layout][vtable] = self._compile_table_reader(vtable, layout)
+        return reader
+
+    def _compile_table_reader(self, vtable: int, layout: Layout) -> TableReader:
+        """Check and compile the vtable; the work is bounded by the layout's length."""
+        self.charge(_VTABLE_WORK_BYTES, "vtable")
+        if vtable < 0 or vtable % 2:
+            raise self._errors.malformed("bad-vtable", "vtable", f"its position {vtable} is impossible")
+        self._check_bounds(vtable, 4, "vtable")
+        vtable_bytes, table_bytes = _U16_PAIR.unpack_from(self._data, vtable)
+        if vtable_bytes < 4 or vtable_bytes % 2 or table_bytes < 4:
+            detail = f"it claims {vtable_bytes} bytes for itself and {table_bytes} for its table"
+            raise self._errors.malformed("bad-vtable", "vtable", detail, offset=vtable)
+        self._check_bounds(vtable, vtable_bytes, "vtable")
+        slots = min(layout.slot_count, vtable_bytes // 2 - 2)
+        offsets = struct.unpack_from(f"<{slots}H", self._data, vtable + 4)
+        try:
+            return compile_table_reader(layout, offsets, table_bytes)
+        except VtableError as error:
+            raise self._errors.malformed(error.code, error.field, error.detail, offset=vtable) from None
+
+    # --- vectors and strings -------------------------------------------------------------
+
+    def numbers(self, position: int, kind: FieldKind, field: str) -> tuple[Any, ...]:
+        """The vector of numbers at `position`."""
+        start, count = self._vector(position, kind, field)
+        self.work_left_bytes -= count * kind.size_bytes
+        if self.work_left_bytes < 0:
+            raise self._too_much_work(field)
+        if count < _SHORT_VECTOR:
+            return _SHORT_VECTORS[kind.code][count](self._data, start)
+        return struct.unpack_from(f"<{count}{kind.code}", self._data, start)
+
+    def references(self, position: int, field: str) -> tuple[int, ...]:
+        """The positions that the vector of references at `position` leads to."""
+        offsets = self.numbers(position, REFERENCE, field)
+        start = position + 4
+        if 0 in offsets:
+            at = offsets.index(0)
+            raise self._errors.malformed(
+                "bad-offset", f"{field}[{at}]", "the offset is 0", offset=start + 4 * at
+            )
+        return tuple(map(add, offsets, range(start, start + 4 * len(offsets), 4)))
+
+    def string(self, position: int, field: str) -> str:
+        """The string at `position`."""
+        start, size_bytes = self._vector(position, U8, field)
+        limit = self._max_string_bytes
+        if size_bytes > limit:
+            raise self._errors.string_too_long(field, position, size_bytes, limit)
+        self.charge(size_bytes, field)
+        self._check_bounds(start, size_bytes + 1, field)
+        if self._data[start + size_bytes] != 0:
+            detail = "no zero byte ends the string"
+            raise self._errors.malformed("bad-string", field, detail, offset=position)
+        try:
+            return str(self._data[start : start + size_bytes], "utf-8")
+        except UnicodeDecodeError as error:
+            raise self._errors.undecodable(field, error.reason, start + error.start) from None
+
+    def bytes_copy(self, position: int, field: str) -> bytes:
+        """The vector of bytes at `position`."""
+        start, size_bytes = self._vector(position, U8, field)
+        self.charge(size_bytes, field)
+        return bytes(self._data[start : start + size_bytes])
+
+    def _vector(self, position: int, kind: FieldKind, field: str) -> tuple[int, int]:
+        """Where the elements of the vector at `position` start, and how many there are."""
+        if not position:
+            raise self._errors.missing_field(field)
+        start = position + 4
+        if start > self.size_bytes:
+            raise self._errors.truncated(field, position, 4, self.size_bytes - position)
+        count = _U32.unpack_from(self._data, position)[0]
+        element_bytes = kind.size_bytes
+        if start + count * element_bytes > self.size_bytes:
+            raise self._errors.truncated(field, start, count * element_bytes, self.size_bytes - start)
+        if position % 4 or (count and start % element_bytes):  # flatc does not align what is not there
+            detail = "the vector is not aligned to its elements"
+            raise self._errors.malformed("misaligned", field, detail, offset=position)
+        self.work_left_bytes -= 4  # the elements count where they are decoded
+        return start, count
+
+    # --- checks --------------------------------------------------------------------------
+
+    def charge(self, work_bytes: int, field: str) -> None:
+        """Count work, before it is done."""
+        self.work_left_bytes -= work_bytes
+        if self.work_left_bytes < 0:
+            raise self._too_much_work(field)
+
+    def _check_bounds(self, position: int, size_bytes: int, field: str) -> None:
+        if position + size_bytes > self.size_bytes:
+            raise self._errors.truncated(field, position, size_bytes, self.size_bytes - position)
+
+    def _too_much_work(self, field: str) -> Exception:
+        return self._errors.too_much_work(field, self._max_work_per_byte)

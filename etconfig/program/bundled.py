@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from etconfig.flatbuffer.layout import I8, REFERENCE, U8, U32, Layout
 from etconfig.program.cursor import Cursor, Extent
-from etconfig.program.layout import BOOL_VALUE, DOUBLE, I8, INT, REFERENCE, U8, U32, Layout
+from etconfig.program.layout import BOOL_VALUE, DOUBLE, INT
 from etconfig.program.program_errors import known, malformed, missing_field, truncated
 from etconfig.program.tensor_layout import TensorLayout, read_tensor_layout
 

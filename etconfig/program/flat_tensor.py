@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from etconfig.errors import ProgramError
+from etconfig.flatbuffer.layout import I8, REFERENCE, U32, Layout
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.identify import check_is_data_file
-from etconfig.program.layout import I8, REFERENCE, U32, Layout
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
 from etconfig.program.program_errors import bad_index, malformed, naming, truncated, unsupported
 from etconfig.program.segments import read_segments

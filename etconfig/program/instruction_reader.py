@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from etconfig.flatbuffer.layout import I32
 from etconfig.program import layout
 from etconfig.program.bulk.columns import DoubtError, columns_of
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import I32, InstructionArguments
+from etconfig.program.layout import InstructionArguments
 from etconfig.program.model import (
     Chain,
     DelegateCall,

@@ -1,64 +1,13 @@
-"""The tables of program.fbs: which field lies in which slot, and how wide it is.
+"""The tables of program.fbs: their layouts and their unions.
 
-Source: executorch schema/program.fbs. A table's fields are numbered in the order in which
-the schema declares them; a union takes two slots, its type first.
+Source: executorch schema/program.fbs.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
-
-class FieldKind(NamedTuple):
-    """The type of a field or of a vector's elements.
-
-    Attributes:
-        code: Its character in the `struct` module.
-        size_bytes: Its width, and its alignment.
-        default: What an absent field means. program.fbs has no other defaults.
-        is_reference: Whether it holds an offset from its own position to what it refers to.
-    """
-
-    code: str
-    size_bytes: int
-    default: int | float | bool = 0
-    is_reference: bool = False
-
-
-U8 = FieldKind("B", 1)
-I8 = FieldKind("b", 1)
-BOOLEAN = FieldKind("?", 1, default=False)
-I32 = FieldKind("i", 4)
-U32 = FieldKind("I", 4)
-I64 = FieldKind("q", 8)
-U64 = FieldKind("Q", 8)
-F64 = FieldKind("d", 8, default=0.0)
-REFERENCE = FieldKind("I", 4, is_reference=True)
-"""A string, vector or table elsewhere; reads as its position, or as 0 when absent."""
-
-
-class Field(NamedTuple):
-    """A field that the reader reads."""
-
-    slot: int
-    name: str
-    kind: FieldKind
-
-
-class Layout:
-    """The fields of one table; None marks a slot that the reader leaves alone.
-
-    Layouts are compared by identity, which makes them cheap keys.
-    """
-
-    __slots__ = ("fields", "slot_count")
-
-    def __init__(self, **slots: FieldKind | None) -> None:
-        self.slot_count = len(slots)
-        self.fields = tuple(
-            Field(slot, name, kind) for slot, (name, kind) in enumerate(slots.items()) if kind is not None
-        )
+from etconfig.flatbuffer.layout import BOOLEAN, F64, I8, I32, I64, REFERENCE, U8, U32, U64, Layout
 
 
 class KernelTypes(enum.IntEnum):

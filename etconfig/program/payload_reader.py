@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from etconfig.flatbuffer.layout import U64, Layout
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.header import ExtendedHeader
-from etconfig.program.layout import Layout
 from etconfig.program.payloads import Payloads
 from etconfig.program.program_errors import bad_index, malformed, truncated
 from etconfig.program.segments import read_segments
@@ -73,7 +73,7 @@ def _read_mutable_data(
 def _read_subsegments(cursor: Cursor, table: int, segments: Sequence[Extent]) -> tuple[Extent, ...]:
     """Split a segment at its offsets. The first is a placeholder: alone, it stands for no data."""
     segment_index, offsets_position = cursor.table(table, layout.SUBSEGMENT_OFFSETS)
-    offsets = cursor.numbers(offsets_position, layout.U64, "offsets") if offsets_position else ()
+    offsets = cursor.numbers(offsets_position, U64, "offsets") if offsets_position else ()
     if len(offsets) < 2:
         return ()
     valid = range(len(segments))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from etconfig.flatbuffer.layout import I32, I64
 from etconfig.program import layout
 from etconfig.program.bulk.shared_values import different
 from etconfig.program.cursor import Cursor
 from etconfig.program.instruction_reader import InstructionReader
-from etconfig.program.layout import I32, I64
 from etconfig.program.model import (
     BackendDelegate,
     BackendDelegateDataReference,

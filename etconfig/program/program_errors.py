@@ -85,6 +85,11 @@ def truncated(region: str, offset: int, needed_bytes: int, available_bytes: int)
     )
 
 
+def undecodable(field: str, reason: str, offset: int) -> MalformedProgramError:
+    """A string is not UTF-8."""
+    return malformed("bad-string", field, f"the string is not UTF-8: {reason}", offset=offset)
+
+
 def missing_field(field: str) -> MalformedProgramError:
     """A field is absent; `Cursor.each` adds where."""
     return malformed("missing-field", field, "the field is required, but absent")
@@ -101,6 +106,17 @@ def limit_exceeded(
         offset=offset,
         advice=f"if you trust the file, raise Limits.{limit_name}",
     )
+
+
+def string_too_long(field: str, offset: int, size_bytes: int, limit: int) -> UnsupportedProgramError:
+    """A string is longer than `Limits` allow."""
+    return limit_exceeded(field, f"a string of {size_bytes} bytes", "max_string_bytes", limit, offset=offset)
+
+
+def too_much_work(field: str, limit: int) -> UnsupportedProgramError:
+    """Many references lead to the same bytes, so that decoding takes more work than `Limits` allow."""
+    found = "the number of bytes to decode for each byte of the program"
+    return limit_exceeded(field, found, "max_work_per_byte", limit)
 
 
 def bad_index(field: str, index: int, valid: range, target: str, offset: int | None = None) -> ProgramError:

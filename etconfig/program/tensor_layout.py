@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from etconfig.flatbuffer.layout import I32, U8
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import I32, U8
 from etconfig.program.program_errors import known, malformed
 from etconfig.scalar_types import MAX_RANK, ScalarType, is_permutation
 

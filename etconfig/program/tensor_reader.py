@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from etconfig.flatbuffer.layout import I32, U8
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import I32, U8
 from etconfig.program.model import AllocationDetails, DeviceType, SerializedTensor, TensorShapeDynamism
 from etconfig.program.payloads import Payloads
 from etconfig.program.program_errors import known, malformed, missing_field, unsupported

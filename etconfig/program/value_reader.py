@@ -7,10 +7,11 @@ from contextlib import suppress
 from typing import Any
 
 from etconfig.errors import ProgramError
+from etconfig.flatbuffer.layout import BOOLEAN, F64, I32, I64, FieldKind
 from etconfig.program import layout
 from etconfig.program.bulk.columns import Columns, DoubtError, columns_of
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import I32, I64, FieldKind, KernelTypes
+from etconfig.program.layout import KernelTypes
 from etconfig.program.model import (
     Bool,
     BoolList,
@@ -57,8 +58,8 @@ class ValueReader:
             KernelTypes.TENSOR: tensors.read,
             KernelTypes.STRING: self._read_string,
             KernelTypes.INT_LIST: self._read_int_list,
-            KernelTypes.DOUBLE_LIST: lambda table: DoubleList(self._read_numbers(table, layout.F64)),
-            KernelTypes.BOOL_LIST: lambda table: BoolList(self._read_numbers(table, layout.BOOLEAN)),
+            KernelTypes.DOUBLE_LIST: lambda table: DoubleList(self._read_numbers(table, F64)),
+            KernelTypes.BOOL_LIST: lambda table: BoolList(self._read_numbers(table, BOOLEAN)),
             KernelTypes.TENSOR_LIST: self._read_tensor_list,
             KernelTypes.OPTIONAL_TENSOR_LIST: self._read_optional_tensor_list,
         }

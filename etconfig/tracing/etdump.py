@@ -9,11 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from etconfig.flatbuffer.writer import FlatBufferWriter, Place
+from etconfig.flatbuffer.layout import I32, REFERENCE, U32, U64, Layout
+from etconfig.flatbuffer.writer import EndOffset, FlatBufferWriter
 from etconfig.tracing.events import Event
 from etconfig.tracing.recorder import RecordingTracer
 
 _IDENTIFIER = b"ED00"
+_ETDUMP = Layout(version=U32, run_data=REFERENCE)
+_RUN_DATA = Layout(name=REFERENCE, bundled_input_index=I32, allocators=REFERENCE, events=REFERENCE)
+_EVENT = Layout(profile_event=REFERENCE, allocation_event=REFERENCE, debug_event=REFERENCE)
+_PROFILE_EVENT = Layout(
+    name=REFERENCE,
+    chain_index=I32,
+    instruction_id=I32,
+    delegate_debug_id_int=I32,
+    delegate_debug_id_str=REFERENCE,
+    delegate_debug_metadata=REFERENCE,
+    start_time=U64,
+    end_time=U64,
+)
 _FRAMEWORK_NAMES = {
     "load": "Program::load_method",
     "method": "Method::execute",
@@ -34,7 +48,7 @@ def etdump(tracer: RecordingTracer) -> bytes:
     events = tracer.events
     is_shared = len({event.method for event in events if event.method}) > 1
     blocks = [_write_block(writer, name, block) for name, block in _blocks(events, is_shared)]
-    root = writer.table({1: writer.reference_vector(blocks)})
+    root = writer.table(_ETDUMP, run_data=writer.reference_vector(blocks))
     return writer.finish(root, _IDENTIFIER, with_size=True)
 
 
@@ -53,24 +67,25 @@ def _run(event: Event) -> int:
     return -1 if event.run is None else event.run
 
 
-def _write_block(writer: FlatBufferWriter, name: str, events: Iterable[Event]) -> Place:
-    written = [writer.table({0: _write_event(writer, event)}) for event in events]
-    return writer.table({0: writer.string(name), 3: writer.reference_vector(written)})
+def _write_block(writer: FlatBufferWriter, name: str, events: Iterable[Event]) -> EndOffset:
+    written = [writer.table(_EVENT, profile_event=_write_event(writer, event)) for event in events]
+    return writer.table(_RUN_DATA, name=writer.string(name), events=writer.reference_vector(written))
 
 
-def _write_event(writer: FlatBufferWriter, event: Event) -> Place:
+def _write_event(writer: FlatBufferWriter, event: Event) -> EndOffset:
     """A ProfileEvent. A backend's own event has an id in place of a name: a number, or the name as text."""
     is_delegated, has_number = event.kind == "backend", event.debug_id is not None
     name = _FRAMEWORK_NAMES.get(event.kind, event.name)
     return writer.table(
-        {
-            0: None if is_delegated else writer.string(name),
-            1: ("i", -1 if event.chain is None else event.chain),
-            2: ("i", -1 if event.instruction is None else event.instruction),
-            3: ("i", -1 if event.debug_id is None else event.debug_id),
-            4: writer.string(event.name) if is_delegated and not has_number else None,
-            5: writer.byte_vector(event.name.encode()) if is_delegated and has_number else None,
-            6: ("Q", event.start_ns),
-            7: ("Q", event.end_ns),
-        }
+        _PROFILE_EVENT,
+        name=None if is_delegated else writer.string(name),
+        chain_index=-1 if event.chain is None else event.chain,
+        instruction_id=-1 if event.instruction is None else event.instruction,
+        delegate_debug_id_int=-1 if event.debug_id is None else event.debug_id,
+        delegate_debug_id_str=writer.string(event.name) if is_delegated and not has_number else None,
+        delegate_debug_metadata=(
+            writer.byte_vector(event.name.encode()) if is_delegated and has_number else None
+        ),
+        start_time=event.start_ns,
+        end_time=event.end_ns,
     )

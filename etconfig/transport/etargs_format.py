@@ -1,18 +1,20 @@
-"""The layout of `.etargs` files: the slots of each table, in the order of `etargs.fbs`."""
+"""The layout of `.etargs` files: the tables of `etargs.fbs`."""
 
 from __future__ import annotations
 
 import enum
 from typing import Final
 
+from etconfig.flatbuffer.layout import F64, I64, REFERENCE, U8, U16, Layout
+
 IDENTIFIER: Final = b"ETAR"
 VERSION: Final = 1
 MAX_DEPTH: Final = 16
-"""How deep arrays and tables nest at most."""
+"""The deepest nesting of arrays and tables."""
 
 
 class ValueKind(enum.IntEnum):
-    """What a value is."""
+    """The type of a value."""
 
     NONE = 0
     BOOLEAN = 1
@@ -23,55 +25,12 @@ class ValueKind(enum.IntEnum):
     TABLE = 6
 
 
-class ValueSlot(enum.IntEnum):
-    """The fields of a `Value`."""
-
-    KIND = 0
-    INTEGER = 1
-    NUMBER = 2
-    TEXT = 3
-    ITEMS = 4
-    KEYS = 5
-
-
-class OptionSlot(enum.IntEnum):
-    """The fields of an `Option`."""
-
-    NAME = 0
-    VALUE = 1
-    KEY = 2
-    SENT = 3
-    SCOPE = 4
-    APPLIES = 5
-    IS_SET = 6
-
-
-class BackendSlot(enum.IntEnum):
-    """The fields of a `Backend`."""
-
-    ID = 0
-    OPTIONS = 1
-
-
-class MethodSlot(enum.IntEnum):
-    """The fields of a `Method`."""
-
-    NAME = 0
-    INSTANCE = 1
-    BACKENDS = 2
-
-
-class ConfigurationSlot(enum.IntEnum):
-    """The fields of a `Configuration`."""
-
-    NAME = 0
-    FINGERPRINT = 1
-    METHODS = 2
-
-
-class PackageSlot(enum.IntEnum):
-    """The fields of a `Package`, the root."""
-
-    VERSION = 0
-    PRODUCER = 1
-    CONFIGURATIONS = 2
+VALUE_TABLE = Layout(kind=U8, integer=I64, number=F64, text=REFERENCE, items=REFERENCE, keys=REFERENCE)
+OPTION_TABLE = Layout(
+    name=REFERENCE, value=REFERENCE, key=REFERENCE, sent=REFERENCE, scope=U8, applies=U8, is_set=U8
+)
+BACKEND_TABLE = Layout(id=REFERENCE, options=REFERENCE)
+METHOD_TABLE = Layout(name=REFERENCE, instance=REFERENCE, backends=REFERENCE)
+CONFIGURATION_TABLE = Layout(name=REFERENCE, fingerprint=REFERENCE, methods=REFERENCE)
+PACKAGE_TABLE = Layout(version=U16, producer=REFERENCE, configurations=REFERENCE)
+"""The root."""

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import SavedResultError
 from etconfig.fingerprint import fingerprint
-from etconfig.flatbuffer.reader import Table, Tables
+from etconfig.flatbuffer.reader import FlatBufferReader
 from etconfig.schema import Applies, Scope
+from etconfig.transport import etargs_errors
 from etconfig.transport.etargs_format import (
+    BACKEND_TABLE,
+    CONFIGURATION_TABLE,
     IDENTIFIER,
     MAX_DEPTH,
+    METHOD_TABLE,
+    OPTION_TABLE,
+    PACKAGE_TABLE,
+    VALUE_TABLE,
     VERSION,
-    BackendSlot,
-    ConfigurationSlot,
-    MethodSlot,
-    OptionSlot,
-    PackageSlot,
     ValueKind,
-    ValueSlot,
 )
 from etconfig.transport.package import (
     Package,
@@ -32,6 +34,8 @@ from etconfig.transport.package import (
     PackedOption,
     PlainValue,
 )
+
+_T = TypeVar("_T")
 
 MAX_BYTES = 16 << 20
 """The largest `.etargs` file that is read."""
@@ -54,7 +58,7 @@ def load_package(path: Path) -> Package:
 def read_package(data: bytes, path: Path = Path("package.etargs")) -> Package:
     """The package in the bytes of an `.etargs` file.
 
-    Work and memory are in proportion to `data`: nothing is read twice, however tables refer to each other.
+    Work and memory are in proportion to `data`, however tables refer to each other.
 
     Args:
         data: The bytes.
@@ -65,8 +69,6 @@ def read_package(data: bytes, path: Path = Path("package.etargs")) -> Package:
     """
     try:
         return _package(data)
-    except struct.error as error:
-        raise _failure("invalid-etargs", f"{path} is no .etargs file: it ends too early", path) from error
     except ValueError as error:
         raise _failure("invalid-etargs", f"{path} is no .etargs file: {error}", path) from error
 
@@ -82,94 +84,124 @@ def _package(data: bytes) -> Package:
         raise ValueError(f"it is larger than {MAX_BYTES >> 20} MiB")
     if data[4:8] != IDENTIFIER:
         raise ValueError("its identifier is not ETAR")
-    root = Tables(data).root()
-    version = root.number(PackageSlot.VERSION, "H")
-    if version != VERSION:
-        raise ValueError(f"its version is {version}, and this etconfig reads version {VERSION}")
-    configurations = root.tables(PackageSlot.CONFIGURATIONS, _configuration)
-    _check_distinct("configurations", [each.name for each in configurations])
-    return Package(root.text(PackageSlot.PRODUCER), configurations)
+    return _PackageReader(data).read()
 
 
-def _configuration(table: Table) -> PackedConfiguration:
-    name = table.text(ConfigurationSlot.NAME)
-    methods = table.tables(ConfigurationSlot.METHODS, _method)
-    _check_distinct("methods", [each.label for each in methods])
-    stated = table.text(ConfigurationSlot.FINGERPRINT)
-    if stated != fingerprint((each.method, each.instance, each.values()) for each in methods):
-        raise ValueError(f"the values of configuration {name!r} do not have its fingerprint")
-    return PackedConfiguration(name, stated, methods)
+class _PackageReader:
+    """Reads the tables of one file. Its methods raise ValueError for what is damaged."""
+
+    def __init__(self, data: bytes) -> None:
+        self._buffer = FlatBufferReader(
+            memoryview(data), len(data), etargs_errors, max_string_bytes=MAX_BYTES, max_work_per_byte=4
+        )
+        self._texts: dict[int, str] = {}
+
+    def read(self) -> Package:
+        version, producer, configurations = self._buffer.table(self._buffer.root(), PACKAGE_TABLE)
+        if version != VERSION:
+            raise ValueError(f"its version is {version}, and this etconfig reads version {VERSION}")
+        read = self._tables(configurations, "configurations", self._configuration)
+        _check_distinct("configurations", [each.name for each in read])
+        return Package(self._text(producer, "producer"), read)
+
+    def _configuration(self, table: int) -> PackedConfiguration:
+        name_position, fingerprint_position, methods_position = self._buffer.table(table, CONFIGURATION_TABLE)
+        name = self._text(name_position, "name")
+        methods = self._tables(methods_position, "methods", self._method)
+        _check_distinct("methods", [each.label for each in methods])
+        stated = self._text(fingerprint_position, "fingerprint")
+        if stated != fingerprint((each.method, each.instance, each.values()) for each in methods):
+            raise ValueError(f"the values of configuration {name!r} do not have its fingerprint")
+        return PackedConfiguration(name, stated, methods)
+
+    def _method(self, table: int) -> PackedMethod:
+        name, instance, backends_position = self._buffer.table(table, METHOD_TABLE)
+        backends = self._tables(backends_position, "backends", self._backend)
+        _check_distinct("backends", [each.id for each in backends])
+        return PackedMethod(self._text(name, "name"), self._optional_text(instance, "instance"), backends)
+
+    def _backend(self, table: int) -> PackedBackend:
+        backend_id, options_position = self._buffer.table(table, BACKEND_TABLE)
+        options = self._tables(options_position, "options", self._option)
+        _check_distinct("options", [each.name for each in options])
+        return PackedBackend(self._text(backend_id, "id"), options)
+
+    def _option(self, table: int) -> PackedOption:
+        name, value_table, key, sent_table, scope, applies, is_set = self._buffer.table(table, OPTION_TABLE)
+        if not value_table:
+            raise etargs_errors.missing_field("value")
+        value = self._value(value_table)
+        return PackedOption(
+            name=self._text(name, "name"),
+            value=value,
+            key=self._optional_text(key, "key"),
+            sent=self._value(sent_table) if sent_table else value,
+            scope=_choice((Scope.METHOD, Scope.PROCESS), scope),
+            applies=_choice((Applies.LOAD, Applies.EXECUTE), applies),
+            is_set=_choice((False, True), is_set),
+        )
+
+    def _value(self, table: int, depth: int = 0) -> PlainValue:
+        if depth > MAX_DEPTH:
+            raise ValueError(f"arrays and tables nest more than {MAX_DEPTH} deep")
+        number, integer, real, text, items, keys = self._buffer.table(table, VALUE_TABLE)
+        kind = _choice(tuple(ValueKind), number)
+        if kind is ValueKind.NONE:
+            return None
+        if kind is ValueKind.BOOLEAN:
+            return _boolean(integer)
+        if kind is ValueKind.INTEGER:
+            return int(integer)
+        if kind is ValueKind.NUMBER:
+            return _finite(real)
+        if kind is ValueKind.TEXT:
+            return self._text(text, "text")
+        if kind is ValueKind.ARRAY:
+            return self._array(items, depth)
+        return self._mapping(keys, items, depth)
+
+    def _array(self, position: int, depth: int) -> tuple[PlainValue, ...]:
+        return self._tables(position, "items", partial(self._value, depth=depth + 1))
+
+    def _mapping(self, keys_position: int, items_position: int, depth: int) -> dict[str, PlainValue]:
+        keys = [self._text(each, "keys") for each in self._buffer.references(keys_position, "keys")]
+        items = self._array(items_position, depth)
+        _check_distinct("keys", keys)
+        if len(keys) != len(items):
+            raise ValueError("a table has not as many keys as values")
+        return dict(zip(keys, items, strict=True))
+
+    def _tables(self, position: int, field: str, read: Callable[[int], _T]) -> tuple[_T, ...]:
+        return tuple([read(table) for table in self._buffer.references(position, field)])
+
+    def _text(self, position: int, field: str) -> str:
+        """A text that must be there. Writers share equal texts, so each is decoded, and charged, once."""
+        text = self._texts.get(position)
+        if text is None:
+            text = self._texts[position] = self._buffer.string(position, field)
+        return text
+
+    def _optional_text(self, position: int, field: str) -> str | None:
+        return self._text(position, field) if position else None
 
 
-def _method(table: Table) -> PackedMethod:
-    backends = table.tables(MethodSlot.BACKENDS, _backend)
-    _check_distinct("backends", [each.id for each in backends])
-    return PackedMethod(table.text(MethodSlot.NAME), table.optional_text(MethodSlot.INSTANCE), backends)
+def _choice(members: Sequence[_T], number: int) -> _T:
+    """The member that a byte field stands for."""
+    if number >= len(members):
+        raise ValueError(f"a choice among {len(members)} is {number}")
+    return members[number]
 
 
-def _backend(table: Table) -> PackedBackend:
-    options = table.tables(BackendSlot.OPTIONS, _option)
-    _check_distinct("options", [each.name for each in options])
-    return PackedBackend(table.text(BackendSlot.ID), options)
-
-
-def _option(table: Table) -> PackedOption:
-    value = _value(table.table(OptionSlot.VALUE))
-    sent = table.optional_table(OptionSlot.SENT)
-    return PackedOption(
-        name=table.text(OptionSlot.NAME),
-        value=value,
-        key=table.optional_text(OptionSlot.KEY),
-        sent=value if sent is None else _value(sent),
-        scope=table.choice(OptionSlot.SCOPE, (Scope.METHOD, Scope.PROCESS)),
-        applies=table.choice(OptionSlot.APPLIES, (Applies.LOAD, Applies.EXECUTE)),
-        is_set=table.choice(OptionSlot.IS_SET, (False, True)),
-    )
-
-
-def _value(table: Table, depth: int = 0) -> PlainValue:
-    if depth > MAX_DEPTH:
-        raise ValueError(f"arrays and tables nest more than {MAX_DEPTH} deep")
-    kind = table.choice(ValueSlot.KIND, tuple(ValueKind))
-    return _READERS[kind](table, depth)
-
-
-def _boolean(table: Table, depth: int) -> bool:
-    integer = int(table.number(ValueSlot.INTEGER, "q"))
+def _boolean(integer: int) -> bool:
     if integer not in (0, 1):
         raise ValueError(f"a boolean is {integer}")
     return integer == 1
 
 
-def _number(table: Table, depth: int) -> float:
-    number = float(table.number(ValueSlot.NUMBER, "d"))
+def _finite(number: float) -> float:
     if not math.isfinite(number):
         raise ValueError("a number is not finite")
     return number
-
-
-def _array(table: Table, depth: int) -> tuple[PlainValue, ...]:
-    return table.tables(ValueSlot.ITEMS, lambda item: _value(item, depth + 1))
-
-
-def _mapping(table: Table, depth: int) -> dict[str, PlainValue]:
-    keys = table.texts(ValueSlot.KEYS)
-    items = _array(table, depth)
-    _check_distinct("keys", keys)
-    if len(keys) != len(items):
-        raise ValueError("a table has not as many keys as values")
-    return dict(zip(keys, items, strict=True))
-
-
-_READERS: dict[ValueKind, Callable[[Table, int], PlainValue]] = {
-    ValueKind.NONE: lambda table, depth: None,
-    ValueKind.BOOLEAN: _boolean,
-    ValueKind.INTEGER: lambda table, depth: int(table.number(ValueSlot.INTEGER, "q")),
-    ValueKind.NUMBER: _number,
-    ValueKind.TEXT: lambda table, depth: table.text(ValueSlot.TEXT),
-    ValueKind.ARRAY: _array,
-    ValueKind.TABLE: _mapping,
-}
 
 
 def _check_distinct(what: str, names: Sequence[str]) -> None:

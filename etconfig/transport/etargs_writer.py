@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
-from etconfig.flatbuffer.writer import Fields, FlatBufferWriter, Place
+from etconfig.flatbuffer.writer import EndOffset, FlatBufferWriter
 from etconfig.schema import Applies, Scope
 from etconfig.transport.etargs_format import (
+    BACKEND_TABLE,
+    CONFIGURATION_TABLE,
     IDENTIFIER,
     MAX_DEPTH,
+    METHOD_TABLE,
+    OPTION_TABLE,
+    PACKAGE_TABLE,
+    VALUE_TABLE,
     VERSION,
-    BackendSlot,
-    ConfigurationSlot,
-    MethodSlot,
-    OptionSlot,
-    PackageSlot,
     ValueKind,
-    ValueSlot,
 )
 from etconfig.transport.package import (
     Package,
@@ -38,43 +38,37 @@ def write_package(package: Package) -> bytes:
             nested too deep.
     """
     writer = _Writer()
-    configurations = writer.reference_vector([writer.configuration(each) for each in package.configurations])
     root = writer.table(
-        {
-            PackageSlot.VERSION: ("H", VERSION),
-            PackageSlot.PRODUCER: writer.string(package.producer),
-            PackageSlot.CONFIGURATIONS: configurations,
-        }
+        PACKAGE_TABLE,
+        version=VERSION,
+        producer=writer.string(package.producer),
+        configurations=writer.reference_vector(list(map(writer.configuration, package.configurations))),
     )
     return writer.finish(root, IDENTIFIER)
 
 
 class _Writer(FlatBufferWriter):
-    def configuration(self, configuration: PackedConfiguration) -> Place:
-        methods = self.reference_vector([self.method(each) for each in configuration.methods])
+    def configuration(self, configuration: PackedConfiguration) -> EndOffset:
         return self.table(
-            {
-                ConfigurationSlot.NAME: self.string(configuration.name),
-                ConfigurationSlot.FINGERPRINT: self.string(configuration.fingerprint),
-                ConfigurationSlot.METHODS: methods,
-            }
+            CONFIGURATION_TABLE,
+            name=self.string(configuration.name),
+            fingerprint=self.string(configuration.fingerprint),
+            methods=self.reference_vector(list(map(self.method, configuration.methods))),
         )
 
-    def method(self, method: PackedMethod) -> Place:
-        backends = self.reference_vector([self.backend(each) for each in method.backends])
+    def method(self, method: PackedMethod) -> EndOffset:
         return self.table(
-            {
-                MethodSlot.NAME: self.string(method.method),
-                MethodSlot.INSTANCE: None if method.instance is None else self.string(method.instance),
-                MethodSlot.BACKENDS: backends,
-            }
+            METHOD_TABLE,
+            name=self.string(method.method),
+            instance=None if method.instance is None else self.string(method.instance),
+            backends=self.reference_vector(list(map(self.backend, method.backends))),
         )
 
-    def backend(self, backend: PackedBackend) -> Place:
+    def backend(self, backend: PackedBackend) -> EndOffset:
         options = self.reference_vector([self.option(backend.id, each) for each in backend.options])
-        return self.table({BackendSlot.ID: self.string(backend.id), BackendSlot.OPTIONS: options})
+        return self.table(BACKEND_TABLE, id=self.string(backend.id), options=options)
 
-    def option(self, backend_id: str, option: PackedOption) -> Place:
+    def option(self, backend_id: str, option: PackedOption) -> EndOffset:
         try:
             value = self.value(option.value)
             is_sent_as_is = type(option.sent) is type(option.value) and option.sent == option.value
@@ -82,42 +76,41 @@ class _Writer(FlatBufferWriter):
         except ValueError as error:
             raise _refused(f"{backend_id}.{option.name}", str(error)) from error
         return self.table(
-            {
-                OptionSlot.NAME: self.string(option.name),
-                OptionSlot.VALUE: value,
-                OptionSlot.KEY: None if option.key is None else self.string(option.key),
-                OptionSlot.SENT: sent,
-                OptionSlot.SCOPE: ("B", int(option.scope is Scope.PROCESS)),
-                OptionSlot.APPLIES: ("B", int(option.applies is Applies.EXECUTE)),
-                OptionSlot.IS_SET: ("B", int(option.is_set)),
-            }
+            OPTION_TABLE,
+            name=self.string(option.name),
+            value=value,
+            key=None if option.key is None else self.string(option.key),
+            sent=sent,
+            scope=int(option.scope is Scope.PROCESS),
+            applies=int(option.applies is Applies.EXECUTE),
+            is_set=int(option.is_set),
         )
 
-    def value(self, value: PlainValue, depth: int = 0) -> Place:
+    def value(self, value: PlainValue, depth: int = 0) -> EndOffset:
         if depth > MAX_DEPTH:
             raise ValueError(f"its arrays and tables nest {MAX_DEPTH} deep at most")
-        kind, fields = self.content(value, depth)
-        return self.table({ValueSlot.KIND: ("B", kind), **fields})
+        kind, contents = self.contents(value, depth)
+        return self.table(VALUE_TABLE, kind=kind, **contents)
 
-    def content(self, value: PlainValue, depth: int) -> tuple[ValueKind, Fields]:
+    def contents(self, value: PlainValue, depth: int) -> tuple[ValueKind, Mapping[str, float | EndOffset]]:
         if value is None:
             return ValueKind.NONE, {}
         if isinstance(value, bool):
-            return ValueKind.BOOLEAN, {ValueSlot.INTEGER: ("q", int(value))}
+            return ValueKind.BOOLEAN, {"integer": int(value)}
         if isinstance(value, int):
             if not -(2**63) <= value < 2**63:
                 raise ValueError(f"its integers have 64 bits, and {value} needs more")
-            return ValueKind.INTEGER, {ValueSlot.INTEGER: ("q", value)}
+            return ValueKind.INTEGER, {"integer": value}
         if isinstance(value, float):
-            return ValueKind.NUMBER, {ValueSlot.NUMBER: ("d", value)}
+            return ValueKind.NUMBER, {"number": value}
         if isinstance(value, str):
-            return ValueKind.TEXT, {ValueSlot.TEXT: self.string(value)}
+            return ValueKind.TEXT, {"text": self.string(value)}
         if isinstance(value, Mapping):
-            keys = self.reference_vector([self.string(key) for key in value])
-            return ValueKind.TABLE, {ValueSlot.KEYS: keys, ValueSlot.ITEMS: self.items(value.values(), depth)}
-        return ValueKind.ARRAY, {ValueSlot.ITEMS: self.items(value, depth)}
+            keys = self.reference_vector(list(map(self.string, value)))
+            return ValueKind.TABLE, {"keys": keys, "items": self.items(value.values(), depth)}
+        return ValueKind.ARRAY, {"items": self.items(value, depth)}
 
-    def items(self, values: Iterable[PlainValue], depth: int) -> Place:
+    def items(self, values: Iterable[PlainValue], depth: int) -> EndOffset:
         return self.reference_vector([self.value(each, depth + 1) for each in values])
 
 

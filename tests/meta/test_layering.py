@@ -34,7 +34,7 @@ ROOMS: dict[str, set[str]] = {
     "fingerprint": set(),
     "diagnostics": {"records", "version"},
     "errors": {"records", "diagnostics"},
-    "flatbuffer": {"records"},
+    "flatbuffer": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},
@@ -86,6 +86,7 @@ DOORS = ("etconfig.plugin.v1_kernels",)
 """Modules that only hand on names to plugins."""
 
 THIRD_PARTY: dict[str, set[str]] = {
+    "flatbuffers": {"flatbuffer"},
     "platformdirs": {"app"},
     "pluggy": {"plugin"},
     "pydantic": {"schema"},

@@ -16,7 +16,7 @@ SETS_NO_OPTIONS = ROOT / "profiles" / "raspberry-pi" / "pi-5.toml"
 PROGRAM = ROOT / "tests" / "data" / "digits" / "digits.pte"
 SETS_OPTIONS = ROOT / "examples" / "two_cameras" / "profiles" / "demo" / "two-cameras.toml"
 THIRD_PARTY = {
-    *("annotated_types", "click", "ml_dtypes", "numpy", "platformdirs", "pluggy"),
+    *("annotated_types", "click", "flatbuffers", "ml_dtypes", "numpy", "platformdirs", "pluggy"),
     *("pydantic", "rich", "tomli"),
 }
 
@@ -92,6 +92,14 @@ def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:
         "assert Installation(Path('/')).backend_ids"
     )
     assert not loaded & (THIRD_PARTY - {"click"})
+
+
+def test_what_writes_small_files_is_loaded_when_one_is_written() -> None:
+    """The flatbuffers package imports numpy, which takes longer than most commands."""
+    importing = "import etconfig.transport.etargs_writer as writer, etconfig.tracing.etdump"
+    assert not modules_after(importing) & {"flatbuffers", "numpy"}
+    written = modules_after(f"{importing}\nwriter.write_package(writer.Package('test', ()))")
+    assert "flatbuffers" in written
 
 
 def test_resolving_loads_no_numpy() -> None:

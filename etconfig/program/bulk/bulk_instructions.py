@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from etconfig.flatbuffer.layout import I32
 from etconfig.program import layout
 from etconfig.program.bulk.columns import Columns, in_order, make_sure
-from etconfig.program.layout import I32, InstructionArguments
+from etconfig.program.layout import InstructionArguments
 from etconfig.program.model import Instruction, KernelCall
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from etconfig.flatbuffer.layout import I32, I64, U8, Layout
 from etconfig.program import layout
 from etconfig.program.bulk.columns import Columns, Vectors, make_sure
 from etconfig.program.bulk.shared_values import SharedValues
 from etconfig.program.cursor import Extent
-from etconfig.program.layout import I32, I64, U8, KernelTypes, Layout
+from etconfig.program.layout import KernelTypes
 from etconfig.program.model import (
     AllocationDetails,
     Bool,

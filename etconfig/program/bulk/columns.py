@@ -15,9 +15,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from etconfig.errors import ProgramError
+from etconfig.flatbuffer.layout import I64, U8, FieldKind, Layout
 from etconfig.program.bulk.shared_values import pick
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import I64, U8, FieldKind, Layout
 
 _T = TypeVar("_T")
 

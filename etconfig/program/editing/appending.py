@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from etconfig.flatbuffer.layout import Layout
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import Layout
 from etconfig.program.program_errors import malformed
 
 _SIZES_AT = 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from etconfig.flatbuffer.writer import FlatBufferWriter, Place
+from etconfig.flatbuffer.writer import FlatBufferWriter
 from etconfig.program import layout
 from etconfig.program.cursor import Cursor, Extent
 from etconfig.program.editing.appending import add_segments, alignment_of, delegates_of, refer
@@ -102,18 +102,27 @@ class _Contents:
         writer = FlatBufferWriter()
         places = {
             (delegate, layout.BACKEND_DELEGATE, "processed"): writer.table(
-                {0: ("b", int(location)), 1: ("I", index)}
+                layout.BACKEND_DELEGATE_DATA_REFERENCE, location=location, index=index
             )
             for delegate, (location, index) in zip(delegates, references, strict=True)
         }
         root = tables.root()
         places[root, layout.PROGRAM, "backend_delegate_data"] = writer.reference_vector(
-            [writer.table({0: writer.byte_vector(data, _INLINE_ALIGNMENT_BYTES)}) for data in self._inline]
+            [
+                writer.table(
+                    layout.BACKEND_DELEGATE_INLINE_DATA,
+                    data=writer.byte_vector(data, _INLINE_ALIGNMENT_BYTES),
+                )
+                for data in self._inline
+            ]
         )
         places[root, layout.PROGRAM, "segments"] = writer.reference_vector(
-            [writer.table({0: ("Q", each.start), 1: ("Q", each.size_bytes)}) for each in self._segments]
+            [
+                writer.table(layout.DATA_SEGMENT, offset=each.start, size=each.size_bytes)
+                for each in self._segments
+            ]
         )
-        added = writer.finish(Place(0), bytes(4))
+        added = writer.unfinished()
         grown = bytearray(self._tables)
         grown += bytes(-(len(grown) + len(added)) % _INLINE_ALIGNMENT_BYTES) + added
         for field, place in places.items():

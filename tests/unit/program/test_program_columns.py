@@ -13,12 +13,12 @@ import numpy
 import pytest
 
 from etconfig.errors import ProgramError
+from etconfig.flatbuffer.layout import F64, I32, U64, Layout
 from etconfig.program import Limits, open_program
 from etconfig.program.bulk import columns
 from etconfig.program.bulk.columns import DoubtError, columns_of
 from etconfig.program.collection import collection_paused
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import F64, I32, U64, Layout
 
 POINT = Layout(x=I32, y=U64, z=F64)
 ROWS = columns.MIN_ROWS

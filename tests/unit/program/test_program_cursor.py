@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import etconfig.flatbuffer
 import etconfig.program
 from etconfig.errors import MalformedProgramError, ProgramError, TruncatedProgramError
+from etconfig.flatbuffer.layout import F64, I32, REFERENCE, U8, U64, FieldKind, Layout
 from etconfig.program import Extent, Limits
 from etconfig.program.cursor import Cursor
-from etconfig.program.layout import F64, I32, REFERENCE, U8, U64, FieldKind, Layout
 
 POINT = Layout(x=I32, y=I32)
 WIDE = Layout(flag=U8, wide=U64, skipped=None, item=REFERENCE)
@@ -202,16 +203,18 @@ class TestStrings:
         assert refusal(TruncatedProgramError, lambda: cursor(self.data(b"ab", b"")).string(4, "name")) == text
 
 
-class TestOneCursor:
-    """Bytes are read in cursor.py only: `struct`, slices of data and `from_bytes` stay there."""
+class TestOneReader:
+    """Bytes of a file are read in two modules only: `struct`, slices of data and `from_bytes` stay there."""
 
-    MODULES = sorted(Path(etconfig.program.__file__).parent.glob("*.py"))
+    ROOMS = (Path(etconfig.program.__file__).parent, Path(etconfig.flatbuffer.__file__).parent)
+    MODULES = sorted(path for room in ROOMS for path in room.rglob("*.py"))
     READERS = frozenset(
         {"unpack", "unpack_from", "iter_unpack", "from_bytes", "frombuffer", "cast", "tolist"}
     )
 
     ALLOWED: Mapping[str, frozenset[str]] = {
-        "cursor": READERS | {"_data"},
+        "reader": READERS | {"_data"},
+        "cursor": frozenset({"_data"}),
         "source": frozenset({"cast"}),
         # columns of numbers that the cursor gave
         **dict.fromkeys(
@@ -219,7 +222,7 @@ class TestOneCursor:
         ),
     }
 
-    @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+    @pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}.{path.stem}")
     def test_no_other_module_reads_bytes(self, path: Path) -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         calls = {

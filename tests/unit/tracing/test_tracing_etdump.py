@@ -9,7 +9,6 @@ from plans import adding_plan, floats
 from recordings import BACKENDS, traced_plan
 
 from etconfig.errors import DelegateError
-from etconfig.flatbuffer.writer import FlatBufferWriter
 from etconfig.tracing import RecordingTracer, etdump
 
 
@@ -83,34 +82,3 @@ class TestBlocks:
         with pytest.raises(DelegateError):
             method.execute([floats(-1, 2), floats(0, 0)])
         assert list(blocks_of(tracer)) == ["Default", "Execute"]
-
-
-class TestFlatBufferWriter:
-    """Equal strings and equal layouts of tables are written once."""
-
-    def test_a_string_is_shared(self) -> None:
-        writer = FlatBufferWriter()
-        assert writer.string("aten::add.out") == writer.string("aten::add.out") != writer.string("other")
-
-    def test_a_further_table_of_a_layout_takes_its_fields_only(self) -> None:
-        def size(count: int) -> int:
-            writer = FlatBufferWriter()
-            tables = [writer.table({0: ("Q", index), 3: ("i", 1)}) for index in range(count)]
-            return len(writer.finish(tables[-1], b"ED00", with_size=True))
-
-        fields_bytes = 4 + 4 + 8  # the offset of the vtable, an int, an unsigned long
-        assert size(11) - size(2) == 9 * fields_bytes
-
-    @pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 1000])
-    @pytest.mark.parametrize("with_size", [False, True])
-    def test_everything_is_found_again_and_aligned(self, count: int, with_size: bool) -> None:
-        writer = FlatBufferWriter()
-        rows = [
-            writer.table({0: ("i", -index), 1: writer.string("x" * (index % 7)), 2: ("Q", index)})
-            for index in range(count)
-        ]
-        data = writer.finish(writer.table({2: writer.reference_vector(rows)}), b"TEST", with_size=with_size)
-        root = Reader.of_root(data, b"TEST", with_size=with_size)
-        flags = number_types.Uint64Flags
-        found = [(row.integer(0), row.string(1), row.integer(2, flags)) for row in root.tables(2)]
-        assert found == [(-index, "x" * (index % 7), index) for index in range(count)]

@@ -10,6 +10,7 @@ from flatbuffers import number_types
 from packages import EVERYTHING, configuration, packed
 
 from etconfig.errors import OptionError, SavedResultError
+from etconfig.flatbuffer.layout import Layout
 from etconfig.transport import (
     Package,
     PackedBackend,
@@ -24,6 +25,17 @@ from etconfig.transport import etargs_format as layout
 
 DATA = write_package(EVERYTHING)
 SCHEMA = Path(layout.__file__).with_name("etargs.fbs").read_text("utf-8")
+
+
+def fields_of(table: str) -> list[str]:
+    """The fields of a table of the schema, in order."""
+    fields = re.search(rf"^table {table} {{\n(.*?)^}}", SCHEMA, re.MULTILINE | re.DOTALL)
+    assert fields is not None
+    return re.findall(r"^  (\w+):", fields[1], re.MULTILINE)
+
+
+def slot(table: str, field: str) -> int:
+    return fields_of(table).index(field)
 
 
 def package_of(*options: PackedOption) -> Package:
@@ -70,39 +82,27 @@ class TestFormat:
 
     def test_the_flatbuffers_package_reads_it(self) -> None:
         root = Reader.of_root(DATA, layout.IDENTIFIER)
-        assert root.integer(layout.PackageSlot.VERSION, number_types.Uint16Flags) == layout.VERSION
-        assert root.string(layout.PackageSlot.PRODUCER) == "etconfig 1.2"
-        first, second = root.tables(layout.PackageSlot.CONFIGURATIONS)
-        assert second.string(layout.ConfigurationSlot.NAME) == "laptop"
-        left, anything = first.tables(layout.ConfigurationSlot.METHODS)
-        assert left.string(layout.MethodSlot.INSTANCE) == "left"
-        assert anything.string(layout.MethodSlot.INSTANCE) is None
-        xnnpack, acme = left.tables(layout.MethodSlot.BACKENDS)
-        mode = xnnpack.tables(layout.BackendSlot.OPTIONS)[0]
-        assert mode.string(layout.OptionSlot.KEY) == "workspace_sharing_mode"
-        assert mode.table(layout.OptionSlot.VALUE).string(layout.ValueSlot.TEXT) == "per_model"
-        sent = mode.table(layout.OptionSlot.SENT)
-        assert sent.integer(layout.ValueSlot.INTEGER, number_types.Int64Flags) == 1
-        share = acme.tables(layout.BackendSlot.OPTIONS)[1].table(layout.OptionSlot.VALUE)
-        assert share.integer(layout.ValueSlot.KIND, number_types.Uint8Flags) == layout.ValueKind.NUMBER
-        assert share.integer(layout.ValueSlot.NUMBER, number_types.Float64Flags) == -0.25
+        assert root.integer(slot("Package", "version"), number_types.Uint16Flags) == layout.VERSION
+        assert root.string(slot("Package", "producer")) == "etconfig 1.2"
+        first, second = root.tables(slot("Package", "configurations"))
+        assert second.string(slot("Configuration", "name")) == "laptop"
+        left, anything = first.tables(slot("Configuration", "methods"))
+        assert left.string(slot("Method", "instance")) == "left"
+        assert anything.string(slot("Method", "instance")) is None
+        xnnpack, acme = left.tables(slot("Method", "backends"))
+        mode = xnnpack.tables(slot("Backend", "options"))[0]
+        assert mode.string(slot("Option", "key")) == "workspace_sharing_mode"
+        assert mode.table(slot("Option", "value")).string(slot("Value", "text")) == "per_model"
+        sent = mode.table(slot("Option", "sent"))
+        assert sent.integer(slot("Value", "integer"), number_types.Int64Flags) == 1
+        share = acme.tables(slot("Backend", "options"))[1].table(slot("Option", "value"))
+        assert share.integer(slot("Value", "kind"), number_types.Uint8Flags) == layout.ValueKind.NUMBER
+        assert share.integer(slot("Value", "number"), number_types.Float64Flags) == -0.25
 
-    @pytest.mark.parametrize(
-        "slots",
-        [
-            layout.ValueSlot,
-            layout.OptionSlot,
-            layout.BackendSlot,
-            layout.MethodSlot,
-            layout.ConfigurationSlot,
-            layout.PackageSlot,
-        ],
-    )
-    def test_the_slots_are_the_fields_of_the_schema(self, slots: type[layout.ValueSlot]) -> None:
-        name = slots.__name__.removesuffix("Slot")
-        fields = re.search(rf"^table {name} {{\n(.*?)^}}", SCHEMA, re.MULTILINE | re.DOTALL)
-        assert fields is not None
-        assert re.findall(r"^  (\w+):", fields[1], re.MULTILINE) == [slot.name.lower() for slot in slots]
+    @pytest.mark.parametrize("name", ["Value", "Option", "Backend", "Method", "Configuration", "Package"])
+    def test_the_layouts_have_the_fields_of_the_schema(self, name: str) -> None:
+        table: Layout = getattr(layout, f"{name.upper()}_TABLE")
+        assert [field.name for field in table.fields] == fields_of(name)
 
     def test_the_kinds_are_those_of_the_schema(self) -> None:
         kinds = re.search(r"enum Kind : ubyte { (.*) }", SCHEMA)
@@ -119,7 +119,7 @@ def reason(data: bytes) -> str:
 
 
 def with_bytes(old: bytes, new: bytes) -> bytes:
-    assert old in DATA
+    assert DATA.count(old) == 1
     assert len(old) == len(new)
     return DATA.replace(old, new)
 
@@ -145,7 +145,11 @@ class TestDamage:
     def test_changed_values(self) -> None:
         wrong = "the values of configuration 'pi5' do not have its fingerprint"
         assert reason(with_bytes(b"per_model", b"per_modem")) == wrong
-        assert reason(with_bytes(struct.pack("<q", 2**40), struct.pack("<q", 2**41))) == wrong
+        number = 0x0123456789ABCDEF  # whose bytes are not found elsewhere
+        data = write_package(package_of(packed("budget", number)))
+        assert data.count(struct.pack("<q", number)) == 1
+        changed = data.replace(struct.pack("<q", number), struct.pack("<q", number + 1))
+        assert reason(changed) == wrong.replace("pi5", "one")
 
     def test_texts_that_are_none(self) -> None:
         assert reason(with_bytes(b"per_model\0", b"per_model!")) == "a text does not end where it should"

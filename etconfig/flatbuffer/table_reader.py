@@ -8,8 +8,21 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from etconfig.program.layout import Field, Layout
-from etconfig.program.program_errors import malformed
+from etconfig.flatbuffer.layout import Field, Layout
+
+
+class VtableError(Exception):
+    """A vtable that no sound table has. It never leaves `etconfig.flatbuffer`.
+
+    Attributes:
+        code: The kind of contradiction: `bad-vtable` or `misaligned`.
+        field: The field that it is about.
+        detail: The contradiction, in words.
+    """
+
+    def __init__(self, code: str, field: str, detail: str) -> None:
+        super().__init__(code, field, detail)
+        self.code, self.field, self.detail = code, field, detail
 
 
 class TableReader(NamedTuple):
@@ -42,7 +55,7 @@ def compile_table_reader(layout: Layout, offsets: tuple[int, ...], table_bytes: 
     remembered: it is a fifth of the time to open a small program.
 
     Raises:
-        MalformedProgramError: fields overlap each other, leave the table or are not aligned.
+        VtableError: fields overlap each other, leave the table or are not aligned.
     """
     by_field = [offsets[f.slot] if f.slot < len(offsets) else 0 for f in layout.fields]
     present = sorted((offset, index) for index, offset in enumerate(by_field) if offset)
@@ -74,7 +87,7 @@ def _compile_struct(lying: Sequence[tuple[int, Field]], table_bytes: int) -> str
     for offset, field in lying:
         if not end <= offset <= table_bytes - field.kind.size_bytes:
             detail = f"the field at offset {offset} overlaps another one or leaves its table"
-            raise malformed("bad-vtable", field.name, detail)
+            raise VtableError("bad-vtable", field.name, detail)
         codes.append(f"{offset - end}x{field.kind.code}")
         end = offset + field.kind.size_bytes
     return struct.Struct("".join(codes))
@@ -85,11 +98,11 @@ def _alignment(lying: Sequence[tuple[int, Field]]) -> tuple[int, int]:
     mask, alignment = 3, 0
     for offset, field in lying:
         if offset % min(field.kind.size_bytes, 4):
-            raise malformed("misaligned", field.name, "the field is not aligned in its table")
+            raise VtableError("misaligned", field.name, "the field is not aligned in its table")
         if field.kind.size_bytes == 8:
             wanted = -offset % 8
             if mask == 7 and wanted != alignment:
-                raise malformed("misaligned", field.name, "the field can never be aligned")
+                raise VtableError("misaligned", field.name, "the field can never be aligned")
             mask, alignment = 7, wanted
     return mask, alignment
 
