@@ -44,7 +44,7 @@ Docstrings name ExecuTorch's matching `Error` code where there is one.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 from etconfig.diagnostics.model import Diagnostic
 from etconfig.records import record
@@ -62,12 +62,15 @@ class EtconfigError(Exception):
         help: What to do about it, if more can be said than the message does.
     """
 
+    template: ClassVar[str] = ""
+    """The message, with the names of attributes in braces."""
+
     help: str | None = None
 
     @property
     def message(self) -> str:
-        """One sentence: the thing, what was expected. Derived from the attributes."""
-        return type(self).__name__
+        """One sentence: the thing, and what was expected. Derived from the attributes."""
+        return self.template.format(**vars(self)) or type(self).__name__
 
     def __str__(self) -> str:
         return f"{self.message}; {self.help}" if self.help else self.message
@@ -145,10 +148,7 @@ class PluginLoadError(PluginError):
     version: str
     cause: str
 
-    @property
-    def message(self) -> str:
-        source = f"{self.distribution} {self.version}"
-        return f"plugin {self.name!r} ({self.group}) of {source} failed: {self.cause}"
+    template = "plugin {name!r} ({group}) of {distribution} {version} failed: {cause}"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -181,9 +181,7 @@ class PluginCallError(PluginError):
     call: str
     cause: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.call} of plugin {self.name!r} ({self.group}) failed: {self.cause}"
+    template = "{call} of plugin {name!r} ({group}) failed: {cause}"
 
 
 # --- the file ----------------------------------------------------------------------------
@@ -207,8 +205,8 @@ class ProgramError(EtconfigError):
 
     @property
     def problem(self) -> str:
-        """What is wrong, without the place."""
-        return self.code
+        """The part of the message that says what is wrong, without the place."""
+        return self.template.format(**vars(self)) or self.code
 
     @property
     def message(self) -> str:
@@ -223,9 +221,7 @@ class UnreadableProgramError(ProgramError):
 
     reason: str
 
-    @property
-    def problem(self) -> str:
-        return self.reason
+    template = "{reason}"
 
     @property
     def message(self) -> str:
@@ -239,9 +235,7 @@ class NotAProgramError(ProgramError):
     found: str
     expected: str
 
-    @property
-    def problem(self) -> str:
-        return f"expected {self.expected}, found {self.found}"
+    template = "expected {expected}, found {found}"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -251,9 +245,7 @@ class TruncatedProgramError(ProgramError):
     needed_bytes: int
     available_bytes: int
 
-    @property
-    def problem(self) -> str:
-        return f"needs {self.needed_bytes} bytes, but only {self.available_bytes} are there"
+    template = "needs {needed_bytes} bytes, but only {available_bytes} are there"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -262,9 +254,7 @@ class MalformedProgramError(ProgramError):
 
     detail: str
 
-    @property
-    def problem(self) -> str:
-        return self.detail
+    template = "{detail}"
 
 
 class UnsupportedProgramError(MalformedProgramError):
@@ -333,9 +323,7 @@ class BackendUnavailableError(ExecutionError):
     backend: str
     reason: str
 
-    @property
-    def message(self) -> str:
-        return f"backend {self.backend!r} cannot run here: {self.reason}"
+    template = "backend {backend!r} cannot run here: {reason}"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -347,9 +335,7 @@ class InvalidInputError(ExecutionError):
     expected: str
     given: str
 
-    @property
-    def message(self) -> str:
-        return f"method {self.method!r}, {self.input}: expected {self.expected}, given {self.given}"
+    template = "method {method!r}, {input}: expected {expected}, given {given}"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -360,9 +346,7 @@ class AttributeNotFoundError(ExecutionError):
     attribute: str
     reason: str
 
-    @property
-    def message(self) -> str:
-        return f"method {self.method!r} has no attribute {self.attribute!r}: {self.reason}"
+    template = "method {method!r} has no attribute {attribute!r}: {reason}"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -372,9 +356,7 @@ class KernelArgumentError(ExecutionError):
     operator: str
     detail: str
 
-    @property
-    def message(self) -> str:
-        return f"{self.operator}: {self.detail}"
+    template = "{operator}: {detail}"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -384,9 +366,7 @@ class OutOfMemoryError(ExecutionError):
     method: str
     detail: str
 
-    @property
-    def message(self) -> str:
-        return f"method {self.method!r} asks for more memory than there is: {self.detail}"
+    template = "method {method!r} asks for more memory than there is: {detail}"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -398,9 +378,7 @@ class DelegateError(ExecutionError):
     phase: str
     cause: str
 
-    @property
-    def message(self) -> str:
-        return f"backend {self.backend!r} failed in {self.phase} of method {self.method!r}: {self.cause}"
+    template = "backend {backend!r} failed in {phase} of method {method!r}: {cause}"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -409,12 +387,10 @@ class MethodInUseError(ExecutionError):
 
     method: str
 
-    @property
-    def message(self) -> str:
-        return (
-            f"method {self.method!r} is already executing in another thread; "
-            "load one Method per thread (they share the program's constants)"
-        )
+    template = (
+        "method {method!r} is already executing in another thread; "
+        "load one Method per thread (they share the program's constants)"
+    )
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -423,9 +399,7 @@ class MethodClosedError(ExecutionError):
 
     method: str
 
-    @property
-    def message(self) -> str:
-        return f"method {self.method!r} is closed; load it again with program.load_method({self.method!r})"
+    template = "method {method!r} is closed; load it again with program.load_method({method!r})"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -435,9 +409,7 @@ class InstructionLimitError(ExecutionError):
     method: str
     limit: int
 
-    @property
-    def message(self) -> str:
-        return f"method {self.method!r} ran {self.limit} instructions without coming to an end"
+    template = "method {method!r} ran {limit} instructions without coming to an end"
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -480,9 +452,7 @@ class ScaffoldError(EtconfigError):
 
     problem: str
 
-    @property
-    def message(self) -> str:
-        return self.problem
+    template = "{problem}"
 
 
 # --- us ----------------------------------------------------------------------------------
@@ -494,6 +464,4 @@ class InternalError(EtconfigError):
 
     detail: str
 
-    @property
-    def message(self) -> str:
-        return f"internal error: {self.detail}; please report it"
+    template = "internal error: {detail}; please report it"
