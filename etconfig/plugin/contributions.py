@@ -66,7 +66,7 @@ def _check_fact_names(
     entry: EntryPoint, contribution: FactsContribution, accepted: Sequence[FactsContribution]
 ) -> None:
     """Check that the facts have names of their own, beside the built-in ones and those of other plugins."""
-    from etconfig.facts import BUILTIN_FACTS  # which the plugins of other groups do not pay for
+    from etconfig.facts.builtin import BUILTIN_FACTS  # which the plugins of other groups do not pay for
 
     known = BUILTIN_FACTS
     for each in accepted:

@@ -82,6 +82,39 @@ PARTS: dict[str, dict[str, set[str]]] = {
 }
 """Rooms that are layered inside: their packages, lowest first, and those that each imports."""
 
+CONFIGURATION = {"facts", "schema", "profile", "resolver"}
+"""The wing that turns text and facts into arguments."""
+
+EXECUTION = {"program", "backend", "tracing", "method", "kernel", "kernels", "numpy_executor"}
+"""The wing that runs programs."""
+
+MEETINGS = {
+    "plugin": "hands plugins the contracts of both wings; it resolves no option and runs no program",
+    "app": "the composition level, where a configuration meets a program",
+    "conformance": "checks backends with configurations and programs",
+    "scaffold": "writes options and example programs of a new backend",
+    "cli": "prints what both wings give",
+    "__init__": "names what is public of both wings",
+}
+"""Every room that imports both wings, and why."""
+
+CONTRACTS = {
+    "etconfig.schema",
+    "etconfig.schema.constraints",
+    "etconfig.facts.builtin",
+    "etconfig.facts.detector",
+    "etconfig.facts.registry",
+    "etconfig.facts.system",
+    "etconfig.backend",
+    "etconfig.method",
+    "etconfig.kernel.checks",
+    "etconfig.kernel.memory",
+    "etconfig.kernel.registry",
+    "etconfig.kernel.steps",
+    "etconfig.kernel.tensor",
+}
+"""The modules of both wings that `plugin` imports: declarations, facts, backends, executors and kernels."""
+
 DOORS = ("etconfig.plugin.v1_kernels",)
 """Modules that only hand on names to plugins."""
 
@@ -181,11 +214,17 @@ def test_the_tables_allow_no_more_than_is_used() -> None:
     assert (allowed | of_third_parties) - used == set()
 
 
-def test_the_two_wings_never_meet_below_the_composition() -> None:
+def test_neither_wing_imports_the_other() -> None:
     """The configuration wing never sees a tensor, the execution wing never sees a TOML file."""
-    configuration = {"facts", "schema", "profile", "resolver"}
-    execution = {"program", "backend", "tracing", "method", "kernel", "kernels", "numpy_executor"}
-    for room in configuration:
-        assert not ROOMS[room] & execution
-    for room in execution:
-        assert not ROOMS[room] & configuration
+    assert [room for room in CONFIGURATION if ROOMS[room] & EXECUTION] == []
+    assert [room for room in EXECUTION if ROOMS[room] & CONFIGURATION] == []
+
+
+def test_the_wings_meet_in_the_named_rooms_only() -> None:
+    both = {room for room, others in ROOMS.items() if others & CONFIGURATION and others & EXECUTION}
+    assert both == set(MEETINGS)
+
+
+def test_the_plugin_api_imports_contracts_of_the_wings_and_nothing_else_of_them() -> None:
+    used = {name for module in GRAPH.paths if room_of(module) == "plugin" for name in GRAPH.imports[module]}
+    assert {name for name in used if room_of(name) in CONFIGURATION | EXECUTION} == CONTRACTS
