@@ -13,7 +13,7 @@ from etconfig.errors import SavedResultError
 from etconfig.fingerprint import fingerprint
 from etconfig.flatbuffer.reader import FlatBufferReader
 from etconfig.schema import Applies, Scope
-from etconfig.transport import etargs_errors
+from etconfig.transport.etargs_errors import EtargsErrors
 from etconfig.transport.etargs_format import (
     BACKEND_TABLE,
     CONFIGURATION_TABLE,
@@ -91,8 +91,9 @@ class _PackageReader:
     """Reads the tables of one file. Its methods raise ValueError for what is damaged."""
 
     def __init__(self, data: bytes) -> None:
+        self._errors = EtargsErrors()
         self._buffer = FlatBufferReader(
-            memoryview(data), len(data), etargs_errors, max_string_bytes=MAX_BYTES, max_work_per_byte=4
+            memoryview(data), len(data), self._errors, max_string_bytes=MAX_BYTES, max_work_per_byte=4
         )
         self._texts: dict[int, str] = {}
 
@@ -129,7 +130,7 @@ class _PackageReader:
     def _option(self, table: int) -> PackedOption:
         name, value_table, key, sent_table, scope, applies, is_set = self._buffer.table(table, OPTION_TABLE)
         if not value_table:
-            raise etargs_errors.missing_field("value")
+            raise self._errors.missing_field("value")
         value = self._value(value_table)
         return PackedOption(
             name=self._text(name, "name"),

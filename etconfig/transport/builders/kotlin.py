@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
 from etconfig.transport.builders.language import (
     CarriedMethod,
@@ -21,10 +22,6 @@ _OPENING = (
 )
 
 
-def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
-    return object_of_functions(head, _OPENING, methods, _function)
-
-
 def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
     yield f"fun {name}(): BackendOptionsMap = BackendOptionsMap()"
     for backend, entries in carried.of_method.items():
@@ -37,5 +34,5 @@ def _literal(text: str) -> str:
     return json.dumps(text).replace("$", r"\$")
 
 
-KOTLIN = Language(ANDROID, _write)
+KOTLIN = Language(ANDROID, partial(object_of_functions, opening=_OPENING, function=_function))
 """Kotlin."""

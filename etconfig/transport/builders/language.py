@@ -93,16 +93,17 @@ def introduction(carried: CarriedMethod) -> Iterator[str]:
 
 def object_of_functions(
     head: Sequence[str],
-    opening: Sequence[str],
     methods: Sequence[CarriedMethod],
+    *,
+    opening: Sequence[str],
     function: Callable[[str, CarriedMethod], Iterable[str]],
 ) -> str:
-    """A file with one object that holds a function for each method instance: the form of Kotlin and Swift.
+    """A file with one object that has a function for each method instance: the form of Kotlin and Swift.
 
     Args:
         head: The lines of its head.
-        opening: What follows, to the object's opening brace.
         methods: The method instances.
+        opening: The lines after the head, to the object's opening brace.
         function: The lines of one function, from its name and its method instance.
     """
     lines = [*map(comment, head), "", *opening]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
 from etconfig.transport.builders.language import CarriedMethod, Language, object_of_functions
 from etconfig.transport.runtime_limits import APPLE, WireValue
@@ -13,10 +14,6 @@ _OPENING = (
     "/// Options for `module.load(method, options:)`: a function for each method instance.",
     "enum EtconfigOptions {",
 )
-
-
-def _write(head: Sequence[str], methods: Sequence[CarriedMethod]) -> str:
-    return object_of_functions(head, _OPENING, methods, _function)
 
 
 def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
@@ -43,5 +40,5 @@ def _literal(value: WireValue) -> str:
     return f'"{"".join(shown)}"'
 
 
-SWIFT = Language(APPLE, _write)
+SWIFT = Language(APPLE, partial(object_of_functions, opening=_OPENING, function=_function))
 """Swift."""
