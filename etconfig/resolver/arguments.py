@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ANY_METHOD = "*"
 """The name under which options for any method are resolved when there is no program."""
 
-OptionsT = TypeVar("OptionsT", bound="BackendOptions")
+BackendOptionsT = TypeVar("BackendOptionsT", bound="BackendOptions")
 
 
 def slot_label(method: str, instance: str | None) -> str:
@@ -92,10 +92,10 @@ class Arguments:
         return slot_label(self.method, self.instance)
 
     @overload
-    def __getitem__(self, key: type[OptionsT]) -> OptionsT: ...
+    def __getitem__(self, key: type[BackendOptionsT]) -> BackendOptionsT: ...
     @overload
     def __getitem__(self, key: str) -> BackendOptions: ...
-    def __getitem__(self, key: type[OptionsT] | str) -> OptionsT | BackendOptions:
+    def __getitem__(self, key: type[BackendOptionsT] | str) -> BackendOptionsT | BackendOptions:
         """The options of a backend, by its options class or its id.
 
         Raises:

@@ -22,7 +22,7 @@ from etconfig.schema.option_type import OptionKind, OptionType
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-OptionsT = TypeVar("OptionsT", bound=BaseModel)
+ModelT = TypeVar("ModelT", bound=BaseModel)
 """A class of options; what derives from it has no part in how it is made."""
 
 _NUMBER_BOUNDS = (Ge, Gt, Le, Lt, MultipleOf)
@@ -50,7 +50,7 @@ class Assembly:
     required: frozenset[str]
     checks: tuple[str, ...]
 
-    def make(self, cls: type[OptionsT], values: Mapping[str, object]) -> OptionsT | None:
+    def make(self, cls: type[ModelT], values: Mapping[str, object]) -> ModelT | None:
         """What `cls(**values)` makes of values that are right one by one; None if it would refuse them."""
         fields = {**self.template, **values}
         if len(fields) > len(self.template) or not self.required <= values.keys():
