@@ -32,13 +32,13 @@ _HOME = {
     "configure": "app.configuration",
     "detect_facts": "app.api",
     "load_program": "app.api",
-    "resolve": "app.api",
+    "resolve": "app.configuration",
 }
 """Where each public name lives; a test holds it against the imports below."""
 
 if TYPE_CHECKING:
-    from etconfig.app.api import detect_facts, load_program, resolve
-    from etconfig.app.configuration import Configuration, configure
+    from etconfig.app.api import detect_facts, load_program
+    from etconfig.app.configuration import Configuration, configure, resolve
     from etconfig.app.installation import Installation
     from etconfig.app.live import LiveArguments
     from etconfig.app.loaded_program import LoadedProgram

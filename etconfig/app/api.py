@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etconfig.app.configuration import configure
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import UnknownPluginError
 from etconfig.facts import FactSheet
 from etconfig.method import Executor, ProgramRequest
-from etconfig.profile import Layer
 from etconfig.program import DataSources, Verification, open_program
-from etconfig.provenance import Sourced
-from etconfig.resolver import Overrides, Resolution
 
 if TYPE_CHECKING:
     from etconfig.program.source import ProgramSource
@@ -37,6 +33,11 @@ def load_program(
     tracer: RecordingTracer | None = None,
 ) -> LoadedProgram:
     """Open and verify a program.
+
+    Example:
+        >>> with etconfig.load_program("model.pte") as program:
+        ...     print(program.method_names, program.backends("forward"))
+        ('embed', 'forward') ('ReferenceNpuBackend', 'ReferenceCpuBackend')
 
     Args:
         source: The path of a .pte or .bpte, or its bytes.
@@ -59,34 +60,20 @@ def load_program(
 
 
 def detect_facts(*, installation: Installation | None = None) -> FactSheet:
-    """What is known about this device, detected now; also by the detectors of plugins."""
-    return (installation or Installation(Path.cwd())).detect_facts()
+    """Detect what is known about this device, also by the detectors of plugins.
 
+    Example:
+        >>> facts = etconfig.detect_facts()
+        >>> facts["cpu.available_cores"].value >= 1
+        True
 
-def resolve(
-    program: LoadedProgram | None = None,
-    *,
-    profile: str | Path | None = None,
-    facts: FactSheet | None = None,
-    fact_overrides: Mapping[str, Sourced[object]] | None = None,
-    overrides: Overrides | Layer = (),
-    instances: Mapping[str, Sequence[str]] | None = None,
-    installation: Installation | None = None,
-) -> Resolution:
-    """Resolve the arguments of every method, instance and backend, once.
+    Args:
+        installation: The plugins; by default those found from the current directory.
 
-    Takes what `configure` takes, and raises what it and `Configuration.resolve` raise.
+    Returns:
+        Every fact that can be known, with its origin; unknown ones have a reason.
     """
-    configuration = configure(
-        program,
-        profile=profile,
-        facts=facts,
-        fact_overrides=fact_overrides,
-        overrides=overrides,
-        instances=instances,
-        installation=installation,
-    )
-    return configuration.resolve()
+    return (installation or Installation(Path.cwd())).detect_facts()
 
 
 def find_executor(installation: Installation, name: str) -> Executor:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, TypeVar
 
 from etconfig.app.installation import Installation
-from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.errors import BackendUnavailableError, PluginError, ProfileError, UnknownPluginError
+from etconfig.app.profile_choice import choose_profile
+from etconfig.app.targets import Delegating, find_spec, targets_of_layers, targets_of_program
 from etconfig.facts import FactSheet
-from etconfig.profile import Layer, Profile, ProjectFile, Selection, layers_of, load_chain, select_profile
+from etconfig.profile import Layer, Profile, Selection, layers_of
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver import (
-    ANY_METHOD,
     ENVIRONMENT_VARIABLE,
     Arguments,
     Overrides,
@@ -25,30 +24,8 @@ from etconfig.resolver import (
     layer_from_environment,
     layer_from_overrides,
 )
-from etconfig.schema import BackendSpec
 
-AUTO = "auto"
-"""The profile that matches this device best."""
-
-
-@runtime_checkable
-class Delegating(Protocol):
-    """What configuring asks of a program: which of its methods delegates to which backends."""
-
-    @property
-    def installation(self) -> Installation:
-        """What is installed."""
-
-    @property
-    def method_names(self) -> tuple[str, ...]:
-        """The methods."""
-
-    def backends(self, method: str) -> tuple[str, ...]:
-        """The ids of the backends that a method delegates to.
-
-        Raises:
-            MethodNotFoundError: the program has no such method.
-        """
+_FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
 
 @record(frozen=True, kw_only=True)
@@ -74,6 +51,14 @@ class Configuration:
 
         The profile stays the one that was chosen, even where `auto` would now choose another.
 
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> overrides = {"ReferenceCpuBackend.num_threads": 2}
+            >>> configuration = etconfig.configure(program, overrides=overrides)
+            >>> sheet = etconfig.FactSheet.from_json(Path("pi-5.json").read_text(), "pi-5.json")
+            >>> configuration.resolve(sheet).arguments("forward")["ReferenceCpuBackend"].num_threads
+            2
+
         Raises:
             OptionError: an option has no valid value; with every problem of every method instance.
             PluginError: a backend's recommendation failed.
@@ -94,20 +79,33 @@ def configure(
 ) -> Configuration:
     """Choose the profile, read all that is configured, and compile it for `Configuration.resolve`.
 
+    Example:
+        >>> program = etconfig.load_program("model.pte")
+        >>> configuration = etconfig.configure(program, profile="generic/any")
+        >>> [profile.name for profile in configuration.chain]
+        ['generic/any']
+
     Args:
-        program: The program; without one, options are resolved for the methods and backends that
-            the configuration mentions, and for any other method under the name `*`.
-        profile: `auto`, a profile's name, or the path of a file. By default what the project file
-            says, else `auto`.
-        facts: The device; by default this one, detected now.
-        fact_overrides: Facts set by hand, by name.
-        overrides: `["forward:XnnpackBackend.num_threads=2"]`, a mapping of paths to values, or a
-            layer that `etconfig.resolver.layer_from_overrides` made of either.
-        instances: Names of instances by method, besides those that profiles declare.
-        installation: What is installed; by default the program's.
+        program: The program that `load_program` returned. Without one, options are resolved for the
+            methods and backends that the configuration mentions, and for any other method under the
+            name `*`.
+        profile: `auto`, the name of a profile, or the path of a TOML file. By default the choice of
+            the project file, else `auto`: the profile that matches the device best.
+        facts: The device, such as `FactSheet.from_json` reads it; by default this one, detected now.
+        fact_overrides: Facts set by hand, by name, each with its origin.
+        overrides: Options that win over all others: `["forward:XnnpackBackend.num_threads=2"]`, a
+            mapping of such paths to values, or a layer that `etconfig.resolver.layer_from_overrides`
+            made of either.
+        instances: Names of instances by method, such as `{"forward": ["left", "right"]}`, besides
+            those that profiles declare.
+        installation: Plugins, profiles and project file; by default the program's, else those found
+            from the current directory.
+
+    Returns:
+        The configuration; `Configuration.resolve` gives its arguments on any facts.
 
     Raises:
-        ConfigError: with every problem that was found.
+        ConfigError: the configuration is wrong, with every problem that was found.
         BackendUnavailableError: the program delegates to a backend that is not installed.
         PluginError: a plugin that is needed is broken.
         TypeError: an argument is of a wrong type.
@@ -129,7 +127,7 @@ def configure(
     set_by_hand = overrides if isinstance(overrides, Layer) else layer_from_overrides(overrides)
     layers = (*layers_of(chain, project), environment, set_by_hand, by_hand)
     if program is None:
-        targets, specs, warnings = _targets_of_layers(installation, layers, instances or {})
+        targets, specs, warnings = targets_of_layers(installation, layers, instances or {})
     else:
         targets = targets_of_program(program, instances or {})
         specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
@@ -144,68 +142,69 @@ def configure(
     )
 
 
+def _documented_like(documented: Callable[..., Any]) -> Callable[[_FunctionT], _FunctionT]:
+    """Complete a docstring with the `Args` of a function that takes the same parameters.
+
+    So `help` explains every parameter at each of the two, and the explanation is written once.
+    """
+
+    def complete(function: _FunctionT) -> _FunctionT:
+        if function.__doc__ and documented.__doc__:  # `python -OO` leaves none
+            section = documented.__doc__.partition("Args:")[2].partition("Returns:")[0].rstrip()
+            function.__doc__ = function.__doc__.replace("Args: as for `configure`.", f"Args:{section}")
+        return function
+
+    return complete
+
+
+@_documented_like(configure)
+def resolve(
+    program: Delegating | None = None,
+    *,
+    profile: str | Path | None = None,
+    facts: FactSheet | None = None,
+    fact_overrides: Mapping[str, Sourced[object]] | None = None,
+    overrides: Overrides | Layer = (),
+    instances: Mapping[str, Sequence[str]] | None = None,
+    installation: Installation | None = None,
+) -> Resolution:
+    """Resolve the arguments of every method, instance and backend, once.
+
+    `configure` is the first half of it, for a device whose facts change.
+
+    Example:
+        >>> program = etconfig.load_program("model.pte")
+        >>> resolution = etconfig.resolve(program, overrides={"ReferenceCpuBackend.num_threads": 2})
+        >>> resolution.arguments("forward")["ReferenceCpuBackend"].num_threads
+        2
+
+    Args: as for `configure`.
+
+    Returns:
+        The arguments, with the origin of every value.
+
+    Raises:
+        ConfigError: the configuration is wrong, with every problem that was found.
+        BackendUnavailableError: the program delegates to a backend that is not installed.
+        PluginError: a plugin that is needed is broken, or a backend's recommendation failed.
+        TypeError: an argument is of a wrong type.
+    """
+    configuration = configure(
+        program,
+        profile=profile,
+        facts=facts,
+        fact_overrides=fact_overrides,
+        overrides=overrides,
+        instances=instances,
+        installation=installation,
+    )
+    return configuration.resolve()
+
+
 def check_type(argument: str, given: object, kind: type, expected: str) -> None:
     """Refuse an argument that a caller without a type checker got wrong. Raises TypeError."""
     if not isinstance(given, kind):
         raise TypeError(f"{argument}: expected {expected}, given {type(given).__name__}")
-
-
-def choose_profile(
-    installation: Installation, profile: str | Path | None, facts: FactSheet
-) -> tuple[tuple[Profile, ...], Selection | None]:
-    """The chain of a profile, base first, and why it was selected if it was not named.
-
-    Args:
-        installation: Where profiles are, and the project file that may name one.
-        profile: `auto`, a name, a path, or None for what the project file says.
-        facts: The device, for `auto`.
-
-    Raises:
-        ConfigError: there is no such profile, none or several match, or one is malformed.
-    """
-    if profile is None:
-        return choose_project_profile(installation, installation.project, facts)
-    if profile == AUTO:
-        selection = select_profile(installation.profiles, facts.values)
-        return selection.chain, selection
-    return load_chain(installation.profiles, profile), None
-
-
-def choose_project_profile(
-    installation: Installation, project: ProjectFile | None, facts: FactSheet
-) -> tuple[tuple[Profile, ...], Selection | None]:
-    """What a project file selects, or else `auto`; a problem points at the line that selects it.
-
-    Raises:
-        ConfigError: as for `choose_profile`.
-    """
-    if project is None or project.profile is None:
-        return choose_profile(installation, AUTO, facts)
-    target, span = project.profile.target, project.profile.span
-    path = Path(project.name).parent / target if target.endswith(".toml") else target
-    try:
-        return choose_profile(installation, path, facts)
-    except ProfileError as error:
-        found = (p if p.spans else replace(p, spans=(span,)) for p in error.diagnostics)
-        raise ProfileError(diagnostics=tuple(found)) from error
-
-
-def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
-    """What a backend that a program needs declares.
-
-    Raises:
-        BackendUnavailableError: no installed plugin declares it.
-        PluginError: its plugin is broken, or claimed twice.
-    """
-    try:
-        return installation.plugins.backend_spec(backend_id)
-    except UnknownPluginError as error:
-        installed = ", ".join(error.known) or "none"
-        raise BackendUnavailableError(
-            backend=backend_id,
-            reason=f"no installed plugin declares it (installed: {installed})",
-            help=error.help,
-        ) from error
 
 
 def resolve_defaults(
@@ -239,47 +238,3 @@ def resolve_defaults(
     target = Target(method=method, backends=tuple(specs))
     layers = (layer_from_overrides(overrides),) if overrides else ()
     return Resolver.compile(specs, layers, (target,)).resolve(facts).arguments(method)
-
-
-def targets_of_program(program: Delegating, instances: Mapping[str, Sequence[str]]) -> tuple[Target, ...]:
-    """Every method of a program, to resolve arguments for.
-
-    Raises:
-        MethodNotFoundError: `instances` names a method that the program lacks.
-    """
-    for method in instances:
-        program.backends(method)
-    return tuple(
-        Target(method=method, backends=program.backends(method), instances=tuple(instances.get(method, ())))
-        for method in program.method_names
-    )
-
-
-def _targets_of_layers(
-    installation: Installation, layers: Iterable[Layer], instances: Mapping[str, Sequence[str]]
-) -> tuple[tuple[Target, ...], Mapping[str, BackendSpec], tuple[Diagnostic, ...]]:
-    """What the configuration speaks about: its methods and backends, or else every installed backend."""
-    layers = tuple(layers)
-    paths = [assignment.path for layer in layers for assignment in layer.assignments]
-    methods = {path.method for path in paths if path.method and not set(path.method) & set("*?[")}
-    methods |= {declared.method for layer in layers for declared in layer.instances} | set(instances)
-    mentioned = {path.backend for path in paths} & set(installation.backend_ids)
-    specs: dict[str, BackendSpec] = {}
-    warnings: list[Diagnostic] = []
-    for backend in sorted(mentioned) or installation.backend_ids:
-        try:
-            specs[backend] = installation.plugins.backend_spec(backend)
-        except PluginError as error:
-            if backend in mentioned:
-                raise
-            warnings.append(plugin_warning(error))
-    targets = tuple(
-        Target(method=method, backends=tuple(specs), instances=tuple(instances.get(method, ())))
-        for method in (ANY_METHOD, *sorted(methods))
-    )
-    return targets, specs, tuple(warnings)
-
-
-def plugin_warning(error: PluginError) -> Diagnostic:
-    """The warning about a broken plugin that nothing depends on."""
-    return Diagnostic(code="broken-plugin", message=error.message, help=error.help, severity=Severity.WARNING)

@@ -49,6 +49,11 @@ PROJECT_FILES = ("etconfig.toml", "pyproject.toml")
 class Installation:
     """What is installed and configured here. Nothing is read before it is asked for.
 
+    Example:
+        >>> installation = etconfig.Installation()  # without a project file
+        >>> "ReferenceCpuBackend" in installation.backend_ids
+        True
+
     Args:
         directory: Where to look for a project file, upwards; None reads no project file.
         environ: The environment variables; by default those of the process. With others, only their

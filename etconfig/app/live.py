@@ -69,10 +69,14 @@ class LiveArguments:
     changes one in the middle of an execute. Nothing runs in the background unless `follow` is
     called. All methods may be called from any thread.
 
-        live = etconfig.LiveArguments(etconfig.configure(program))
-        left = program.load_method("forward", live.arguments("forward", "left"))
-        live.attach(left)
-        report = live.refresh(etconfig.detect_facts())
+    Example:
+        >>> program = etconfig.load_program("model.pte")
+        >>> live = etconfig.LiveArguments(etconfig.configure(program))
+        >>> with program.load_method("forward", live.arguments("forward")) as method:
+        ...     live.attach(method)
+        ...     report = live.refresh(etconfig.detect_facts())
+        >>> report.refused
+        ()
 
     Args:
         configuration: What is configured. The profile stays the one that was chosen.

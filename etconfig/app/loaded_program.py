@@ -7,8 +7,9 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from etconfig.app.configuration import check_type, find_spec, resolve_defaults
+from etconfig.app.configuration import check_type, resolve_defaults
 from etconfig.app.installation import Installation
+from etconfig.app.targets import find_spec
 from etconfig.backend import BoundBackend, Capabilities
 from etconfig.errors import BackendUnavailableError, MissingOperatorError
 from etconfig.method import ExecutorProgram
@@ -72,6 +73,14 @@ class LoadedProgram:
     ) -> Method:
         """Load a method with its arguments, so that it can run.
 
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> arguments = etconfig.resolve(program).arguments("forward")
+            >>> with program.load_method("forward", arguments) as method:
+            ...     (scores,) = method.execute([np.zeros((1, 1, 8, 8), np.float32)])
+            >>> scores.shape
+            (1, 10)
+
         Args:
             name: The method.
             arguments: Its arguments, as `resolve` gives them. Without them every option has its
@@ -122,6 +131,13 @@ class LoadedProgram:
         """What serves the delegates of a method, by backend id; nothing is created yet.
 
         A caller may put something of its own around a backend's `create` and hand it to `load_method`.
+
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> bound = program.bind("forward", etconfig.resolve(program).arguments("forward"))
+            >>> sorted(bound)
+            ['ReferenceCpuBackend', 'ReferenceNpuBackend']
+            >>> program.load_method("forward", backends=bound).close()
 
         Raises:
             MethodNotFoundError: the program has no such method.

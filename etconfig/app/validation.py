@@ -8,13 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etconfig.app.configuration import (
-    choose_project_profile,
-    find_spec,
-    plugin_warning,
-    targets_of_program,
-)
 from etconfig.app.installation import PROJECT_FILES, Installation
+from etconfig.app.profile_choice import choose_project_profile
+from etconfig.app.targets import find_spec, plugin_warning, targets_of_program
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts import FactSheet

@@ -110,6 +110,11 @@ class FactSheet:
     def from_json(cls, text: str, source: str, registry: FactRegistry = BUILTIN_FACTS) -> FactSheet:
         """Read a sheet that `to_json` wrote, or a person. Facts that it lacks are unknown.
 
+        Example:
+            >>> text = '{"etconfig_fact_sheet": 1, "facts": {"cpu.available_cores": {"value": 4}}}'
+            >>> etconfig.FactSheet.from_json(text, "board.json")["cpu.available_cores"].value
+            4
+
         Args:
             source: The name of the text, for origins and diagnostics.
 

@@ -60,6 +60,13 @@ class Method:
     def execute(self, inputs: Sequence[object] = (), *, resource: object = None) -> list[Any]:
         """Run the method.
 
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> with program.load_method("forward") as method:
+            ...     (scores,) = method.execute([np.zeros((1, 1, 8, 8), np.float32)])
+            >>> scores.dtype, scores.shape
+            (dtype('float32'), (1, 10))
+
         Args:
             inputs: One value for each input: anything with numpy's array protocol, DLPack or
                 the buffer protocol for a tensor, in the program's dtype; Python's or numpy's
@@ -121,6 +128,13 @@ class Method:
 
     def update(self, changes: Mapping[str, object]) -> None:
         """Change options that apply at execute: all of `changes`, or none.
+
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> with program.load_method("forward") as method:
+            ...     method.update({"ReferenceNpuBackend.power_mode": "low"})
+            ...     method.options("ReferenceNpuBackend").power_mode.value
+            'low'
 
         Args:
             changes: New values by `BACKEND.OPTION`, such as `{"NpuBackend.power_mode": "low"}`.

@@ -50,6 +50,12 @@ class Resolution:
     def arguments(self, method: str, instance: str | None = None) -> Arguments:
         """The arguments of one method instance.
 
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> resolution = etconfig.resolve(program, instances={"forward": ["left"]})
+            >>> resolution.arguments("forward", "left").label
+            'forward@left'
+
         Raises:
             OptionError: there is no such method or instance, or it lacks required options.
         """

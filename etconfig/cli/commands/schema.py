@@ -66,7 +66,7 @@ def _print_document_schema(document: str, installation: Installation) -> None:
 
 def _specs(installation: Installation) -> Iterator[BackendSpec]:
     """The installed backends; a broken one is left out with a warning."""
-    from etconfig.app.configuration import plugin_warning
+    from etconfig.app.targets import plugin_warning
 
     for backend in installation.backend_ids:
         try:

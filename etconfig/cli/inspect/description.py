@@ -166,7 +166,7 @@ def _missing_kernels(operators: list[str]) -> Iterator[dict[str, Any]]:
 
 def _unavailable_backends(loaded: LoadedProgram, plan: ExecutionPlan) -> Iterator[dict[str, Any]]:
     """The backends that are not installed, broken, or cannot run here. Imports the installed ones."""
-    from etconfig.app.configuration import find_spec
+    from etconfig.app.targets import find_spec
 
     for backend in dict.fromkeys(delegate.id for delegate in plan.delegates):
         try:

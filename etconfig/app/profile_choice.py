@@ -1,0 +1,54 @@
+"""The choice of a profile: by name, by path, by the project file, or by what matches the device."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from etconfig.app.installation import Installation
+from etconfig.errors import ProfileError
+from etconfig.facts import FactSheet
+from etconfig.profile import Profile, ProjectFile, Selection, load_chain, select_profile
+
+AUTO = "auto"
+"""The profile that matches this device best."""
+
+
+def choose_profile(
+    installation: Installation, profile: str | Path | None, facts: FactSheet
+) -> tuple[tuple[Profile, ...], Selection | None]:
+    """The chain of a profile, base first, and why it was selected if it was not named.
+
+    Args:
+        installation: Where profiles are, and the project file that may name one.
+        profile: `auto`, a name, a path, or None for what the project file says.
+        facts: The device, for `auto`.
+
+    Raises:
+        ConfigError: there is no such profile, none or several match, or one is malformed.
+    """
+    if profile is None:
+        return choose_project_profile(installation, installation.project, facts)
+    if profile == AUTO:
+        selection = select_profile(installation.profiles, facts.values)
+        return selection.chain, selection
+    return load_chain(installation.profiles, profile), None
+
+
+def choose_project_profile(
+    installation: Installation, project: ProjectFile | None, facts: FactSheet
+) -> tuple[tuple[Profile, ...], Selection | None]:
+    """What a project file selects, or else `auto`; a problem points at the line that selects it.
+
+    Raises:
+        ConfigError: as for `choose_profile`.
+    """
+    if project is None or project.profile is None:
+        return choose_profile(installation, AUTO, facts)
+    target, span = project.profile.target, project.profile.span
+    path = Path(project.name).parent / target if target.endswith(".toml") else target
+    try:
+        return choose_profile(installation, path, facts)
+    except ProfileError as error:
+        found = (p if p.spans else replace(p, spans=(span,)) for p in error.diagnostics)
+        raise ProfileError(diagnostics=tuple(found)) from error

@@ -1,0 +1,95 @@
+"""The targets of a configuration: which methods, instances and backends need arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from etconfig.app.installation import Installation
+from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
+from etconfig.profile import Layer
+from etconfig.resolver import ANY_METHOD, Target
+from etconfig.schema import BackendSpec
+
+
+@runtime_checkable
+class Delegating(Protocol):
+    """What configuring asks of a program: which of its methods delegates to which backends."""
+
+    @property
+    def installation(self) -> Installation:
+        """What is installed."""
+
+    @property
+    def method_names(self) -> tuple[str, ...]:
+        """The methods."""
+
+    def backends(self, method: str) -> tuple[str, ...]:
+        """The ids of the backends that a method delegates to.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+        """
+
+
+def targets_of_program(program: Delegating, instances: Mapping[str, Sequence[str]]) -> tuple[Target, ...]:
+    """Every method of a program, to resolve arguments for.
+
+    Raises:
+        MethodNotFoundError: `instances` names a method that the program lacks.
+    """
+    for method in instances:
+        program.backends(method)
+    return tuple(
+        Target(method=method, backends=program.backends(method), instances=tuple(instances.get(method, ())))
+        for method in program.method_names
+    )
+
+
+def targets_of_layers(
+    installation: Installation, layers: Iterable[Layer], instances: Mapping[str, Sequence[str]]
+) -> tuple[tuple[Target, ...], Mapping[str, BackendSpec], tuple[Diagnostic, ...]]:
+    """What the configuration speaks about: its methods and backends, or else every installed backend."""
+    layers = tuple(layers)
+    paths = [assignment.path for layer in layers for assignment in layer.assignments]
+    methods = {path.method for path in paths if path.method and not set(path.method) & set("*?[")}
+    methods |= {declared.method for layer in layers for declared in layer.instances} | set(instances)
+    mentioned = {path.backend for path in paths} & set(installation.backend_ids)
+    specs: dict[str, BackendSpec] = {}
+    warnings: list[Diagnostic] = []
+    for backend in sorted(mentioned) or installation.backend_ids:
+        try:
+            specs[backend] = installation.plugins.backend_spec(backend)
+        except PluginError as error:
+            if backend in mentioned:
+                raise
+            warnings.append(plugin_warning(error))
+    targets = tuple(
+        Target(method=method, backends=tuple(specs), instances=tuple(instances.get(method, ())))
+        for method in (ANY_METHOD, *sorted(methods))
+    )
+    return targets, specs, tuple(warnings)
+
+
+def plugin_warning(error: PluginError) -> Diagnostic:
+    """The warning about a broken plugin that nothing depends on."""
+    return Diagnostic(code="broken-plugin", message=error.message, help=error.help, severity=Severity.WARNING)
+
+
+def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
+    """What a backend that a program needs declares.
+
+    Raises:
+        BackendUnavailableError: no installed plugin declares it.
+        PluginError: its plugin is broken, or claimed twice.
+    """
+    try:
+        return installation.plugins.backend_spec(backend_id)
+    except UnknownPluginError as error:
+        installed = ", ".join(error.known) or "none"
+        raise BackendUnavailableError(
+            backend=backend_id,
+            reason=f"no installed plugin declares it (installed: {installed})",
+            help=error.help,
+        ) from error
