@@ -4,7 +4,7 @@
 
 Needs torch and executorch. Chains of 30, 1,000 and 30,000 additions and multiplications (the last is the
 second, repeated), and some of the architectures in tests/data, are loaded by both in turns: `open` verifies
-everything, `load` allocates, binds and is ready to run, and `faithful` does so without the optimiser. The
+everything, `load` allocates, binds and is ready to run, and `faithful` does so without the optimizer. The
 times are the least processor time of the one thread that does the work. The ratio is that of open and load.
 
 Then a program with 512 MiB of constants: in a fresh process for each way, the time and the resident memory

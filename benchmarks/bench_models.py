@@ -1,7 +1,7 @@
 """Whole models, against ExecuTorch without and with XNNPACK and against torch, on one thread.
 
 Prints etconfig's time in microseconds and its ratio to the others' in the same rounds, as
-bench_kernels.py does, and to itself without the optimiser. Needs what `make test-peers` installs.
+bench_kernels.py does, and to itself without the optimizer. Needs what `make test-peers` installs.
 
     PYTHONPATH=tools python benchmarks/bench_models.py [--size small] [--keep FOLDER] [NAME ...]
 

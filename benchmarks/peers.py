@@ -45,7 +45,7 @@ def runs_of(
     module: nn.Module,
     inputs: Sequence[torch.Tensor],
     kept: Path | None = None,
-    **optimisation: Mapping[str, object],
+    **optimization: Mapping[str, object],
 ) -> dict[str, Run]:
     """The same module by etconfig, by ExecuTorch without and with XNNPACK, and by torch itself.
 
@@ -53,7 +53,7 @@ def runs_of(
         module: It is exported in evaluation mode.
         inputs: What it is called with.
         kept: Where programs are kept, as `KEPT.portable.pte` and `KEPT.xnnpack.pte`.
-        optimisation: More ways to run etconfig: arguments of `load_method` by what to call it.
+        optimization: More ways to run etconfig: arguments of `load_method` by what to call it.
     """
     portable, delegated = (
         _exported(module.eval(), inputs, partitioner, kept and kept.with_name(f"{kept.name}.{kind}.pte"))
@@ -62,7 +62,7 @@ def runs_of(
     arrays = [each.numpy() for each in inputs]
     runs = {
         name: _bound(etconfig.load_program(portable).load_method("forward", **keywords).execute, arrays)
-        for name, keywords in {"etconfig": {}, **optimisation}.items()
+        for name, keywords in {"etconfig": {}, **optimization}.items()
     }
     runs["portable"] = _stock_run(portable, inputs)
     if etconfig.load_program(delegated).program.plan("forward").delegates:

@@ -16,7 +16,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Shape: TypeAlias = tuple[int, ...]
 """The sizes of an array's dimensions."""
 
-Place: TypeAlias = tuple[int, int]
+AddressRange: TypeAlias = tuple[int, int]
 """The addresses of the first byte and of the one after the last."""
 
 ALIGNMENT_BYTES = 64
@@ -77,11 +77,11 @@ class Scratch:
         return np.random.default_rng(SEED)
 
     def array(self, shape: Shape, dtype: np.dtype[Any]) -> Array:
-        """One uninitialised array; it overlaps every array of other calls, but those that are reserved."""
+        """One uninitialized array; it overlaps every array of other calls, but those that are reserved."""
         return self.arrays((shape, dtype))[0]
 
     def arrays(self, *wanted: tuple[Shape, np.dtype[Any]]) -> tuple[Array, ...]:
-        """Uninitialised arrays that do not overlap each other."""
+        """Uninitialized arrays that do not overlap each other."""
         offsets = [self.start]
         for shape, dtype in wanted:
             offsets.append(offsets[-1] + _aligned(math.prod(shape) * dtype.itemsize))

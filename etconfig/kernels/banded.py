@@ -28,7 +28,7 @@ MAX_WIDTH = 7
 MIN_PRODUCTS = 384
 """How many numbers each channel must multiply by weights: for fewer, calling BLAS takes longer."""
 
-BAND_BYTES = 256 << 10
+NARROW_BANDS_BYTES = 256 << 10
 """The most that the banded matrices of one convolution take: it takes longer to read larger ones."""
 
 ROWS_BYTES = 4 << 20
@@ -43,7 +43,7 @@ def is_banded_better(x: Array, weight: Array, out: Array, windows: Windows) -> b
         return False
     band_bytes = len(weight) * rows * width * out.shape[-1] * x.itemsize
     rows_bytes = x.shape[0] * x.shape[1] * math.prod(out.shape[2:-1]) * rows * width * x.itemsize
-    return bool(band_bytes <= BAND_BYTES and rows_bytes <= ROWS_BYTES)
+    return bool(band_bytes <= NARROW_BANDS_BYTES and rows_bytes <= ROWS_BYTES)
 
 
 def can_be_banded(x: Array, weight: Array, out: Array) -> bool:

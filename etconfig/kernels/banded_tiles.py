@@ -34,10 +34,10 @@ MIN_TAPS = 3
 MAX_GAP = 6
 """How far apart its elements may be: with wider gaps the band is mostly zeros."""
 
-BAND_BYTES = 4 << 20
+TILE_BANDS_BYTES = 4 << 20
 """The most that the banded matrices of one convolution take."""
 
-BLOCK_BYTES = 256 << 10
+TILED_BLOCK_BYTES = 256 << 10
 """Channels are taken in blocks of about this size, to stay in the cache through all passes."""
 
 
@@ -49,7 +49,7 @@ def are_tiles_better(weight: Array, out: Array, windows: Windows) -> bool:
         return False
     (reach,) = windows.along(-1).padded_sizes((TILE,))
     band_bytes = len(weight) * math.prod(windows.kernel[:-1]) * reach * TILE * weight.itemsize
-    return band_bytes <= BAND_BYTES
+    return band_bytes <= TILE_BANDS_BYTES
 
 
 def tiled_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch) -> Iterator[Step]:
@@ -65,7 +65,7 @@ def tiled_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: 
     tiles = -(-counts[-1] // bands.shape[-1])
     widened = (*counts[:-1], tiles * bands.shape[-1])
     reach = windows.padded_sizes(widened)
-    block = min(channels, max(1, BLOCK_BYTES // (math.prod(reach) * x.itemsize)))
+    block = min(channels, max(1, TILED_BLOCK_BYTES // (math.prod(reach) * x.itemsize)))
     products = ((block, multiplier, *widened), x.dtype)
     padding, sums, terms = scratch.arrays(((block, *reach), x.dtype), products, products)
     for image, first in product(range(len(x)), range(0, channels, block)):

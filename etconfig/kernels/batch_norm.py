@@ -1,4 +1,4 @@
-"""Batch normalisation: of each channel by given statistics, or by the batch's. Dtypes: floating, equal."""
+"""Batch normalization: of each channel by given statistics, or by the batch's. Dtypes: floating, equal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def native_batch_norm_no_training(
     save_mean: Tensor,
     save_invstd: Tensor,
 ) -> Step:
-    """Normalise each channel by given statistics.
+    """Normalize each channel by given statistics.
 
     Shapes: x and out (N, C, *S), weight, bias, running_mean and running_var (C,), save_mean
     and save_invstd (0,).
@@ -74,7 +74,7 @@ def native_batch_norm(
     save_mean: Tensor,
     save_invstd: Tensor,
 ) -> Step:
-    """Normalise each channel; in training by the batch, whose statistics then update the running ones.
+    """Normalize each channel; in training by the batch, whose statistics then update the running ones.
 
     Shapes: x and out (N, C, *S), weight, bias and running statistics (C,), save_mean and save_invstd (C,),
     or (0,) without training.
@@ -129,15 +129,15 @@ def _by_batch(
     ) -> None:
         values = x.astype(dtype, copy=False)
         mean = values.mean(axes, dtype=dtype)
-        centred = values - mean.reshape(per_channel)
-        variance = np.square(centred).mean(axes, dtype=dtype)
+        centered = values - mean.reshape(per_channel)
+        variance = np.square(centered).mean(axes, dtype=dtype)
         inverse = 1 / np.sqrt(variance + dtype.type(eps))
-        centred *= inverse.reshape(per_channel)
+        centered *= inverse.reshape(per_channel)
         if weight is not None:
-            centred *= factor(weight)
+            centered *= factor(weight)
         if bias is not None:
-            centred += factor(bias)
-        for target, result in zip(outs, (centred, mean, inverse), strict=True):
+            centered += factor(bias)
+        for target, result in zip(outs, (centered, mean, inverse), strict=True):
             np.copyto(target, result, casting="unsafe")
         for kept, fresh in zip(running, (mean, variance * count / max(count - 1, 1)), strict=False):
             mixed = momentum * fresh + (1 - momentum) * kept.astype(dtype, copy=False)

@@ -34,7 +34,7 @@ from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.pooling_windows import Windows, spread
 from etconfig.kernels.row_products import are_rows_better, row_steps
 
-TILE_BYTES = 4 << 20
+WINDOW_TILE_BYTES = 4 << 20
 """The most that a matrix of windows takes; a larger one is made and used in parts."""
 
 
@@ -147,7 +147,7 @@ def _by_matrix(
     channels, counts = x.shape[1], out.shape[2:]
     per_window = math.prod(weight.shape[1:])
     row_size = groups * per_window * math.prod(counts[1:])
-    rows = min(counts[0], max(1, TILE_BYTES // (row_size * x.itemsize)))
+    rows = min(counts[0], max(1, WINDOW_TILE_BYTES // (row_size * x.itemsize)))
     padding, buffer = scratch.arrays(
         ((channels, *windows.padded_sizes(counts)), x.dtype), ((rows * row_size,), x.dtype)
     )

@@ -23,7 +23,7 @@ from etconfig.scalar_types import strides_of
 LINE_BYTES = 64
 """How much a cache moves at once."""
 
-BLOCK_BYTES = 512 << 10
+DEPTHWISE_BLOCK_BYTES = 512 << 10
 """Channels are taken in blocks of about this size, to stay in the cache through all passes."""
 
 
@@ -32,7 +32,7 @@ def depthwise_steps(
 ) -> Iterator[Step]:
     """The elements of each window times their weights, summed.
 
-    numpy's einsum multiplies and adds in one pass if its innermost loop is over neighbours in
+    numpy's einsum multiplies and adds in one pass if its innermost loop is over neighbors in
     memory: all channels at one place, or all places of one channel.
 
     Shapes: x (N, C, *S), weight (C m, 1, *K), out (N, C m, *T).
@@ -89,13 +89,13 @@ def _apart_in_cache(count: int, itemsize: int) -> int:
 
 
 def _with_channels_last(weights: Array) -> Array:
-    """A copy in which the weights of all channels at one place are neighbours in memory."""
+    """A copy in which the weights of all channels at one place are neighbors in memory."""
     return np.moveaxis(np.moveaxis(weights, 0, -1).copy(), -1, 0)
 
 
 def _in_blocks(x: Array, weights: Array, results: Array, phases: _Phases, scratch: Scratch) -> Iterator[Step]:
     channels, multiplier = weights.shape[:2]
-    block = min(channels, max(1, BLOCK_BYTES // (math.prod(phases.sizes) * x.itemsize)))
+    block = min(channels, max(1, DEPTHWISE_BLOCK_BYTES // (math.prod(phases.sizes) * x.itemsize)))
     run = ((block, multiplier, phases.length), x.dtype)
     padding, buffer, sums, terms = scratch.arrays(
         ((block, *phases.sizes), x.dtype), ((block, *phases.strides, *phases.cells), x.dtype), run, run
@@ -126,7 +126,7 @@ def _pad(windows: Windows, image: Array, padding: Array) -> list[Step]:
 class _Phases:
     """Images cut by the remainders of their indices modulo the stride.
 
-    Within one phase, the elements at one position of all windows are neighbours: a run of
+    Within one phase, the elements at one position of all windows are neighbors: a run of
     memory over all rows, at the price of the elements between one row's windows and the next's.
 
     Attributes:
@@ -165,7 +165,7 @@ class _Phases:
 
     @cached_property
     def _rows(self) -> Shape:
-        """How many elements lie between neighbours along each dimension of a phase."""
+        """How many elements lie between neighbors along each dimension of a phase."""
         return strides_of(self.cells, range(len(self.cells)), 1)
 
     def cut(self, images: Array) -> Array:
@@ -180,7 +180,7 @@ class _Phases:
         """Runs (C, *taps, length) and their weights (C, m, *taps): all products add up to the result.
 
         Taps in one phase come together, except along the innermost dimension: there, einsum
-        would take them, not the places, for neighbours in memory.
+        would take them, not the places, for neighbors in memory.
 
         Args:
             pieces: (C, *strides, *cells).
@@ -219,6 +219,6 @@ def _weighted_sum(parts: Iterable[tuple[Array, Array]], total: Array, term: Arra
 
 
 def _respaced(rows: Array, sizes: Shape, steps: Shape) -> Array:
-    """The last dimension, of neighbours in memory, as dimensions that are `steps` elements apart."""
+    """The last dimension, of neighbors in memory, as dimensions that are `steps` elements apart."""
     strides = (step * rows.itemsize for step in steps)
     return as_strided(rows, (*rows.shape[:-1], *sizes), (*rows.strides[:-1], *strides))

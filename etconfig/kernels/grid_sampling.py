@@ -57,8 +57,8 @@ def grid_sampler_2d(
     height, width = x.shape[2:]
 
     def run(image: _Image, grid: Array, out: Array) -> None:
-        across = _unnormalised(grid[..., 0], width, align_corners)
-        down = _unnormalised(grid[..., 1], height, align_corners)
+        across = _unnormalized(grid[..., 0], width, align_corners)
+        down = _unnormalized(grid[..., 1], height, align_corners)
         np.copyto(out, sample(image, down, across).transpose(0, 3, 1, 2))
 
     def passes(x: Array, grid: Array, out: Array) -> Step:
@@ -96,8 +96,8 @@ class _Image:
         return places
 
 
-def _unnormalised(places: Array, size: int, align_corners: bool) -> Array:
-    """From [-1, 1], the centres or the borders of the outermost elements, to element numbers."""
+def _unnormalized(places: Array, size: int, align_corners: bool) -> Array:
+    """From [-1, 1], the centers or the borders of the outermost elements, to element numbers."""
     if align_corners:
         scaled: Array = (places + 1) / 2 * (size - 1)
     else:
@@ -106,7 +106,7 @@ def _unnormalised(places: Array, size: int, align_corners: bool) -> Array:
 
 
 def _reflected(places: Array, size: int, align_corners: bool) -> Array:
-    """Fold at the centres, or at the borders, of the outermost elements."""
+    """Fold at the centers, or at the borders, of the outermost elements."""
     low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
     if span == 0:
         return np.zeros_like(places)

@@ -88,7 +88,7 @@ def sigmoid_step(x: Array, out: Array) -> Step:
     )
 
 
-FLOATING = (
+FLOATING_FUNCTIONS = (
     _floating("aten::acos.out", np.arccos),
     _floating("aten::acosh.out", np.arccosh),
     _floating("aten::asin.out", np.arcsin),

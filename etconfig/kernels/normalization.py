@@ -1,4 +1,4 @@
-"""Normalisation over layers and groups. Dtypes: floating, equal."""
+"""Normalization over layers and groups. Dtypes: floating, equal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Layout:
     """How a tensor is cut.
 
     Attributes:
-        rows: How many parts are normalised, each by itself, and the size of one; in row-major order.
+        rows: How many parts are normalized, each by itself, and the size of one; in row-major order.
         scaled: The shape in which weight and bias see the tensor.
         factors: The shape in which they are broadcast to it.
         statistics: The shape of mean and rstd.
@@ -54,7 +54,7 @@ def native_layer_norm(
     *,
     scratch: Scratch,
 ) -> Step:
-    """Normalise over the last dimensions: (x - mean) / sqrt(variance + eps) * weight + bias.
+    """Normalize over the last dimensions: (x - mean) / sqrt(variance + eps) * weight + bias.
 
     Shapes: x and out (*B, *normalized_shape), weight and bias (*normalized_shape), mean and
     rstd (*B, 1, ...).
@@ -66,7 +66,7 @@ def native_layer_norm(
     _check_factors(normalized_shape, weight, bias)
     rows = (math.prod(x.shape[:lead]), math.prod(normalized_shape))
     statistics = (*x.shape[:lead], *(1 for _ in normalized_shape))
-    return _normalise(
+    return _normalize(
         x, weight, bias, eps, (out, mean, rstd), _Layout(rows, rows, rows[1:], statistics), scratch
     )
 
@@ -100,7 +100,7 @@ def native_group_norm(
     _check_factors((channels,), weight, bias)
     rows = (batch * groups, channels // groups * area)
     layout = _Layout(rows, (batch, channels, area), (channels, 1), (batch, groups))
-    return _normalise(x, weight, bias, eps, (out, mean, rstd), layout, scratch)
+    return _normalize(x, weight, bias, eps, (out, mean, rstd), layout, scratch)
 
 
 def _check_factors(shape: Shape, *factors: Tensor | None) -> None:
@@ -108,7 +108,7 @@ def _check_factors(shape: Shape, *factors: Tensor | None) -> None:
         require(each is None or each.shape == shape, "weight and bias must have shape {}", shape)
 
 
-def _normalise(
+def _normalize(
     x: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,

@@ -191,7 +191,7 @@ def _place_nan(out: Array, places: Array, shifted: Sequence[tuple[Array, Array]]
 
 
 def strides(sizes: Shape) -> list[int]:
-    """How far apart neighbours along each dimension are, in elements in row-major order."""
+    """How far apart neighbors along each dimension are, in elements in row-major order."""
     return [int(np.prod(sizes[axis + 1 :], dtype=np.int64)) for axis in range(len(sizes))]
 
 

@@ -26,7 +26,7 @@ TOKEN_RANGE = (-128, 127)
 Range: TypeAlias = "tuple[Array, Array]"
 """The smallest and the largest element, zero included."""
 
-Choice: TypeAlias = Callable[[Range, int, int, float, int], "tuple[Array, Array | int]"]
+ChooseParameters: TypeAlias = Callable[[Range, int, int, float, int], "tuple[Array, Array | int]"]
 """From the range, quant_min, quant_max, eps and dtype to the scale and the zero point."""
 
 
@@ -49,7 +49,7 @@ def _over(values: Array, divisor: float) -> Array:
     return quotient
 
 
-def _for_all(name: str, choose: Choice) -> Kernel:
+def _for_all(name: str, choose: ChooseParameters) -> Kernel:
     """One scale and zero point for all elements. Shapes: scale_out and zero_point_out (1,)."""
 
     def bind(

@@ -173,13 +173,13 @@ def _variance(
     count = _count(self.shape, axes)
 
     def passes(x: Array, out: Array) -> Step:
-        centred = np.empty(x.shape, dtype)
+        centered = np.empty(x.shape, dtype)
         return in_sequence(
             sum_step(x, axes, means),
             ArrayCall(np.divide, means, constant(count, dtype), means),
-            ArrayCall(np.subtract, x, means, centred),
-            ArrayCall(np.multiply, centred, centred, centred),
-            sum_step(centred, axes, out),
+            ArrayCall(np.subtract, x, means, centered),
+            ArrayCall(np.multiply, centered, centered, centered),
+            sum_step(centered, axes, out),
             ArrayCall(np.divide, out, constant(max(count - correction, 0), dtype), out),
         )
 

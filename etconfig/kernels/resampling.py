@@ -47,7 +47,7 @@ def upsample_bilinear2d(
     *,
     scratch: Scratch,
 ) -> Step:
-    """Each element is interpolated between its neighbours: one product with a matrix for each axis."""
+    """Each element is interpolated between its neighbors: one product with a matrix for each axis."""
     require_floating("input", x)
     steps = _prepare(x, output_size, scale_factors, out)
     if is_empty(out):
@@ -142,11 +142,11 @@ def _antialiasing(size: int, count: int, step: float, dtype: DType) -> WeightedW
     """Windows whose weights are triangles as wide as an element of the result."""
     check_weights(size, count)
     width = max(step, 1.0)
-    centres = (np.arange(count) + 0.5)[:, np.newaxis] * step
-    first = np.maximum(np.trunc(centres - width + 0.5), 0).astype(np.int64)
-    end = np.minimum(np.trunc(centres + width + 0.5), size).astype(np.int64)
+    centers = (np.arange(count) + 0.5)[:, np.newaxis] * step
+    first = np.maximum(np.trunc(centers - width + 0.5), 0).astype(np.int64)
+    end = np.minimum(np.trunc(centers + width + 0.5), size).astype(np.int64)
     places = np.arange(size)
-    matrix = np.maximum(1 - np.abs(places - centres + 0.5) / width, 0)
+    matrix = np.maximum(1 - np.abs(places - centers + 0.5) / width, 0)
     matrix[(places < first) | (places >= end)] = 0
     sums: Array = matrix.sum(1, keepdims=True)
     matrix /= np.where(sums == 0, 1, sums)

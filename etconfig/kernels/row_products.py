@@ -19,18 +19,18 @@ from etconfig.kernel.step_makers import constant, copy_step, packed, viewed_as
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernels.pooling_windows import Windows
 
-TILE_BYTES = 4 << 20
+ROW_TILE_BYTES = 4 << 20
 """About the most that a matrix takes; a larger one is made and used in parts."""
 
-PACKED_BYTES = 4 << 20
+PACKED_ROWS_BYTES = 4 << 20
 """The most that the weights may take: those of one row do not lie in one piece, so they are copied."""
 
 
 def are_rows_better(x: Array, weight: Array, out: Array, windows: Windows) -> bool:
     """Whether `row_steps` suits these sizes: a row must add up no more products than it spares copies."""
-    if len(windows.kernel) == 1 or windows.kernel[0] == 1 or weight.nbytes > PACKED_BYTES:
+    if len(windows.kernel) == 1 or windows.kernel[0] == 1 or weight.nbytes > PACKED_ROWS_BYTES:
         return False
-    if 2 * _further(windows) * _line_bytes(x, out, windows) > TILE_BYTES:
+    if 2 * _further(windows) * _line_bytes(x, out, windows) > ROW_TILE_BYTES:
         return False
     most: int = x.shape[1] * math.prod(windows.kernel[1:])
     return len(weight) <= most
@@ -60,7 +60,7 @@ def row_steps(
     places = [divmod(tap * windows.dilation[0], stride) for tap in range(kernel[0])]
     phases = sorted({phase for _, phase in places})
     further = _further(windows)
-    rows = min(counts[0], max(1, TILE_BYTES // _line_bytes(x, out, windows) - further))
+    rows = min(counts[0], max(1, ROW_TILE_BYTES // _line_bytes(x, out, windows) - further))
     padding, matrix, terms = scratch.arrays(
         ((channels, *windows.padded_sizes(counts)), x.dtype),
         ((channels, *kernel[1:], len(phases), rows + further, *counts[1:]), x.dtype),

@@ -112,7 +112,7 @@ class NumpyProgram(ExecutorProgram):
         self._instruction_limit = instruction_limit
 
     def load_method(self, request: MethodRequest) -> NumpyMethod:
-        """Allocate the method's memory, initialise its delegates, bind its instructions.
+        """Allocate the method's memory, initialize its delegates, bind its instructions.
 
         Raises:
             MissingOperatorError: there is no kernel for some operators; all are named.

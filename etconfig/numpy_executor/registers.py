@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from etconfig.kernel.memory import Array, Place, address_of, allocate_zeroed
+from etconfig.kernel.memory import AddressRange, Array, address_of, allocate_zeroed
 from etconfig.kernel.tensor import Register, Tensor, TensorForm
 from etconfig.program import model
 from etconfig.program.bulk.shared_values import share
@@ -117,11 +117,11 @@ class Registers(Sequence[Register]):
         return isinstance(value, model.SerializedTensor) and value.is_constant
 
     @cached_property
-    def planned_places(self) -> Sequence[Place | None]:
+    def planned_places(self) -> Sequence[AddressRange | None]:
         """Where each tensor of planned memory lies at its planned sizes; None for what has no bytes there."""
         return self.values.spread([*map(self._planned_place, self.values.distinct)])
 
-    def _planned_place(self, value: model.EValue) -> Place | None:
+    def _planned_place(self, value: model.EValue) -> AddressRange | None:
         if not isinstance(value, model.SerializedTensor) or value.allocation_info is None:
             return None
         if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:

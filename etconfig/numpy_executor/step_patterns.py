@@ -22,7 +22,7 @@ from etconfig.numpy_executor.registers import Registers
 from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
 
-Signature: TypeAlias = "object | None"
+_Signature: TypeAlias = "object | None"
 """What a step depends on in one argument, apart from its address; None if nobody has asked yet."""
 
 _ANYTHING = object()
@@ -75,7 +75,7 @@ class StepPatterns:
         self._learned: dict[int, _Learned] = {}  # by operator
         self._arrays = [*registers.arrays]
         self._identities = [*registers.values.places]  # equal values have one: these have one array
-        self._signatures: list[Signature] = [*registers.forms]
+        self._signatures: list[_Signature] = [*registers.forms]
         for index in varying:
             self._signatures[index] = _ANYTHING
 
@@ -135,7 +135,7 @@ class StepPatterns:
         """Remember `step`, which a uniform kernel made, for instructions like its own.
 
         Only if no array but the output's is given twice, in one tensor or in two: else an operand could be
-        either. And no `Copy`: the optimiser wants to see each of them.
+        either. And no `Copy`: the optimizer wants to see each of them.
         """
         if not (
             type(step) is ArrayCall and len(step.operands) > 1 and len(args) > 2 and args[-1] == args[-2]

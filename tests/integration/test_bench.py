@@ -155,7 +155,7 @@ class TestCompare:
         assert lines[0] == f"new / old: min 1, p15 1, p50 {p50:.3g}, p90 1"
         assert lines[1] == told
 
-    def test_without_the_optimiser(self, cli: Callable[..., Outcome], report: dict[str, Any]) -> None:
+    def test_without_the_optimizer(self, cli: Callable[..., Outcome], report: dict[str, Any]) -> None:
         faithful = cli(*BENCH, "--no-optimize", "--json").json
         assert (report["optimize"], faithful["optimize"]) == (True, False)
         assert compare(report, faithful)["differences"] == ["optimize: True -> False"]

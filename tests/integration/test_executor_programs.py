@@ -201,16 +201,16 @@ def example_input(value: model.EValue, rng: np.random.Generator) -> object:
 
 
 @pytest.mark.parametrize(("path", "name"), METHODS, ids=str)
-def test_the_optimiser_changes_no_output(path: str, name: str) -> None:
+def test_the_optimizer_changes_no_output(path: str, name: str) -> None:
     program = open_program(DATA / path)
     plan = program.plan(name)
-    faithful, optimised = (
+    faithful, optimized = (
         load_method(program, name, KERNELS, {}, optimize=optimize) for optimize in (False, True)
     )
     rng = np.random.default_rng(0)
     for _ in range(3):
         inputs = [example_input(plan.values[index], rng) for index in plan.inputs]
-        for given, expected in zip(optimised.execute(inputs), faithful.execute(inputs), strict=True):
+        for given, expected in zip(optimized.execute(inputs), faithful.execute(inputs), strict=True):
             if isinstance(expected, np.ndarray):
                 assert_close(given, expected)
             else:
@@ -221,7 +221,7 @@ ARCHITECTURES = sorted((DATA / "architectures").glob("*.pte"))
 
 
 @pytest.mark.parametrize("path", ARCHITECTURES, ids=lambda path: path.stem)
-def test_the_optimiser_changes_whole_models_by_rounding_at_most(path: Path) -> None:
+def test_the_optimizer_changes_whole_models_by_rounding_at_most(path: Path) -> None:
     program, recorded = open_program(path), np.load(path.with_suffix(".npz"))
     count = len(program.plan("forward").inputs)
     inputs = [recorded[f"call0_input{index}"] for index in range(count)]

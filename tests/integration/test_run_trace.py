@@ -58,9 +58,9 @@ def test_a_file_that_cannot_be_written_is_an_error(cli: Callable[..., Outcome]) 
 
 def test_dropped_events_are_told(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
     def small(tracer: RecordingTracer) -> None:
-        initialise(tracer, max_events=20)
+        initialize(tracer, max_events=20)
 
-    initialise = RecordingTracer.__init__
+    initialize = RecordingTracer.__init__
     monkeypatch.setattr(RecordingTracer, "__init__", small)
     done = cli(*RUN, "--trace", "trace.json")
     assert done.status == 0
@@ -68,7 +68,7 @@ def test_dropped_events_are_told(cli: Callable[..., Outcome], monkeypatch: pytes
     assert done.stderr.endswith(" more were dropped\n")
 
 
-def test_what_the_optimiser_left_out_runs_with_no_optimize(cli: Callable[..., Outcome], place: Path) -> None:
+def test_what_the_optimizer_left_out_runs_with_no_optimize(cli: Callable[..., Outcome], place: Path) -> None:
     def permutations(*options: str) -> int:
         arguments = ("--input", "x.npy", "--trace", "trace.json", *options)
         assert cli("run", DATA / "digits" / "digits_portable.pte", *arguments).status == 0

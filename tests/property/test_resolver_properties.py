@@ -134,7 +134,7 @@ class TestMergeLaws:
 
     @some
     @given(LAYERS, FACTS, st.integers(0, 4))
-    def test_it_does_not_matter_which_neighbours_merge_first(
+    def test_it_does_not_matter_which_neighbors_merge_first(
         self, layers: list[Layer], facts: Mapping[str, object], place: int
     ) -> None:
         pair = layers[place : place + 2]

@@ -99,7 +99,7 @@ class ConstantFolding:
     def _result_of(self, step: Callable[[], object], target: Array) -> Array | None:
         """What `step` writes to `target`, or None if that is beyond the budget, or an error.
 
-        An error is told whenever the method runs, as without the optimiser.
+        An error is told whenever the method runs, as without the optimizer.
         Copies of one constant share one result: a loop that was unrolled reads its weights in each round.
         """
         key = _key_of(step, target) if isinstance(step, Copy) else None

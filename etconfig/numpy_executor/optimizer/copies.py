@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from etconfig.kernel.memory import Array, Place
+from etconfig.kernel.memory import AddressRange, Array
 from etconfig.kernel.registry import Kernel
 from etconfig.kernel.steps import Copy
 from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor.effects import Effects
-from etconfig.numpy_executor.optimizer.liveness import Liveness, LiveRange, place_of
+from etconfig.numpy_executor.optimizer.liveness import Liveness, LiveRange, address_range_of
 from etconfig.numpy_executor.registers import Registers
 
 
@@ -84,7 +84,9 @@ class CopyElision:
         before = live.end if last is not None and last.allows_overlap else live.end + 1
         if live.overwritten < before:
             return False
-        return not view.flags.writeable or not self._liveness.is_written(place_of(view), index, before)
+        return not view.flags.writeable or not self._liveness.is_written(
+            address_range_of(view), index, before
+        )
 
     def _is_readable(self, live: LiveRange, views: Sequence[Array], tensors: Sequence[Tensor]) -> bool:
         if all(_is_laid_out_alike(*each) for each in zip(views, tensors, strict=True)):
@@ -93,7 +95,7 @@ class CopyElision:
         return all(kernel is not None and kernel.takes_any_strides for kernel in kernels)
 
 
-def _view_of(copy: Copy, out: Array, place: Place) -> Array | None:
+def _view_of(copy: Copy, out: Array, place: AddressRange) -> Array | None:
     """What `out`, at `place`, would be without the copy; None if that is no view, or not all of `out`."""
     source, target = copy.source, copy.target
     if source.shape != target.shape:
@@ -102,7 +104,7 @@ def _view_of(copy: Copy, out: Array, place: Place) -> Array | None:
         is_alike = target.shape == out.shape and target.strides == out.strides
         if not is_alike and not (target.flags.c_contiguous and out.flags.c_contiguous):
             return None
-        if target.size != out.size or place_of(target) != place:
+        if target.size != out.size or address_range_of(target) != place:
             return None
     return _as_shape(source, out.shape)
 

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from etconfig.kernel.memory import Array, Place, address_of
+from etconfig.kernel.memory import AddressRange, Array, address_of
 from etconfig.numpy_executor.effects import Effects
 from etconfig.numpy_executor.registers import Registers
 
@@ -37,7 +37,7 @@ class LiveRange:
             run, are changed in part, or a tensor of this range is in another one too.
     """
 
-    place: Place
+    place: AddressRange
     written: int
     overwritten: int
     end: int
@@ -68,12 +68,12 @@ class Liveness:
         self.end = len(effects)
         self._never = self.end + 1
         self._registers = registers
-        self._latest: dict[Place, LiveRange] = {}
+        self._latest: dict[AddressRange, LiveRange] = {}
         self._owners = _Owners()
-        self._patchworks: list[Place] = []
+        self._patchworks: list[AddressRange] = []
         self._places = _Places(registers)
         self._write_times: list[int] = []
-        self._write_places: list[Place] = []
+        self._write_places: list[AddressRange] = []
         for value in inputs:
             self._write(value, -1)
         for index, (reads, writes) in enumerate(effects):
@@ -85,7 +85,7 @@ class Liveness:
             self._read(value, self.end)
         self._merged = _merged(self._patchworks)
 
-    def is_written(self, place: Place, after: int, before: int) -> bool:
+    def is_written(self, place: AddressRange, after: int, before: int) -> bool:
         """Whether an instruction after one and before another writes a byte of `place`."""
         start, end = place
         first, last = bisect_right(self._write_times, after), bisect_left(self._write_times, before)
@@ -151,7 +151,7 @@ class Liveness:
             live.values.append(value)
 
 
-class _Places(dict[int, "Place | None"]):
+class _Places(dict[int, "AddressRange | None"]):
     """Where tensors lie, found when they are first asked for; a constant's place does not matter.
 
     A tensor without bytes, or whose memory is not planned, is alone at a place of its own.
@@ -161,7 +161,7 @@ class _Places(dict[int, "Place | None"]):
         super().__init__()
         self._registers = registers
 
-    def __missing__(self, value: int) -> Place | None:
+    def __missing__(self, value: int) -> AddressRange | None:
         place = self._registers.planned_places[value]
         if place is None and not self._registers.is_constant(value):
             place = (-1 - value, -1 - value)
@@ -190,9 +190,9 @@ class _Owners:
         self._ranges[first:last] = [live]
 
 
-def _merged(places: Sequence[Place]) -> list[Place]:
+def _merged(places: Sequence[AddressRange]) -> list[AddressRange]:
     """The same bytes as disjoint places, in order."""
-    merged: list[Place] = []
+    merged: list[AddressRange] = []
     for start, end in sorted(places):
         if merged and start <= merged[-1][1]:
             start, known_end = merged.pop()
@@ -201,11 +201,11 @@ def _merged(places: Sequence[Place]) -> list[Place]:
     return merged
 
 
-def _end_of(place: Place) -> int:
+def _end_of(place: AddressRange) -> int:
     return place[1]
 
 
-def place_of(array: Array) -> Place:
+def address_range_of(array: Array) -> AddressRange:
     """The bytes that an array spans, gaps included."""
     first = last = address_of(array)
     for size, stride in zip(array.shape, array.strides, strict=True):

@@ -16,7 +16,7 @@ from etconfig.numpy_executor.optimizer.liveness import LiveRange
 from etconfig.numpy_executor.registers import Registers
 from etconfig.program import model
 
-PACKED_BYTES = 2**20
+PACKED_WEIGHT_BYTES = 2**20
 """How large a matrix may be. Larger ones gain little, or lose, and take memory."""
 
 PACKED_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
@@ -28,7 +28,7 @@ _FACTORS: Mapping[str, int] = {"aten::mm.out": 1, "aten::addmm.out": 2}
 def can_be_packed(copy: Copy) -> bool:
     """Whether this is a copy of a matrix that is small enough, and lies otherwise in its source."""
     source, target = copy.source, copy.target
-    if source.shape != target.shape or source.ndim != 2 or source.nbytes > PACKED_BYTES:
+    if source.shape != target.shape or source.ndim != 2 or source.nbytes > PACKED_WEIGHT_BYTES:
         return False
     return source.dtype in PACKED_DTYPES and target.flags.c_contiguous and not source.flags.c_contiguous
 

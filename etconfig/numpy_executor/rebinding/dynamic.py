@@ -107,7 +107,7 @@ class DynamicStep:
     """Instructions whose arguments change between runs: bound for each shape and number that they meet.
 
     What was bound is kept and serves again when the arguments return, as long as there are not more
-    than `KEPT_SHAPES` of them. Neighbours are bound together: so it is told once for all of them, by
+    than `KEPT_SHAPES` of them. Neighbors are bound together: so it is told once for all of them, by
     what the first ones read, whether the arguments returned. That needs instructions whose shapes follow
     from those. One whose step might give a tensor a shape by itself is the last of its `DynamicStep`;
     those after it become one of their own.

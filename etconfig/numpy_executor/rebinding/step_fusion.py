@@ -12,7 +12,7 @@ from etconfig.numpy_executor.rebinding.dynamic import DynamicStep, Part
 def join(
     names: Sequence[str], steps: Sequence[Step], are_fixed: Sequence[bool]
 ) -> tuple[tuple[str, ...], tuple[Step, ...]]:
-    """Let neighbours that can be bound together be one step.
+    """Let neighbors that can be bound together be one step.
 
     Args:
         names: What each step is called in an error.

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from etconfig.kernel.memory import Scratch
 from etconfig.kernels import banded, banded_tiles
 from etconfig.kernels.banded import MAX_WIDTH, MIN_PRODUCTS, ROWS_BYTES, can_be_banded, is_banded_better
-from etconfig.kernels.banded_tiles import BAND_BYTES, MAX_GAP, MIN_TAPS, TILE, are_tiles_better
+from etconfig.kernels.banded_tiles import MAX_GAP, MIN_TAPS, TILE, TILE_BANDS_BYTES, are_tiles_better
 from etconfig.kernels.convolution import multiplication
 from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.pooling_windows import Windows
@@ -173,7 +173,9 @@ class TestBanded:
         limits = {
             "width": Example((9, most + is_beyond), thin),
             "products": Example((5,), line, images=-(-MIN_PRODUCTS // 9) - is_beyond),
-            "bands": Example((most,), line, images=9, channels=banded.BAND_BYTES // band_bytes + is_beyond),
+            "bands": Example(
+                (most,), line, images=9, channels=banded.NARROW_BANDS_BYTES // band_bytes + is_beyond
+            ),
             "rows": Example((ROWS_BYTES // 4 + is_beyond, 1), single, images=1, channels=1),
         }
         assert {name for name, each in limits.items() if each.is_banded is not is_beyond} == set(limits)
@@ -206,7 +208,7 @@ class TestTiles:
         wide.check()
 
     def test_blocks_of_channels_change_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(banded_tiles, "BLOCK_BYTES", 2 * 8 * 34 * 4)
+        monkeypatch.setattr(banded_tiles, "TILED_BLOCK_BYTES", 2 * 8 * 34 * 4)
         Example((6, 32), WIDE, channels=5, multiplier=2).check()
 
     def test_memory_may_lie_in_any_order(self) -> None:
@@ -235,7 +237,7 @@ class TestTiles:
     def test_sizes_decide(self, is_beyond: bool) -> None:
         """Each limit alone is kept, or exceeded by as little as possible."""
         taps = MIN_TAPS - is_beyond
-        most = BAND_BYTES // (3 * (TILE + 2) * TILE * 4)
+        most = TILE_BANDS_BYTES // (3 * (TILE + 2) * TILE * 4)
         limits = {
             "tiles": Example((9, TILE + 3 - is_beyond), UNPADDED),
             "taps": Example((9, TILE + taps), Windows((3, taps), (1, 1), (0, 0), (1, 1))),

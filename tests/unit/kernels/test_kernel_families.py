@@ -56,9 +56,9 @@ CONVOLUTIONS = [case for case in CASES if case.operator == "aten::convolution.ou
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=case_ids(CONVOLUTIONS))
 def test_convolution_in_small_tiles_is_the_same(case: KernelCase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large convolutions are done in parts, which the recorded ones are too small for."""
-    monkeypatch.setattr(convolution, "TILE_BYTES", 1)
-    monkeypatch.setattr(row_products, "TILE_BYTES", 1)
-    monkeypatch.setattr(depthwise, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(convolution, "WINDOW_TILE_BYTES", 1)
+    monkeypatch.setattr(row_products, "ROW_TILE_BYTES", 1)
+    monkeypatch.setattr(depthwise, "DEPTHWISE_BLOCK_BYTES", 1)
     (output,) = case.run(KERNELS[case.operator])
     assert_close(output.array, case.expected[0])
 

@@ -10,7 +10,7 @@ import pytest
 from etconfig.kernel.memory import Scratch
 from etconfig.kernels import row_products
 from etconfig.kernels.pooling_windows import Windows
-from etconfig.kernels.row_products import PACKED_BYTES, are_rows_better, row_steps
+from etconfig.kernels.row_products import PACKED_ROWS_BYTES, are_rows_better, row_steps
 
 SQUARE = Windows((3, 3), (1, 1), (1, 1), (1, 1))
 
@@ -69,7 +69,7 @@ class TestRowSteps:
             ((5, 6, 7), Windows((3, 2, 3), (1, 2, 3), (1, 0, 2), (2, 1, 1))),
         ],
     )
-    @pytest.mark.parametrize("tile_bytes", [1, 2_000, row_products.TILE_BYTES])
+    @pytest.mark.parametrize("tile_bytes", [1, 2_000, row_products.ROW_TILE_BYTES])
     def test_equals_a_sum_over_windows(
         self,
         sizes: tuple[int, ...],
@@ -78,7 +78,7 @@ class TestRowSteps:
         tile_bytes: int,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(row_products, "TILE_BYTES", tile_bytes)
+        monkeypatch.setattr(row_products, "ROW_TILE_BYTES", tile_bytes)
         check(sizes, windows, groups=groups)
 
     def test_memory_may_lie_in_any_order(self) -> None:
@@ -110,10 +110,10 @@ class TestChoice:
         assert not is_chosen(4, 4, SQUARE.along(0), (9,))
 
     def test_large_weights_are_not_copied(self) -> None:
-        channels = PACKED_BYTES // (64 * 9 * 4)
+        channels = PACKED_ROWS_BYTES // (64 * 9 * 4)
         assert [is_chosen(each, 64) for each in (channels, channels + 1)] == [True, False]
 
     def test_rows_far_apart_need_too_much_at_once(self) -> None:
-        apart = row_products.TILE_BYTES // (2 * 4 * 3 * 16 * 4) // 2
+        apart = row_products.ROW_TILE_BYTES // (2 * 4 * 3 * 16 * 4) // 2
         gaps = [Windows((3, 3), (1, 1), (0, 1), (gap, 1)) for gap in (apart, apart + 1)]
         assert [is_chosen(4, 4, each, (2 * apart + 3, 16)) for each in gaps] == [True, False]

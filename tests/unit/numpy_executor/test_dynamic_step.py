@@ -261,7 +261,7 @@ def _fail_if(is_told: np.ndarray[Any, Any]) -> None:
         raise ValueError("it was told to")
 
 
-class TestNeighbours:
+class TestNeighbors:
     """Instructions that only depend on each other are bound together, and do as if bound one by one."""
 
     def test_they_are_bound_once_for_each_shape(self) -> None:

@@ -1,4 +1,4 @@
-"""Weights of matrix products: when the optimiser lays them out anew, and when they stay views."""
+"""Weights of matrix products: when the optimizer lays them out anew, and when they stay views."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ class TestPacking:
         builder = PlanBuilder()
         add_product(builder, builder.constant(WEIGHT), operator=operator)
         x = floats(1, 0, 2, -1, 3, 5).reshape(2, 3)
-        faithful, optimised = builder.load(optimize=False), builder.load()
+        faithful, optimized = builder.load(optimize=False), builder.load()
         for _ in range(2):
-            assert optimised.execute([x])[0].tolist() == faithful.execute([x])[0].tolist()
+            assert optimized.execute([x])[0].tolist() == faithful.execute([x])[0].tolist()
 
     def test_one_row_is_multiplied_by_a_view(self) -> None:
         builder = PlanBuilder()
@@ -79,7 +79,7 @@ class TestPacking:
     def test_a_large_matrix_stays_a_view(self, monkeypatch: pytest.MonkeyPatch) -> None:
         builder = PlanBuilder()
         add_product(builder, builder.constant(WEIGHT))
-        monkeypatch.setattr(weight_layout, "PACKED_BYTES", WEIGHT.nbytes - 1)
+        monkeypatch.setattr(weight_layout, "PACKED_WEIGHT_BYTES", WEIGHT.nbytes - 1)
         assert not is_packed(builder)
 
     def test_a_matrix_beyond_the_budget_stays_a_view(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The passes of the optimiser: what they leave out, and what they must not."""
+"""The passes of the optimizer: what they leave out, and what they must not."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def operators_run(builder: PlanBuilder, inputs: list[Any], **options: Any) -> li
 
 def check_equal_runs(builder: PlanBuilder, inputs: list[Any]) -> None:
     """Twice, since the second run finds what the first one left in memory."""
-    faithful, optimised = builder.load(optimize=False), builder.load()
+    faithful, optimized = builder.load(optimize=False), builder.load()
     for _ in range(2):
-        expected, given = faithful.execute(inputs), optimised.execute(inputs)
+        expected, given = faithful.execute(inputs), optimized.execute(inputs)
         for one, other in zip(given, expected, strict=True):
             np.testing.assert_array_equal(one, other)
 
@@ -67,7 +67,7 @@ class TestCopies:
         assert operators_run(builder, [X]) == ["relu.out"]
         check_equal_runs(builder, [X])
 
-    def test_without_optimisation_every_instruction_runs(self) -> None:
+    def test_without_optimization_every_instruction_runs(self) -> None:
         builder = copying()
         assert operators_run(builder, [X], optimize=False) == ["view_copy.out", "relu.out"]
 
@@ -457,11 +457,11 @@ class TestConstants:
         assert operators_run(builder, [X]) == ["add.out"]
 
 
-def test_an_instruction_without_a_use_for_the_optimiser_is_not_analysed() -> None:
+def test_an_instruction_without_a_use_for_the_optimizer_is_not_analyzed() -> None:
     assert operators_run(adding_plan(2), [floats(1, 2), floats(3, 4)]) == ["add.out"]
 
 
-def test_what_the_optimiser_found_out_is_freed_when_the_method_is_loaded() -> None:
+def test_what_the_optimizer_found_out_is_freed_when_the_method_is_loaded() -> None:
     """At once, and not when the garbage collector comes around."""
     builder = copying()
     gc.collect()  # what other tests left

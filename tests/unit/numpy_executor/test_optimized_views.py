@@ -1,4 +1,4 @@
-"""Plans with views and computed sizes are optimised like others, if it is sure what their views are of."""
+"""Plans with views and computed sizes are optimized like others, if it is sure what their views are of."""
 
 from __future__ import annotations
 

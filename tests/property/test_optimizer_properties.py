@@ -1,4 +1,4 @@
-"""Plans with any memory plan and constants give the same outputs with and without the optimiser."""
+"""Plans with any memory plan and constants give the same outputs with and without the optimizer."""
 
 from __future__ import annotations
 
@@ -121,13 +121,13 @@ def plans(draw: Draw) -> PlanBuilder:
 
 
 class TestRandomMemoryPlans:
-    """The optimiser changes no output, however tensors share memory."""
+    """The optimizer changes no output, however tensors share memory."""
 
     @settings(max_examples=250, deadline=None)
     @given(plans())
     def test_outputs_are_the_same_bits_in_every_run(self, plan: PlanBuilder) -> None:
-        faithful, optimised = plan.load(optimize=False), plan.load()
+        faithful, optimized = plan.load(optimize=False), plan.load()
         for run in range(3):
             inputs = [np.arange(6, dtype=np.float32).reshape(2, 3) * sign + run for sign in (1, -1)]
-            for expected, given_ in zip(faithful.execute(inputs), optimised.execute(inputs), strict=True):
+            for expected, given_ in zip(faithful.execute(inputs), optimized.execute(inputs), strict=True):
                 np.testing.assert_array_equal(given_, expected)
