@@ -11,16 +11,18 @@ from etconfig.lazy import lazy_names
 
 _HOME = {
     "Assignment": "layer",
+    "AssignmentPlace": "layer",
     "ClauseResult": "expression",
     "Document": "document",
+    "DocumentSettings": "settings",
+    "EvaluationResult": "expression",
     "Expression": "expression",
     "ExpressionParser": "expression",
     "ExpressionType": "expression",
     "Fault": "expression",
-    "Findable": "layer",
     "InstanceDeclaration": "layer",
     "Layer": "layer",
-    "Place": "layer",
+    "PlaceFinder": "layer",
     "PluginChoices": "project",
     "Profile": "profile",
     "ProfileFile": "library",
@@ -32,9 +34,7 @@ _HOME = {
     "Provider": "library",
     "RawValue": "layer",
     "Reference": "profile",
-    "Result": "expression",
     "Selection": "selection",
-    "Settings": "settings",
     "TextValue": "layer",
     "UNSET": "layer",
     "Unknown": "expression",
@@ -60,11 +60,11 @@ if TYPE_CHECKING:
     from etconfig.profile.document import Document, load_document, parse_document
     from etconfig.profile.expression import (
         ClauseResult,
+        EvaluationResult,
         Expression,
         ExpressionParser,
         ExpressionType,
         Fault,
-        Result,
         Unknown,
         parse_expression,
     )
@@ -72,10 +72,10 @@ if TYPE_CHECKING:
     from etconfig.profile.layer import (
         UNSET,
         Assignment,
-        Findable,
+        AssignmentPlace,
         InstanceDeclaration,
         Layer,
-        Place,
+        PlaceFinder,
         RawValue,
         TextValue,
         Unset,
@@ -97,22 +97,24 @@ if TYPE_CHECKING:
         salvage_layer,
     )
     from etconfig.profile.selection import ProfileMatch, Selection, match_profiles, select_profile
-    from etconfig.profile.settings import Settings
+    from etconfig.profile.settings import DocumentSettings
     from etconfig.profile.trust import check_trusted
 
 __all__ = [
     "UNSET",
     "Assignment",
+    "AssignmentPlace",
     "ClauseResult",
     "Document",
+    "DocumentSettings",
+    "EvaluationResult",
     "Expression",
     "ExpressionParser",
     "ExpressionType",
     "Fault",
-    "Findable",
     "InstanceDeclaration",
     "Layer",
-    "Place",
+    "PlaceFinder",
     "PluginChoices",
     "Profile",
     "ProfileFile",
@@ -124,9 +126,7 @@ __all__ = [
     "Provider",
     "RawValue",
     "Reference",
-    "Result",
     "Selection",
-    "Settings",
     "TextValue",
     "Unknown",
     "Unset",

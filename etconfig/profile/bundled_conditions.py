@@ -15,7 +15,7 @@ from typing import Any
 from etconfig.profile.expression import CheckedCondition
 from etconfig.profile.expression.checked import (
     Checked,
-    Choice,
+    CheckedConditional,
     Constant,
     FactValueOf,
     HasFact,
@@ -54,8 +54,8 @@ def _tree(data: list[Any]) -> Checked:
         return Logic(rest[0], tuple(map(_tree, rest[1:])))
     if kind == "ListOf":
         return ListOf(tuple(map(_tree, rest)))
-    if kind == "Choice":
-        return Choice(*map(_tree, rest))
+    if kind == "CheckedConditional":
+        return CheckedConditional(*map(_tree, rest))
     if kind == "Constant":
         return Constant(tuple(rest[0]) if isinstance(rest[0], list) else rest[0])
     return HasFact(rest[0]) if kind == "HasFact" else FactValueOf(rest[0])

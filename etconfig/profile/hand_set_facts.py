@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from etconfig.facts.problems import invalid_value, unknown_fact
 from etconfig.facts.registry import FactRegistry
-from etconfig.profile.table import Table
+from etconfig.profile.table import TomlTable
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 
@@ -18,7 +18,7 @@ def _dotted(name: str, value: object) -> str:
     return name
 
 
-def read_facts(root: Table, registry: FactRegistry, kind: OriginKind) -> Mapping[str, Sourced[object]]:
+def read_facts(root: TomlTable, registry: FactRegistry, kind: OriginKind) -> Mapping[str, Sourced[object]]:
     """The checked values in the table `facts` below `root`, by name; problems go to `root.problems`."""
     table = root.table("facts")
     if table is None:
@@ -46,7 +46,7 @@ def read_facts(root: Table, registry: FactRegistry, kind: OriginKind) -> Mapping
 class _HandSetFacts(Mapping[str, Sourced[object]]):
     """Facts of one table. Where each stands is found when it is asked for."""
 
-    def __init__(self, values: Mapping[str, object], table: Table, kind: OriginKind) -> None:
+    def __init__(self, values: Mapping[str, object], table: TomlTable, kind: OriginKind) -> None:
         self._values = values
         self._table = table
         self._kind = kind

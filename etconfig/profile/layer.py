@@ -40,7 +40,7 @@ class TextValue:
 
 
 @record(frozen=True, kw_only=True)
-class Place:
+class AssignmentPlace:
     """Where one option is set.
 
     Attributes:
@@ -57,15 +57,15 @@ class Place:
     backend_span: Span
     scope_span: Span | None = None
 
-    def find(self) -> Place:
-        """The place itself; see `Findable`."""
+    def find(self) -> AssignmentPlace:
+        """The place itself; see `PlaceFinder`."""
         return self
 
 
-class Findable(Protocol):
+class PlaceFinder(Protocol):
     """A place, or what finds it when it is asked for: for most assignments nobody ever asks."""
 
-    def find(self) -> Place:
+    def find(self) -> AssignmentPlace:
         """The place; always the same object."""
         ...
 
@@ -83,7 +83,7 @@ class Assignment:
 
     path: OptionPath
     value: RawValue | TextValue | Expression | Unset
-    place: Findable = field(compare=False, repr=False)
+    place: PlaceFinder = field(compare=False, repr=False)
     condition: Expression | None = None
 
     @property

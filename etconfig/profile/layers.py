@@ -9,7 +9,7 @@ from etconfig.errors import ProfileError
 from etconfig.profile.layer import InstanceDeclaration, Layer
 from etconfig.profile.profile import Profile
 from etconfig.profile.project import ProjectFile
-from etconfig.profile.settings import Settings
+from etconfig.profile.settings import DocumentSettings
 from etconfig.provenance import OriginKind
 
 
@@ -35,7 +35,7 @@ def layers_of(chain: Sequence[Profile], project: ProjectFile | None = None) -> t
     return tuple(settings.to_layer(kind, name, methods) for kind, name, settings in sources)
 
 
-def _declare(settings: Settings, declared: dict[str, InstanceDeclaration]) -> Iterator[Diagnostic]:
+def _declare(settings: DocumentSettings, declared: dict[str, InstanceDeclaration]) -> Iterator[Diagnostic]:
     """Add the instances of one document to those `declared` before; yields the problems."""
     for declaration in settings.instances:
         earlier = declared.setdefault(declaration.name, declaration)

@@ -11,8 +11,8 @@ from etconfig.diagnostics import Span
 from etconfig.profile.document import Document
 from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.names import PROFILE_NAME_RULE, is_profile_name
-from etconfig.profile.settings import SETTINGS_KEYS, Settings, read_expression, read_settings
-from etconfig.profile.table import Table
+from etconfig.profile.settings import SETTINGS_KEYS, DocumentSettings, read_expression, read_settings
+from etconfig.profile.table import TomlTable
 from etconfig.provenance import OriginKind
 from etconfig.records import record
 
@@ -61,7 +61,7 @@ class Profile:
     extends: tuple[Reference, ...] = ()
     description: str | None = None
     match: Expression | None = None
-    settings: Settings = field(default_factory=Settings)
+    settings: DocumentSettings = field(default_factory=DocumentSettings)
     path: Path | None = None
 
     @property
@@ -76,7 +76,7 @@ def parse_profile(document: Document, expressions: ExpressionParser) -> Profile:
     Raises:
         ProfileError: with every problem of the document.
     """
-    root = Table(document, (), document.data, [])
+    root = TomlTable(document, (), document.data, [])
     root.check_keys(("profile", *SETTINGS_KEYS), _FOREIGN_KEYS)
     root.require("profile", _HEAD_HINT)
     settings = read_settings(root, expressions, OriginKind.PROFILE)

@@ -11,8 +11,8 @@ from etconfig.profile.document import Document
 from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layer import Layer
 from etconfig.profile.profile import Reference
-from etconfig.profile.settings import SETTINGS_KEYS, Settings, read_settings
-from etconfig.profile.table import Table
+from etconfig.profile.settings import SETTINGS_KEYS, DocumentSettings, read_settings
+from etconfig.profile.table import TomlTable
 from etconfig.provenance import OriginKind
 from etconfig.records import record
 
@@ -49,7 +49,7 @@ class ProjectFile:
     name: str
     profile: Reference | None = None
     plugins: PluginChoices = field(default_factory=PluginChoices)
-    settings: Settings = field(default_factory=Settings)
+    settings: DocumentSettings = field(default_factory=DocumentSettings)
 
 
 def parse_project(document: Document, expressions: ExpressionParser) -> ProjectFile:
@@ -60,7 +60,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
     Raises:
         ProfileError: with every problem of the document.
     """
-    root = Table(document, (), document.data, [])
+    root = TomlTable(document, (), document.data, [])
     section = _section(root)
     if section is None:
         project = ProjectFile(name=document.name)
@@ -83,7 +83,7 @@ def parse_plugin_choices(document: Document) -> PluginChoices:
     Raises:
         ProfileError: with every problem of that table.
     """
-    root = Table(document, (), document.data, [])
+    root = TomlTable(document, (), document.data, [])
     section = _section(root)
     choices = PluginChoices() if section is None else _read_plugins(section)
     if root.problems:
@@ -97,14 +97,14 @@ def salvage_layer(document: Document, expressions: ExpressionParser, kind: Origi
     So its options can be checked in the same run. Its problems are not told again, and a named
     instance without a method stands for any method.
     """
-    section = _section(Table(document, (), document.data, []))
+    section = _section(TomlTable(document, (), document.data, []))
     if section is None:
         return Layer(kind=kind, name=document.name)
     settings = read_settings(section, expressions, kind)
     return settings.to_layer(kind, document.name, dict.fromkeys(settings.inherited, "*"))
 
 
-def _section(root: Table) -> Table | None:
+def _section(root: TomlTable) -> TomlTable | None:
     """The part of the document that is ours; None, perhaps with problems, if there is none."""
     if PurePath(root.document.name).name != _PYPROJECT:
         return root
@@ -112,12 +112,12 @@ def _section(root: Table) -> Table | None:
     return tool.table("etconfig") if tool else None
 
 
-def _read_selection(section: Table) -> Reference | None:
+def _read_selection(section: TomlTable) -> Reference | None:
     target = section.string("profile", 'a project file selects a profile: profile = "vendor/device"')
     return None if target is None else Reference(target, partial(section.value_span, "profile"))
 
 
-def _read_plugins(section: Table) -> PluginChoices:
+def _read_plugins(section: TomlTable) -> PluginChoices:
     plugins = section.table("plugins")
     if plugins is None:
         return PluginChoices()

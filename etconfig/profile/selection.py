@@ -8,7 +8,7 @@ from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, ProfileError
-from etconfig.profile.expression import ClauseResult, Result
+from etconfig.profile.expression import ClauseResult, EvaluationResult
 from etconfig.profile.inheritance import ProfileReader
 from etconfig.profile.library import ProfileLibrary
 from etconfig.profile.profile import Profile
@@ -26,7 +26,7 @@ class ProfileMatch:
     """
 
     profile: Profile
-    result: Result | None
+    result: EvaluationResult | None
     facts: Mapping[str, object] = field(repr=False, compare=False)
 
     @property

@@ -1,4 +1,4 @@
-"""`Settings`: what profiles and project files have in common, read from TOML."""
+"""`DocumentSettings`: what profiles and project files have in common, read from TOML."""
 
 from __future__ import annotations
 
@@ -12,9 +12,17 @@ from etconfig.errors import ProfileError
 from etconfig.option_path import OptionPath
 from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType
 from etconfig.profile.hand_set_facts import read_facts
-from etconfig.profile.layer import UNSET, Assignment, InstanceDeclaration, Layer, Place, RawValue, Unset
+from etconfig.profile.layer import (
+    UNSET,
+    Assignment,
+    AssignmentPlace,
+    InstanceDeclaration,
+    Layer,
+    RawValue,
+    Unset,
+)
 from etconfig.profile.names import NAME_RULES, is_glob, is_name_of
-from etconfig.profile.table import Table
+from etconfig.profile.table import TomlTable
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 
@@ -26,7 +34,7 @@ _WHEN_KEYS = ("if", "options", "methods", "instances")
 
 
 @record(frozen=True, kw_only=True)
-class Settings:
+class DocumentSettings:
     """The settings of one document.
 
     Attributes:
@@ -67,13 +75,13 @@ def _with_method(assignment: Assignment, methods: Mapping[str, str]) -> Assignme
     return Assignment(path, assignment.value, assignment.place, assignment.condition)
 
 
-def read_settings(root: Table, expressions: ExpressionParser, kind: OriginKind) -> Settings:
+def read_settings(root: TomlTable, expressions: ExpressionParser, kind: OriginKind) -> DocumentSettings:
     """Read the tables `SETTINGS_KEYS` below `root`; problems go to `root.problems`."""
     reader = _Reader(root, expressions, kind)
     reader.overlay(root, None)
     for when in root.array_of_tables("when"):
         reader.when(when)
-    return Settings(
+    return DocumentSettings(
         assignments=tuple(reader.assignments),
         instances=tuple(reader.declared.values()),
         facts=read_facts(root, expressions.registry, kind),
@@ -82,7 +90,7 @@ def read_settings(root: Table, expressions: ExpressionParser, kind: OriginKind) 
 
 
 def read_expression(
-    table: Table, key: str, expressions: ExpressionParser, expect: ExpressionType | None = None
+    table: TomlTable, key: str, expressions: ExpressionParser, expect: ExpressionType | None = None
 ) -> Expression | None:
     """The expression in the string at `key`; None, with problems, if it is wrong."""
     text = table.string(key)
@@ -102,7 +110,7 @@ class _PlaceInDocument:
     """
 
     def __init__(
-        self, table: Table, option: str, kind: OriginKind, condition: Expression | None, value: object
+        self, table: TomlTable, option: str, kind: OriginKind, condition: Expression | None, value: object
     ) -> None:
         self._table = table
         self._option = option
@@ -110,16 +118,16 @@ class _PlaceInDocument:
         self._condition = condition
         self._value = value
 
-    def find(self) -> Place:
-        found: Place | None = self.__dict__.get("_found")
+    def find(self) -> AssignmentPlace:
+        found: AssignmentPlace | None = self.__dict__.get("_found")
         # when two threads find it at once, both get the same object
         return self.__dict__.setdefault("_found", self._find()) if found is None else found
 
-    def _find(self) -> Place:
+    def _find(self) -> AssignmentPlace:
         path, document = self._table.path, self._table.document
         key_span = self._table.key_span(self._option)
         has_scope = path[-4:-3] in (("methods",), ("instances",))  # then NAME, "options" and BACKEND follow
-        return Place(
+        return AssignmentPlace(
             origin=Origin(self._kind, key_span.file, key_span.line, key_span.column, self._detail()),
             span=self._table.value_span(self._option),
             key_span=key_span,
@@ -135,13 +143,13 @@ class _PlaceInDocument:
         return "; ".join(reasons) or None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Place.find, (self.find(),)  # without the document
+        return AssignmentPlace.find, (self.find(),)  # without the document
 
 
 class _Reader:
     """Reads the assignments and declarations of one document."""
 
-    def __init__(self, root: Table, expressions: ExpressionParser, kind: OriginKind) -> None:
+    def __init__(self, root: TomlTable, expressions: ExpressionParser, kind: OriginKind) -> None:
         self.root = root
         self.expressions = expressions
         self.kind = kind
@@ -149,14 +157,14 @@ class _Reader:
         self.declared: dict[str, InstanceDeclaration] = {}
         self.inherited: dict[str, Callable[[], Span]] = {}
 
-    def when(self, table: Table) -> None:
+    def when(self, table: TomlTable) -> None:
         """Read one `[[when]]`."""
         table.check_keys(_WHEN_KEYS)
         table.require("if", """write the condition, as in if = 'power.source == "battery"'""")
         condition = read_expression(table, "if", self.expressions, ExpressionType.BOOL)
         self.overlay(table, condition)
 
-    def overlay(self, table: Table, condition: Expression | None) -> None:
+    def overlay(self, table: TomlTable, condition: Expression | None) -> None:
         """Read `options`, `methods` and `instances` of `table`, in merge order."""
         self.options(table, condition)
         if methods := table.table("methods"):
@@ -177,7 +185,7 @@ class _Reader:
                     self.inherited.setdefault(name, partial(instances.key_span, name))
                 self.options(entry, condition, method=method, instance=name)
 
-    def declare(self, name: str, entry: Table) -> None:
+    def declare(self, name: str, entry: TomlTable) -> None:
         """Note an instance with its method; one without only refers to an inherited declaration."""
         method = entry.string("method")
         if method is None:
@@ -189,7 +197,7 @@ class _Reader:
 
     def options(
         self,
-        entry: Table,
+        entry: TomlTable,
         condition: Expression | None,
         *,
         method: str | None = None,
@@ -209,17 +217,17 @@ class _Reader:
                     place = _PlaceInDocument(table, option, self.kind, condition, value)
                     self.assignments.append(Assignment(path, value, place, condition))
 
-    def value(self, table: Table, option: str, raw: object) -> RawValue | Expression | Unset | None:
+    def value(self, table: TomlTable, option: str, raw: object) -> RawValue | Expression | Unset | None:
         """What the option is set to; None, with problems, if that is wrong."""
         if isinstance(raw, dict) and ("expr" in raw or "unset" in raw):
-            return self.special_value(Table(table.document, (*table.path, option), raw, table.problems))
+            return self.special_value(TomlTable(table.document, (*table.path, option), raw, table.problems))
         if _is_raw_value(raw):
             return cast(RawValue, raw)
         message = f"{option!r} holds a date or time, which no option takes"
         table.report("wrong-type", message, table.value_span(option), "write it as a string")
         return None
 
-    def special_value(self, table: Table) -> Expression | Unset | None:
+    def special_value(self, table: TomlTable) -> Expression | Unset | None:
         """The meaning of `{ expr = "..." }` or `{ unset = true }`."""
         meaning = "expr" if "expr" in table.data else "unset"
         if len(table.data) > 1:
@@ -234,7 +242,7 @@ class _Reader:
         return UNSET
 
 
-def _check_entry_keys(entry: Table, known: tuple[str, ...]) -> None:
+def _check_entry_keys(entry: TomlTable, known: tuple[str, ...]) -> None:
     """Report unknown keys of a method or an instance, and what was probably meant."""
     if entry.data.keys() <= set(known):
         return
@@ -247,7 +255,7 @@ def _check_entry_keys(entry: Table, known: tuple[str, ...]) -> None:
     entry.check_keys(known, hints)
 
 
-def _check_names(table: Table, role: str) -> None:
+def _check_names(table: TomlTable, role: str) -> None:
     """Report keys that cannot be names of methods, instances, backends or options, as `role` says."""
     for key in table.data:
         if not is_name_of(role, key):

@@ -1,4 +1,4 @@
-"""`Table`: typed access to one table of a document; what is wrong becomes a diagnostic."""
+"""`TomlTable`: typed access to one table of a document; what is wrong becomes a diagnostic."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOML_TYPES: Mapping[type, str] = {
 }
 
 
-class Table:
+class TomlTable:
     """One table of a document.
 
     Attributes:
@@ -109,29 +109,29 @@ class Table:
             self.report("wrong-type", message, self.value_span(key, index))
         return [] if wrong else value
 
-    def table(self, key: str, hint: str | None = None) -> Table | None:
+    def table(self, key: str, hint: str | None = None) -> TomlTable | None:
         """The table at `key`; None if it is missing or something else."""
         value = self.data.get(key)
         if isinstance(value, dict):
-            return Table(self.document, (*self.path, key), value, self.problems)
+            return TomlTable(self.document, (*self.path, key), value, self.problems)
         if value is not None:
             self._wrong_type(key, value, "a table", hint)
         return None
 
-    def tables(self, hint: str) -> Iterator[tuple[str, Table]]:
+    def tables(self, hint: str) -> Iterator[tuple[str, TomlTable]]:
         """Every key with its table; other values are reported with `hint`, in which `{table}` is its name."""
         for key, value in self.data.items():
             if isinstance(value, dict):
-                yield key, Table(self.document, (*self.path, key), value, self.problems)
+                yield key, TomlTable(self.document, (*self.path, key), value, self.problems)
             else:
                 self._wrong_type(key, value, "a table", hint.replace("{table}", self.name))
 
-    def array_of_tables(self, key: str) -> Iterator[Table]:
+    def array_of_tables(self, key: str) -> Iterator[TomlTable]:
         """The elements of the array of tables at `key`; none if it is missing or something else."""
         value = self.data.get(key)
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):
             for index, item in enumerate(value):
-                yield Table(self.document, (*self.path, key, index), item, self.problems)
+                yield TomlTable(self.document, (*self.path, key, index), item, self.problems)
         elif value is not None:
             self._wrong_type(key, value, "an array of tables", f"write [[{self._dotted(key)}]]")
 

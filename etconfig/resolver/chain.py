@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Span
-from etconfig.profile import UNSET, Expression, Fault, Findable, Unknown
+from etconfig.profile import UNSET, Expression, Fault, PlaceFinder, Unknown
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
@@ -26,7 +26,7 @@ class Candidate:
     """
 
     value: object
-    place: Findable
+    place: PlaceFinder
     condition: Expression | None = None
 
     @property

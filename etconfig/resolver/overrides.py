@@ -9,7 +9,7 @@ from typing import TypeAlias
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import OptionError
 from etconfig.option_path import OptionPath, parse_assignment, parse_option_path
-from etconfig.profile import Assignment, Layer, Place, RawValue, TextValue
+from etconfig.profile import Assignment, AssignmentPlace, Layer, RawValue, TextValue
 from etconfig.provenance import Origin, OriginKind
 
 ENVIRONMENT_VARIABLE = "ETCONFIG_SET"
@@ -107,7 +107,7 @@ def _assignment(
     option_column = end - len(path.option)
     backend_column = option_column - 1 - len(path.backend)
     scope_length = backend_column - 1 - path_span.column
-    place = Place(
+    place = AssignmentPlace(
         origin=origin,
         span=span,
         key_span=replace(path_span, column=option_column, length=len(path.option)),

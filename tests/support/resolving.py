@@ -10,7 +10,14 @@ from etconfig.diagnostics import Span
 from etconfig.facts import BUILTIN_FACTS, FactSheet
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, Ge, option
-from etconfig.profile import Assignment, ExpressionType, InstanceDeclaration, Layer, Place, parse_expression
+from etconfig.profile import (
+    Assignment,
+    AssignmentPlace,
+    ExpressionType,
+    InstanceDeclaration,
+    Layer,
+    parse_expression,
+)
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.resolver import Resolution, Resolver, Target
 
@@ -66,7 +73,7 @@ def make_layer(
             Assignment(
                 path=parse_option_path(path),
                 value=value,  # type: ignore[arg-type]
-                place=Place(
+                place=AssignmentPlace(
                     origin=Origin(kind, f"{name}.toml", number, 1),
                     span=span,
                     key_span=span,

@@ -3,10 +3,10 @@
 from etconfig.profile.expression.expression import (
     CheckedCondition,
     ClauseResult,
+    EvaluationResult,
     Expression,
     ExpressionParser,
     Fault,
-    Result,
     Unknown,
     parse_expression,
 )
@@ -15,11 +15,11 @@ from etconfig.profile.expression.types import ExpressionType
 __all__ = [
     "CheckedCondition",
     "ClauseResult",
+    "EvaluationResult",
     "Expression",
     "ExpressionParser",
     "ExpressionType",
     "Fault",
-    "Result",
     "Unknown",
     "parse_expression",
 ]

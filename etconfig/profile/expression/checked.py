@@ -48,7 +48,7 @@ class Logic(NamedTuple):
     operands: tuple[Checked, ...]
 
 
-class Choice(NamedTuple):
+class CheckedConditional(NamedTuple):
     """`condition ? then : otherwise`."""
 
     condition: Checked
@@ -56,7 +56,7 @@ class Choice(NamedTuple):
     otherwise: Checked
 
 
-Checked: TypeAlias = "Constant | FactValueOf | HasFact | Operation | ListOf | Logic | Choice"
+Checked: TypeAlias = "Constant | FactValueOf | HasFact | Operation | ListOf | Logic | CheckedConditional"
 
 
 def fact_names(tree: Checked) -> Iterator[str]:
@@ -70,7 +70,7 @@ def fact_names(tree: Checked) -> Iterator[str]:
             yield from fact_names(child)
 
 
-def _children(tree: Operation | ListOf | Logic | Choice) -> tuple[Checked, ...]:
-    if isinstance(tree, Choice):
+def _children(tree: Operation | ListOf | Logic | CheckedConditional) -> tuple[Checked, ...]:
+    if isinstance(tree, CheckedConditional):
         return tree
     return tree.items if isinstance(tree, ListOf) else tree.operands

@@ -14,7 +14,7 @@ from etconfig.profile.expression import advice
 from etconfig.profile.expression.advice import with_article
 from etconfig.profile.expression.checked import (
     Checked,
-    Choice,
+    CheckedConditional,
     Constant,
     FactValueOf,
     HasFact,
@@ -25,7 +25,7 @@ from etconfig.profile.expression.checked import (
 from etconfig.profile.expression.signatures import (
     FUNCTIONS,
     STRING_METHODS,
-    Signature,
+    OperationSignature,
     binary_signature,
     call_signature,
     unary_signature,
@@ -33,8 +33,8 @@ from etconfig.profile.expression.signatures import (
 from etconfig.profile.expression.source import ExpressionSource
 from etconfig.profile.expression.syntax import (
     Binary,
-    Call,
     Conditional,
+    FunctionCall,
     ListDisplay,
     Literal,
     Logical,
@@ -74,7 +74,7 @@ class Checker:
             Binary: self._binary,
             Logical: self._logical,
             Conditional: self._conditional,
-            Call: self._call,
+            FunctionCall: self._call,
         }
 
     def check(self, node: Node) -> Typed | None:
@@ -191,9 +191,9 @@ class Checker:
             found = f"{with_article(then.type)} and {with_article(otherwise.type)}"
             hint = advice.number_advice((node.then, node.otherwise), (then.type, otherwise.type))
             return self._refused(f"'?' needs two values of one type, but has {found}", node, hint)
-        return Typed(common, Choice(condition.tree, then.tree, otherwise.tree))
+        return Typed(common, CheckedConditional(condition.tree, then.tree, otherwise.tree))
 
-    def _call(self, node: Call) -> Typed | None:
+    def _call(self, node: FunctionCall) -> Typed | None:
         if node.function not in FUNCTIONS:
             return self._unknown_function(node)
         if node.function == "has":
@@ -209,13 +209,13 @@ class Checker:
             return self._refused(message, node, advice.usage(node.function))
         return _applied(signature, *arguments)
 
-    def _has(self, node: Call) -> Typed | None:
+    def _has(self, node: FunctionCall) -> Typed | None:
         argument = node.arguments[0] if len(node.arguments) == 1 and not node.is_method else None
         if not isinstance(argument, Name):
             return self._refused("'has' needs the name of a fact", node, advice.usage("has"))
         return None if self._fact(argument) is None else Typed(_BOOL, HasFact(argument.name))
 
-    def _unknown_function(self, node: Call) -> Typed | None:
+    def _unknown_function(self, node: FunctionCall) -> Typed | None:
         name_end = node.name_start + len(node.function)
         hint = did_you_mean(node.function, FUNCTIONS) or f"the functions are {', '.join(FUNCTIONS)}"
         if node.function == "matches":
@@ -240,7 +240,7 @@ def _unless_any_is_none(checked: list[Typed | None]) -> list[Typed] | None:
     return known if len(known) == len(checked) else None
 
 
-def _applied(signature: Signature, *operands: Typed) -> Typed:
+def _applied(signature: OperationSignature, *operands: Typed) -> Typed:
     trees = tuple(operand.tree for operand in operands)
     return Typed(signature.result, Operation(signature.function, trees))
 

@@ -48,7 +48,7 @@ class Fault:
         raise TypeError("a failed computation is neither true nor false; test `result is True`")
 
 
-Result: TypeAlias = (
+EvaluationResult: TypeAlias = (
     "bool | int | float | str | list[bool] | list[int] | list[float] | list[str] | Unknown | Fault"
 )
 """What evaluating gives: a value of the expression's type, or why there is none."""
@@ -65,7 +65,7 @@ class ClauseResult:
     """
 
     text: str
-    result: Result
+    result: EvaluationResult
     facts: Mapping[str, object]
 
     @property
@@ -130,7 +130,7 @@ class Expression:
     def _evaluator(self) -> Evaluator:
         return compile_tree(self.tree)
 
-    def evaluate(self, facts: Mapping[str, object]) -> Result:
+    def evaluate(self, facts: Mapping[str, object]) -> EvaluationResult:
         """The value on a device with these facts.
 
         Args:
@@ -245,7 +245,7 @@ class ExpressionParser:
             return parse_expression(text, self.registry, span=find_span(), expect=expect)
 
 
-def _run(evaluator: Evaluator, facts: Mapping[str, object]) -> Result:
+def _run(evaluator: Evaluator, facts: Mapping[str, object]) -> EvaluationResult:
     try:
         value: Any = evaluator(facts)
     except KeyError as missing:

@@ -8,8 +8,8 @@ from etconfig.profile.expression.literals import int_value, string_value
 from etconfig.profile.expression.source import ExpressionSource
 from etconfig.profile.expression.syntax import (
     Binary,
-    Call,
     Conditional,
+    FunctionCall,
     ListDisplay,
     Literal,
     Logical,
@@ -160,7 +160,9 @@ class _Parser:
         items, end = self.items(")", "to close '('")
         arguments = (receiver or ()) + items
         start = receiver[0].start if receiver else token.start
-        node = Call(start, end, function, receiver is not None, name_start, arguments, height_of(*arguments))
+        node = FunctionCall(
+            start, end, function, receiver is not None, name_start, arguments, height_of(*arguments)
+        )
         return self.bounded(node)
 
     def items(self, closing: str, purpose: str) -> tuple[tuple[Node, ...], int]:

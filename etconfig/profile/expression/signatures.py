@@ -20,7 +20,7 @@ FUNCTIONS = ("has", "max", "min", "size", *STRING_METHODS)
 """All functions. `has` takes a fact rather than a value, so the checker sees to it."""
 
 
-class Signature(NamedTuple):
+class OperationSignature(NamedTuple):
     """What an operator or function does with operands of certain types.
 
     Attributes:
@@ -32,18 +32,18 @@ class Signature(NamedTuple):
     function: str
 
 
-def unary_signature(operator: str, operand: ExpressionType) -> Signature | None:
+def unary_signature(operator: str, operand: ExpressionType) -> OperationSignature | None:
     """The meaning of `operator operand`, or None if it has none."""
     if operator == "!":
-        return Signature(_BOOL, "!") if operand is _BOOL else None
-    return Signature(operand, f"{operand} negate") if operand.is_number else None
+        return OperationSignature(_BOOL, "!") if operand is _BOOL else None
+    return OperationSignature(operand, f"{operand} negate") if operand.is_number else None
 
 
-def binary_signature(operator: str, left: ExpressionType, right: ExpressionType) -> Signature | None:
+def binary_signature(operator: str, left: ExpressionType, right: ExpressionType) -> OperationSignature | None:
     """The meaning of `left operator right`, or None if it has none."""
     if operator in ARITHMETIC:
         function = f"{left} {operator}"
-        return Signature(left, function) if left is right and function in OPERATIONS else None
+        return OperationSignature(left, function) if left is right and function in OPERATIONS else None
     if operator in ("==", "!="):
         fits = are_comparable(left, right)
     elif operator == "in":
@@ -52,18 +52,18 @@ def binary_signature(operator: str, left: ExpressionType, right: ExpressionType)
         )
     else:
         fits = (left.is_number and right.is_number) or (left is right is _STRING)
-    return Signature(_BOOL, operator) if fits else None
+    return OperationSignature(_BOOL, operator) if fits else None
 
 
 def call_signature(
     function: str, arguments: Sequence[ExpressionType], *, is_method: bool
-) -> Signature | None:
+) -> OperationSignature | None:
     """The meaning of a call; the first argument of a method is what it is called on. None if it has none."""
     if function == "size":
         fits = len(arguments) == 1 and (arguments[0].is_list or arguments[0] is _STRING)
-        return Signature(ExpressionType.INT, function) if fits else None
+        return OperationSignature(ExpressionType.INT, function) if fits else None
     if function in STRING_METHODS:
         fits = is_method and list(arguments) == [_STRING, _STRING]
-        return Signature(_BOOL, function) if fits else None
+        return OperationSignature(_BOOL, function) if fits else None
     fits = len(arguments) >= 2 and arguments[0].is_number and len(set(arguments)) == 1 and not is_method
-    return Signature(arguments[0], function) if fits else None
+    return OperationSignature(arguments[0], function) if fits else None

@@ -78,7 +78,7 @@ class Conditional(NamedTuple):
     height: int
 
 
-class Call(NamedTuple):
+class FunctionCall(NamedTuple):
     """`size(a)` or `a.size()`; the receiver of the second form is its first argument.
 
     Attributes:
@@ -95,7 +95,7 @@ class Call(NamedTuple):
     height: int
 
 
-Node: TypeAlias = "Literal | Name | ListDisplay | Unary | Binary | Logical | Conditional | Call"
+Node: TypeAlias = "Literal | Name | ListDisplay | Unary | Binary | Logical | Conditional | FunctionCall"
 
 
 def height_of(*children: Node) -> int:
