@@ -2,8 +2,9 @@
 
     python tools/generate_docs.py [--check]
 
-A part stands in a page between `<!-- generated: NAME -->` and `<!-- end -->`. What a part
-holds follows from the code: docstrings, registries, schemas, the command line's help.
+A part stands in a page between `<!-- generated: NAME -->` and `<!-- end -->`. Its contents follow
+from the code: docstrings, registries, schemas, the command line's help. The pictures of
+tools/draw_overview.py are written and checked too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 import runpy
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from inspect import cleandoc
@@ -24,6 +25,8 @@ from typing import Any
 
 import click
 import tomli
+import two_devices
+from draw_overview import pictures
 from kit_docs import KIT_PARTS
 
 from etconfig.cli.startup.group import etconfig
@@ -45,16 +48,21 @@ def main(arguments: Sequence[str]) -> int:
     """Rewrite every page that is out of date, or with `--check` only list them; the exit status."""
     is_check = "--check" in arguments
     stale = []
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        current = with_current_parts(text)
-        if current != text:
-            stale.append(page.relative_to(ROOT))
+    for path, current in current_files():
+        if not path.exists() or path.read_text(encoding="utf-8") != current:
+            stale.append(path.relative_to(ROOT))
             if not is_check:
-                page.write_text(current, encoding="utf-8")
+                path.write_text(current, encoding="utf-8")
     for name in stale:
         print(f"{name} is out of date; run `make docs`" if is_check else f"{name} written")
     return 1 if stale and is_check else 0
+
+
+def current_files() -> Iterator[tuple[Path, str]]:
+    """Every page and picture with the text that it should have."""
+    for page in PAGES:
+        yield page, with_current_parts(page.read_text(encoding="utf-8"))
+    yield from pictures().items()
 
 
 def with_current_parts(text: str) -> str:
@@ -166,6 +174,12 @@ def source(place: str) -> str:
     return f"From [`{path}`](../{path}):\n\n{block(language, shown.rstrip())}"
 
 
+def file(path: str) -> str:
+    """A whole file of the repository, without a line that names it."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    return block("toml" if path.endswith(".toml") else "python", text.rstrip())
+
+
 def definition(text: str, symbol: str, path: str) -> str:
     """The lines of a module that define `symbol`, such as `Class.method`, without their indentation."""
     found: ast.AST = ast.parse(text)
@@ -209,6 +223,11 @@ def plugin(directory: str) -> str:
         )
         for name, module in project["entry-points"]["etconfig.backends"].items()
     )
+
+
+def two_device_table(_: str) -> str:
+    """The options that one program gets on a phone and on a Raspberry Pi 5, with the reasons."""
+    return two_devices.table()
 
 
 def operators(_: str) -> str:
@@ -260,12 +279,14 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "diagnostics": diagnostics,
     "errors": errors,
     "facts": facts,
+    "file": file,
     "imports": imports,
     "operators": operators,
     "plugin": plugin,
     "rooms": rooms,
     "source": source,
     "third-parties": third_parties,
+    "two-devices": two_device_table,
     **KIT_PARTS,
 }
 """By the first word of a part's name."""

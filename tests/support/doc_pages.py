@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,10 @@ PAGES += sorted((ROOT / "docs").glob("*.md"))
 _FENCE = re.compile(
     r"^(?:`(?P<file>[^`\n]+)`:\n\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
-_INCLUDED = re.compile(r"<!-- generated: source .*?<!-- end -->", re.DOTALL)
+_INCLUDED = re.compile(r"<!-- generated: (?:source|file) .*?<!-- end -->", re.DOTALL)
 _TABLE = re.compile(r"^\|(?P<head>.+)\|\n\|[-| ]+\|\n(?P<rows>(?:\|.+\|\n)+)", re.MULTILINE)
+_PURE = "hatchling.build"
+"""The build backend of the plugins of this repository that need no compiler."""
 _VARIABLES = ("ETCONFIG_SET", "ETCONFIG_PROJECT", "ETCONFIG_PROFILE_PATH", "ETCONFIG_DISABLE_PLUGINS")
 
 
@@ -123,7 +126,8 @@ def _line_pattern(line: str) -> str:
 class Walkthrough:
     """Does what a page says, block by block, in an empty directory.
 
-    Directories of the checkout are linked into it, so that pages can name `tests/data/...`.
+    Directories of the checkout are linked into it, so that pages can name `tests/data/...`; `examples`
+    is copied, so that commands may write there.
     """
 
     def __init__(self, page: Page, directory: Path, patch: pytest.MonkeyPatch) -> None:
@@ -132,8 +136,10 @@ class Walkthrough:
         self.patch = patch
         self.names: dict[str, object] = {"__name__": "page", "__file__": str(directory / "page.py")}
         self.status = 0
-        for name in ("examples", "plugins", "tests"):
+        self._installed: set[str] = set()
+        for name in ("plugins", "tests"):
             (directory / name).symlink_to(ROOT / name)
+        shutil.copytree(ROOT / "examples", directory / "examples")
         patch.chdir(directory)
         for variable in _VARIABLES:
             patch.delenv(variable, raising=False)
@@ -154,9 +160,41 @@ class Walkthrough:
         elif fence.language == "cel":
             for line in fence.text.splitlines():
                 parse_expression(line, BUILTIN_FACTS)
+        elif fence.language == "sh":
+            for words in re.findall(r"^pip install (.+)", fence.text, re.MULTILINE):
+                self.install(*shlex.split(words, comments=True))
         else:
-            # shell commands change the machine, plain text shows
-            assert fence.language in ("sh", "text"), f"{place}: what is {fence.language!r}?"
+            assert fence.language in ("text", "yaml"), f"{place}: what is {fence.language!r}?"
+
+    def install(self, *words: str) -> None:
+        """Install the directories among the words of `pip install`, as far as etconfig sees them."""
+        for word in words:
+            root = Path(word.partition("[")[0])
+            if not (root / "pyproject.toml").is_file():
+                continue
+            manifest = tomli.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+            if manifest["build-system"]["build-backend"] == _PURE and not self._has(manifest["project"]):
+                sources = root / "src" if (root / "src").is_dir() else root
+                self.patch.syspath_prepend(sources.resolve())
+                self._install(self.directory / "installed" / root, manifest["project"])
+
+    def run(self, line: str) -> str:
+        """Run one command in the directory where the reader is; what it prints."""
+        words = shlex.split(line, comments=True)
+        self.status = 0
+        if words[0] == "cp":
+            shutil.copy(words[1], words[2])
+            return ""
+        if words[0] == "cd":
+            self.patch.chdir(words[1])
+            return ""
+        with self.patch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+            while "=" in words[0]:
+                patch.setenv(*words.pop(0).split("=", 1))
+            assert words[0] == "etconfig", f"a console block runs etconfig, not {line!r}"
+            with contextlib.redirect_stderr(sys.stdout):
+                self.status = run(words[1:])
+        return printed.getvalue()
 
     def _write(self, path: Path, fence: Fence) -> None:
         """A block that is a file: who imports or names it runs it. A plugin is installed."""
@@ -168,6 +206,15 @@ class Walkthrough:
         elif path.name == "pyproject.toml" and "entry-points" in fence.text:
             self._install(path.parent, tomli.loads(fence.text)["project"])
 
+    def _has(self, project: Mapping[str, Any]) -> bool:
+        """True if a distribution is installed, by the page or beside this Python."""
+        if project["name"] in self._installed:
+            return True
+        try:
+            return bool(version(project["name"]))
+        except PackageNotFoundError:
+            return False
+
     def _install(self, root: Path, project: Mapping[str, Any]) -> None:
         """What `pip install -e` does, as far as etconfig sees it."""
         lines = [
@@ -178,6 +225,7 @@ class Walkthrough:
         directory = f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
         write_distribution(root, directory, "\n".join(lines), f"Name: {project['name']}\n")
         self.patch.syspath_prepend(root)
+        self._installed.add(project["name"])
 
     def _python(self, fence: Fence, place: str) -> None:
         # blank lines in front, so that a traceback names the line of the page
@@ -203,22 +251,8 @@ class Walkthrough:
             if line == "echo $?":
                 assert shown.strip() == str(self.status), place
                 continue
-            given = self._run(line)
+            given = self.run(line)
             if self.status != 0 and not following.startswith("echo $?"):
                 pytest.fail(f"{place}: {line}\n{given}", pytrace=False)
             if shown:
                 check_shown(shown, given, place)
-
-    def _run(self, line: str) -> str:
-        words = shlex.split(line)
-        if words[0] == "cp":
-            shutil.copy(words[1], words[2])
-            self.status = 0
-            return ""
-        with self.patch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
-            while "=" in words[0]:
-                patch.setenv(*words.pop(0).split("=", 1))
-            assert words[0] == "etconfig", f"a console block runs etconfig, not {line!r}"
-            with contextlib.redirect_stderr(sys.stdout):
-                self.status = run(words[1:])
-        return printed.getvalue()
