@@ -23,6 +23,12 @@ DOCS = ROOT / "docs"
 COPIES = "project"
 """Where the site keeps what lies outside of docs/."""
 
+FRONT_PAGE = "README.md"
+"""The first page of the site. It stands for the repository's README too, which tells the same."""
+SEARCH_MARK = "<!-- site: search -->"
+SEARCH = '<label class="md-button md-button--primary" for="__search">Search the documentation</label>'
+"""A button that opens the theme's search; what is not a site shows nothing in its place."""
+
 _LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
 _CODE_IN_TABLE = re.compile(r"(?<=\|)[^|`\n]*`[^`\n]*\\\|[^`\n]*`")
 _LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json"}
@@ -47,8 +53,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead the links of a page to the copies."""
-    return site_markdown(markdown, page.file.src_uri)
+    """Lead the links of a page to the copies. The first page has the width to itself."""
+    if page.file.src_uri == FRONT_PAGE:
+        page.meta["hide"] = ["navigation", "toc"]
+    return site_markdown(markdown, page.file.src_uri).replace(SEARCH_MARK, SEARCH)
 
 
 def outside_links(page: Path) -> Iterator[Path]:
@@ -63,6 +71,8 @@ def site_uri(source: Path) -> str:
     """Where a file of the repository lies among the sources of the site."""
     if source.is_relative_to(DOCS):
         return source.relative_to(DOCS).as_posix()
+    if source == ROOT / "README.md":
+        return FRONT_PAGE
     ending = ".md" if source.suffix in _LANGUAGES else ""
     return f"{COPIES}/{source.relative_to(ROOT).as_posix()}{ending}"
 

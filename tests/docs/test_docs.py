@@ -107,10 +107,14 @@ class TestNames:
         rules = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
         assert set(re.findall(r"\bmake ([a-z][\w-]*)`", page.prose)) <= rules
 
-    def test_every_page_is_in_the_index(self) -> None:
+    def test_every_page_is_two_clicks_from_the_first(self) -> None:
+        """The first page leads to three roads, and the first page of a road lists those of the road."""
         index = (ROOT / "docs" / "README.md").read_text()
+        roads = re.findall(r"^- \*\*\[.+\]\((.+)\)\*\*$", index, re.MULTILINE)
+        assert roads == ["deploy.md", "ci.md", "first-backend.md"]
+        listed = index + "".join((ROOT / "docs" / road).read_text() for road in roads)
         for path in (ROOT / "docs").glob("*.md"):
-            assert path.name == "README.md" or f"]({path.name})" in index, path.name
+            assert path.name == "README.md" or f"]({path.name})" in listed, path.name
 
     def test_every_command_has_its_section(self) -> None:
         sections = headings(Page(ROOT / "docs" / "commands.md"))

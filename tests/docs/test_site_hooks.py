@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from doc_pages import ROOT
-from site_hooks import COPIES, content, outside_links, repository_path, site_markdown, site_uri
+from site_hooks import (
+    COPIES,
+    FRONT_PAGE,
+    SEARCH,
+    SEARCH_MARK,
+    content,
+    on_page_markdown,
+    outside_links,
+    repository_path,
+    site_markdown,
+    site_uri,
+)
 
 
 class TestLinks:
@@ -21,6 +33,7 @@ class TestLinks:
             ("diagnostics/README.md", "../tools.md#repairs", "../tools.md#repairs"),
             ("project/CONTRIBUTING.md", "docs/facts.md", "../facts.md"),
             ("project/SECURITY.md", "CONTRIBUTING.md", "CONTRIBUTING.md"),
+            ("project/plugins/etconfig-upstream/README.md", "../../README.md", "../../../README.md"),
         ],
     )
     def test_it_leads_to_the_same_file(self, page: str, link: str, led_to: str) -> None:
@@ -34,6 +47,26 @@ class TestLinks:
 
     def test_a_pipe_in_the_code_of_a_table_needs_no_backslash_there(self) -> None:
         assert site_markdown(r"| `a \|\| b` | or |", "profiles.md") == "| `a || b` | or |"
+
+
+class TestFrontPage:
+    """The first page of the site is that of docs/, with a button that opens the search."""
+
+    def test_the_mark_in_the_page_becomes_the_button(self) -> None:
+        page = SimpleNamespace(file=SimpleNamespace(src_uri=FRONT_PAGE), meta={})
+        text = (ROOT / "docs" / FRONT_PAGE).read_text(encoding="utf-8")
+        shown = on_page_markdown(text, page, None, None)
+        assert SEARCH_MARK in text
+        assert SEARCH_MARK not in shown
+        assert SEARCH in shown
+        assert page.meta == {"hide": ["navigation", "toc"]}
+
+    @pytest.mark.parametrize("page", ["README.md", "docs/README.md"])
+    def test_its_pictures_are_there(self, page: str) -> None:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        pictures = re.findall(r'src(?:set)?="([^"]+)"', text)
+        assert len(pictures) == 2
+        assert all((ROOT / page).parent.joinpath(name).is_file() for name in pictures)
 
 
 class TestCopies:
