@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # what typing calls so, without its import, which costs a
 
 _HOME = {
     "Arguments": "resolver",
+    "BenchmarkReport": "analysis",
     "ConfigError": "errors",
     "Configuration": "app.configuration",
     "Diagnostic": "diagnostics",
@@ -19,6 +20,7 @@ _HOME = {
     "ExecutionError": "errors",
     "FactSheet": "facts",
     "Installation": "app.installation",
+    "InstallationReport": "analysis",
     "InternalError": "errors",
     "LiveArguments": "app.live",
     "LoadedProgram": "app.loaded_program",
@@ -26,17 +28,33 @@ _HOME = {
     "Origin": "provenance",
     "PluginError": "errors",
     "ProgramError": "errors",
+    "ProgramReport": "analysis",
     "Resolution": "resolver",
     "Verification": "program",
+    "VerificationReport": "analysis",
     "__version__": "version",
+    "benchmark": "analysis",
     "configure": "app.configuration",
     "detect_facts": "app.api",
+    "examine_installation": "analysis",
+    "inspect_program": "analysis",
     "load_program": "app.api",
     "resolve": "app.configuration",
+    "verify_program": "analysis",
 }
 """Where each public name lives; a test holds it against the imports below."""
 
 if TYPE_CHECKING:
+    from etconfig.analysis import (
+        BenchmarkReport,
+        InstallationReport,
+        ProgramReport,
+        VerificationReport,
+        benchmark,
+        examine_installation,
+        inspect_program,
+        verify_program,
+    )
     from etconfig.app.api import detect_facts, load_program
     from etconfig.app.configuration import Configuration, configure, resolve
     from etconfig.app.installation import Installation
@@ -60,6 +78,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Arguments",
+    "BenchmarkReport",
     "ConfigError",
     "Configuration",
     "Diagnostic",
@@ -67,6 +86,7 @@ __all__ = [
     "ExecutionError",
     "FactSheet",
     "Installation",
+    "InstallationReport",
     "InternalError",
     "LiveArguments",
     "LoadedProgram",
@@ -74,13 +94,19 @@ __all__ = [
     "Origin",
     "PluginError",
     "ProgramError",
+    "ProgramReport",
     "Resolution",
     "Verification",
+    "VerificationReport",
     "__version__",
+    "benchmark",
     "configure",
     "detect_facts",
+    "examine_installation",
+    "inspect_program",
     "load_program",
     "resolve",
+    "verify_program",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

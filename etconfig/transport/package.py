@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from etconfig.records import record
 from etconfig.schema import Applies, Scope
@@ -42,6 +42,17 @@ class PackedOption:
         if self.scope is Scope.PROCESS and not limits.has_process_scope:
             return "it holds for the whole process, and there is no call for that"
         return limits.problem(self.sent)
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The option as plain data, without its name."""
+        return {
+            "value": self.value,
+            "key": self.key,
+            "sent": self.sent,
+            "scope": self.scope.value,
+            "applies": self.applies.value,
+            "is_set": self.is_set,
+        }
 
 
 @record(frozen=True)
@@ -108,3 +119,22 @@ class Package:
 
     producer: str
     configurations: tuple[PackedConfiguration, ...]
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The configurations as plain data, as `etconfig inspect --json` prints an `.etargs` file."""
+        return {
+            "producer": self.producer,
+            "configurations": [
+                {
+                    "name": configuration.name,
+                    "fingerprint": configuration.fingerprint,
+                    "arguments": [
+                        {"method": method.method, "instance": method.instance, "backend": backend.id}
+                        | {"options": {option.name: option.to_jsonable() for option in backend.options}}
+                        for method in configuration.methods
+                        for backend in method.backends
+                    ],
+                }
+                for configuration in self.configurations
+            ],
+        }

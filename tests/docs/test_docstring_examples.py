@@ -1,6 +1,7 @@
 """The `Example:` blocks of docstrings run and print what they show, and public functions have one.
 
-They run beside a program, `model.pte`, and a fact sheet, `pi-5.json`; `etconfig`, `np` and `Path` are there.
+They run beside programs, `model.pte` and `bundled.bpte`, and a fact sheet, `pi-5.json`; `etconfig`, `np` and
+`Path` are there.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ def test_an_example_prints_what_it_shows(
     example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copy(DATA / "digits" / "digits.pte", tmp_path / "model.pte")
+    shutil.copy(DATA / "exports" / "bundled.bpte", tmp_path / "bundled.bpte")
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", tmp_path / "pi-5.json")
     monkeypatch.chdir(tmp_path)
     example.globs = {"etconfig": etconfig, "np": np, "Path": Path}

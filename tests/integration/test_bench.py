@@ -12,8 +12,15 @@ import pytest
 from command_line import DATA, ON_DEVICE, Outcome, error
 
 from etconfig import load_program
-from etconfig.cli.bench.comparison import compare, describe_comparison
-from etconfig.cli.shared.arrays import generate_inputs
+from etconfig.analysis import BenchmarkComparison, compare_benchmarks, generate_inputs
+from etconfig.analysis.benchmark_report import parse_benchmark
+from etconfig.cli.rendering.benchmark_text import describe_comparison
+
+
+def compare(old: dict[str, Any], new: dict[str, Any]) -> BenchmarkComparison:
+    """Compare two reports as they were printed."""
+    return compare_benchmarks(parse_benchmark(old), parse_benchmark(new))
+
 
 BENCH = ("bench", "model.pte", "--runs", "4", *ON_DEVICE)
 
@@ -111,8 +118,9 @@ class TestInputs:
 
     def test_what_cannot_be_made_up_is_asked_for(self, cli: Callable[..., Outcome]) -> None:
         done = cli("bench", DATA / "programs" / "symbolic_integer.pte", *ON_DEVICE)
-        message = "input 1 is of kind None, which is not made up: give --input"
-        assert (done.status, done.stderr) == (2, error(message))
+        expected = "expected a value, since one of kind None cannot be made up, given none"
+        message = f"method 'forward', input 1: {expected}"
+        assert (done.status, done.stderr) == (2, error(message, "give all inputs: --input FILE.npy"))
 
     @pytest.fixture
     def load_meta(self) -> Callable[[str], Any]:
@@ -158,7 +166,7 @@ class TestCompare:
     def test_without_the_optimizer(self, cli: Callable[..., Outcome], report: dict[str, Any]) -> None:
         faithful = cli(*BENCH, "--no-optimize", "--json").json
         assert (report["optimize"], faithful["optimize"]) == (True, False)
-        assert compare(report, faithful)["differences"] == ["optimize: True -> False"]
+        assert compare(report, faithful).differences == ("optimize: True -> False",)
 
     def test_what_else_differs_is_told(self, report: dict[str, Any]) -> None:
         environment = {**report["environment"], "numpy": "1.0", "load_average": 99}
@@ -175,6 +183,7 @@ class TestCompare:
         [
             ("[]", "old.json is no report of etconfig bench, version 1"),
             ('{"etconfig_bench": 2}', "old.json is no report of etconfig bench, version 1"),
+            ('{"etconfig_bench": 1}', "old.json is no report of etconfig bench, version 1"),
             (
                 "{",
                 "old.json is no report of etconfig bench: Expecting property name enclosed",

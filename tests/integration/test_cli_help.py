@@ -26,12 +26,33 @@ core = 1
 
 REPORT = {
     "etconfig_bench": 1,
-    "latency_s": {"min": 1, "p15": 1, "p50": 1, "p90": 1},
+    "program": {"path": "model.pte", "size_bytes": 0, "sha256": ""},
+    "method": "forward",
+    "instance": None,
+    "executor": "numpy",
+    "optimize": True,
+    "profile": "generic/any",
+    "arguments": "sha256:0",
+    "inputs": {"files": [], "seed": 0, "values": []},
+    "load_s": {"open": 1, "load": 1},
+    "warmup": 3,
+    "runs": 100,
+    "latency_s": {"min": 1, "p15": 1, "p50": 1, "p90": 1, "p99": 1, "max": 1},
     "noise": 0.1,
-    "program": {"sha256": ""},
-    "environment": {},
+    "throughput_per_s": 1,
+    "traced": None,
+    "memory": {"peak_rss_bytes": None},
+    "environment": {
+        "python": "",
+        "system": "",
+        "cores": 1,
+        "load_average": None,
+        "numpy": "",
+        "blas": "",
+        "blas_settings": {},
+    },
 }
-"""What `etconfig bench --compare` reads of an earlier report."""
+"""An earlier report for `etconfig bench --compare`."""
 
 BOARD = """\
 [profile]

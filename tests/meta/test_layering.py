@@ -55,14 +55,15 @@ ROOMS: dict[str, set[str]] = {
     "conformance": BOTTOM
     | {"app", "method", "program", "backend", "plugin"}
     | {"schema", "facts", "resolver"},
+    "analysis": BOTTOM | {"app", "resolver", "profile", "plugin", "method", "tracing", "kernel", "program"},
     "scaffold": BOTTOM | {"schema", "program"},
     "cli": BOTTOM
-    | {"conformance", "scaffold", "app"}
+    | {"conformance", "analysis", "scaffold", "app"}
     | {"resolver", "schema", "facts", "profile", "plugin", "transport"}
     # `run` and `inspect` show what these hold
     | {"method", "tracing", "kernel", "program"},
     "__main__": {"cli"},
-    "__init__": BOTTOM | {"facts", "resolver", "program", "method", "app"},
+    "__init__": BOTTOM | {"facts", "resolver", "program", "method", "app", "analysis"},
 }
 """Every room and the rooms that it may import, lowest first; a room may always import itself.
 
@@ -92,6 +93,7 @@ MEETINGS = {
     "plugin": "hands plugins the contracts of both wings; it resolves no option and runs no program",
     "app": "the composition level, where a configuration meets a program",
     "conformance": "checks backends with configurations and programs",
+    "analysis": "reports on programs and measures them, with their arguments",
     "scaffold": "writes options and example programs of a new backend",
     "cli": "prints what both wings give",
     "__init__": "names what is public of both wings",
@@ -125,7 +127,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "pydantic": {"schema"},
     "annotated_types": {"schema"},
     "tomli": {"profile"},
-    "numpy": {"program", "kernel", "kernels", "method", "numpy_executor", "conformance", "cli"},
+    "numpy": {"program", "kernel", "kernels", "method", "numpy_executor", "conformance", "analysis", "cli"},
     "ml_dtypes": {"kernel", "conformance"},
     "pytest": {"conformance"},
     "torch": {"conformance"},

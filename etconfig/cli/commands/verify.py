@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -23,10 +22,8 @@ from etconfig.cli.shared.output import print_json, print_table
 from etconfig.cli.startup.completion import complete_method
 
 if TYPE_CHECKING:
+    from etconfig.analysis import VerificationReport
     from etconfig.method.bundled import CaseResult, OutputResult
-
-Results = Mapping[str, "Sequence[CaseResult]"]
-"""The results of each method's cases."""
 
 _TOLERANCE = click.FloatRange(min=0)
 _TOLERANCE.name = "number"  # or click would say: 'x' is not a valid float range
@@ -66,6 +63,7 @@ def command(
       etconfig verify model.bpte
       etconfig verify model.bpte --method forward --rtol 1e-3 --atol 1e-4
     """
+    from etconfig.analysis.verification import methods_with_cases, verify_program
     from etconfig.app.api import load_program
     from etconfig.method.bundled import Tolerance
 
@@ -74,71 +72,32 @@ def command(
         tolerance = Tolerance(relative=rtol or 0, absolute=atol or 0)
     installation = request.installation
     with load_program(program, data=data, executor=executor, installation=installation) as loaded:
-        methods = _methods_with_cases(loaded.program.bundled_cases, method, program)
-        resolution = request.resolve(loaded)
-        results = {
-            name: loaded.verify_bundled(name, resolution.arguments(name), tolerance=tolerance)
-            for name in methods
-        }
+        try:
+            methods_with_cases(loaded, method)
+        except ValueError as error:
+            raise click.ClickException(str(error)) from error
+        report = verify_program(loaded, request.resolve(loaded), method=method, tolerance=tolerance)
     if as_json:
-        print_json({"cases": [_describe(*row) for row in _rows(results)]})
+        print_json(report.to_jsonable())
     else:
-        _print(results)
-    if not all(case.agrees for cases in results.values() for case in cases):
+        _print(report)
+    if not report.agrees:
         context.exit(1)
 
 
-def _methods_with_cases(cases: Mapping[str, object], method: str | None, program: Path) -> Sequence[str]:
-    names = [name for name in cases if method in (None, name)]
-    if names:
-        return names
-    if not cases:
-        hint = "bundle them with executorch.devtools.BundledProgram"
-        raise click.ClickException(f"{program} holds no recorded cases; {hint}")
-    known = ", ".join(map(repr, cases))
-    raise click.ClickException(
-        f"{program} holds no recorded cases for method {method!r}; it has some for {known}"
-    )
-
-
-def _rows(results: Results) -> list[tuple[str, int, CaseResult]]:
-    return [(name, index, case) for name, cases in results.items() for index, case in enumerate(cases)]
-
-
-def _describe(method: str, index: int, case: CaseResult) -> dict[str, Any]:
-    return {
-        "method": method,
-        "case": index,
-        "agrees": case.agrees,
-        "problem": case.problem,
-        "outputs": [
-            {
-                "agrees": output.agrees,
-                "max_absolute_error": _finite(output.max_absolute_error),
-                "max_relative_error": _finite(output.max_relative_error),
-                "problem": output.problem,
-            }
-            for output in case.outputs
-        ],
-    }
-
-
-def _finite(error: float | None) -> float | None:
-    """JSON has no NaN and no infinity."""
-    return error if error is not None and math.isfinite(error) else None
-
-
-def _print(results: Results) -> None:
-    rows = _rows(results)
+def _print(report: VerificationReport) -> None:
     print_table(
         ("METHOD", "CASE", "RESULT", "MAX ERROR", "MAX RELATIVE ERROR"),
-        [(name, str(index), _verdict(case), *_largest_errors(case.outputs)) for name, index, case in rows],
+        [
+            (case.method, str(case.index), _verdict(case.result), *_largest_errors(case.result.outputs))
+            for case in report.cases
+        ],
     )
-    for name, index, case in rows:
-        for problem in _problems(case):
-            click.echo(f"{name}, case {index}: {problem}")
-    agreeing = sum(case.agrees for _, _, case in rows)
-    click.echo(f"{agreeing} of {format_count(len(rows), 'case')} as recorded")
+    for case in report.cases:
+        for problem in _problems(case.result):
+            click.echo(f"{case.method}, case {case.index}: {problem}")
+    agreeing = sum(case.result.agrees for case in report.cases)
+    click.echo(f"{agreeing} of {format_count(len(report.cases), 'case')} as recorded")
 
 
 def _verdict(case: CaseResult) -> str:

@@ -50,19 +50,6 @@ def read_inputs(paths: Sequence[Path], meta: MethodMeta) -> list[Any]:
     return [_narrowed(array, meta, index) for index, array in enumerate(arrays)]
 
 
-def generate_inputs(meta: MethodMeta, seed: int) -> list[Any]:
-    """Inputs that fit a method; equal for equal seeds.
-
-    Floating-point tensors are normally distributed; all others are 0 or 1, so that they can be
-    indices. Shapes are the largest that the program allows. Numbers are 1.
-
-    Raises:
-        click.ClickException: an input is of a kind that cannot be made up.
-    """
-    random = np.random.default_rng(seed)
-    return [_generate_input(meta, index, random) for index in range(meta.num_inputs())]
-
-
 def write_outputs(path: Path, outputs: Sequence[Any]) -> None:
     """Write the outputs as out0, out1, ... into an .npz, whole or not at all.
 
@@ -98,23 +85,6 @@ def describe_output(value: object) -> dict[str, Any]:
     if isinstance(value, np.ndarray):
         return {"dtype": value.dtype.name, "shape": list(value.shape)}
     return {"value": value}
-
-
-def _generate_input(meta: MethodMeta, index: int, random: np.random.Generator) -> Any:
-    tag = meta.input_tag(index)
-    numbers: dict[str, Any] = {"Int": 1, "Double": 1.0, "Bool": True}
-    if tag in numbers:
-        return numbers[tag]
-    if tag != "Tensor":
-        raise click.ClickException(f"input {index} is of kind {tag}, which is not made up: give --input")
-    from etconfig.kernel.tensor import DTYPES
-
-    info = meta.input_tensor_meta(index)
-    dtype = DTYPES[info.dtype()]
-    in_memory = [info.sizes()[dim] for dim in info.dim_order()]
-    is_whole = dtype.kind in "iub"
-    values = random.integers(0, 2, in_memory) if is_whole else random.standard_normal(in_memory)
-    return np.asarray(values, dtype).transpose(np.argsort(info.dim_order()))
 
 
 def _narrowed(array: Any, meta: MethodMeta, index: int) -> Any:

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 from plans import PlanBuilder
 
-from etconfig.cli.inspect import memory_picture
-from etconfig.cli.inspect.memory_picture import memory_svg, memory_text
+from etconfig.cli.rendering import memory_picture
+from etconfig.cli.rendering.memory_picture import memory_svg, memory_text
 from etconfig.program.memory_plan import MemoryPlan, read_memory_plan
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from etconfig.cli.shared.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from etconfig.transport import Package, PackedConfiguration, PackedOption
+    from etconfig.transport import PackedConfiguration, PackedOption
 
 SUFFIX = ".etargs"
 
@@ -27,7 +27,7 @@ def show_package(path: Path, *, as_json: bool) -> None:
 
     package = load_package(path)
     if as_json:
-        print_json(_jsonable(package))
+        print_json(package.to_jsonable())
         return
     click.echo(f"written by {harmless(package.producer)}")
     for configuration in package.configurations:
@@ -53,33 +53,3 @@ def _sent(option: PackedOption) -> str:
     if option.value is None:
         return "-"
     return option.obstacle(EXECUTORCH) or f"{option.key} = {shown(option.sent)}"
-
-
-def _jsonable(package: Package) -> dict[str, Any]:
-    return {
-        "producer": package.producer,
-        "configurations": [
-            {
-                "name": configuration.name,
-                "fingerprint": configuration.fingerprint,
-                "arguments": [
-                    {"method": method.method, "instance": method.instance, "backend": backend.id}
-                    | {"options": {option.name: _option_jsonable(option) for option in backend.options}}
-                    for method in configuration.methods
-                    for backend in method.backends
-                ],
-            }
-            for configuration in package.configurations
-        ],
-    }
-
-
-def _option_jsonable(option: PackedOption) -> dict[str, Any]:
-    return {
-        "value": option.value,
-        "key": option.key,
-        "sent": option.sent,
-        "scope": option.scope.value,
-        "applies": option.applies.value,
-        "is_set": option.is_set,
-    }

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
+from etconfig.cli.rendering.program_text import use_text
 from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.program.memory_plan import Allocation, MemoryPlan
 
@@ -67,7 +68,7 @@ def _panel(method: str, memory_id: int, plan: MemoryPlan, y: int) -> Iterator[st
     live = plan.live_bytes(memory_id)
     yield (
         f'<text x="{_LEFT}" y="{y - 8}" class="title">{escape(method)}, memory {memory_id}: '
-        f"{utilisation_text(plan, memory_id)}</text>"
+        f"{use_text(plan, memory_id)}</text>"
     )
     yield _curve(live, size, y)
     yield f'<rect x="{_LEFT}" y="{top}" width="{_WIDTH}" height="{_HEIGHT}" fill="#f4f4f4"/>'
@@ -153,16 +154,10 @@ def _axes(plan: MemoryPlan, size: int, top: int) -> Iterator[str]:
     )
 
 
-def utilisation_text(plan: MemoryPlan, memory_id: int) -> str:
-    """How much of an arena is used, in words."""
-    most, mean = plan.use(memory_id)
-    return f"{format_bytes(plan.arena_bytes[memory_id])}, {most:.0%} in use at most, {mean:.0%} on average"
-
-
 def memory_text(method: str, plan: MemoryPlan) -> Iterator[str]:
     """The arenas of one method in lines of text; each cell is as dark as it is full."""
     for memory_id, size in plan.arena_bytes.items():
-        yield f"{method}, memory {memory_id}: {utilisation_text(plan, memory_id)}"
+        yield f"{method}, memory {memory_id}: {use_text(plan, memory_id)}"
         columns, rows = min(_TEXT_COLUMNS, plan.instructions), _TEXT_ROWS
         filled = _filled(plan, memory_id, columns, rows)
         repeat = max(1, _TEXT_COLUMNS // columns // 2)

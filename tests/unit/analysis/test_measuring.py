@@ -1,4 +1,4 @@
-"""What `etconfig bench` computes from the times of runs and from events."""
+"""Statistics of the times of runs, and of the events of a trace."""
 
 from __future__ import annotations
 
@@ -7,34 +7,37 @@ from collections.abc import Iterator
 
 import pytest
 
-from etconfig.cli.bench import measuring
-from etconfig.cli.bench.measuring import MIN_RUNS, Budget, Latencies, instruction_table, measure
+from etconfig.analysis import measuring
+from etconfig.analysis.instruction_times import instruction_times
+from etconfig.analysis.measuring import MIN_RUNS, Latencies, RunBudget, measure
 from etconfig.tracing import Event
+
+SECOND_NS = 10**9
 
 
 class TestLatencies:
     """Quantiles are the latencies of runs; noise is the drift of consecutive parts."""
 
     def test_quantiles_are_of_the_nearest_rank(self) -> None:
-        shuffled = [float((7 * i) % 101) for i in range(1, 101)]
-        expected = {"min": 1.0, "p15": 15.0, "p50": 50.0, "p90": 90.0, "p99": 99.0, "max": 100.0}
-        assert Latencies(shuffled).quantiles() == expected
+        shuffled = [(7 * i) % 101 for i in range(1, 101)]
+        expected = {"min": 1, "p15": 15, "p50": 50, "p90": 90, "p99": 99, "max": 100}
+        assert Latencies(shuffled).quantiles_ns() == expected
 
     def test_one_run_is_all_of_them(self) -> None:
-        assert set(Latencies([0.5]).quantiles().values()) == {0.5}
+        assert set(Latencies([5]).quantiles_ns().values()) == {5}
 
     def test_throughput_is_runs_in_a_second(self) -> None:
-        assert Latencies([0.25, 0.75]).throughput_per_s == 2
+        assert Latencies([250_000_000, 750_000_000]).throughput_per_s == 2
 
     def test_a_machine_that_slows_down_is_noise(self) -> None:
-        assert Latencies([1.0] * 50 + [1.2] * 50).noise == pytest.approx(0.2 / 1.1)
+        assert Latencies([100] * 50 + [120] * 50).noise == pytest.approx(0.2 / 1.1)
 
     def test_single_slow_runs_are_none(self) -> None:
-        assert Latencies(([1.0] * 9 + [50.0]) * 10).noise == 0
+        assert Latencies(([10] * 9 + [500]) * 10).noise == 0
 
     @pytest.mark.parametrize(("runs", "is_known"), [(29, False), (30, True)])
     def test_few_runs_do_not_tell(self, runs: int, is_known: bool) -> None:
-        assert (Latencies([1.0] * runs).noise is not None) == is_known
+        assert (Latencies([10] * runs).noise is not None) == is_known
 
 
 class TestBudget:
@@ -43,23 +46,23 @@ class TestBudget:
     @pytest.fixture
     def calls(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         ticks = itertools.count()  # every look at the clock is a second later
-        monkeypatch.setattr(measuring.time, "perf_counter", lambda: float(next(ticks)))
+        monkeypatch.setattr(measuring.time, "perf_counter_ns", lambda: next(ticks) * SECOND_NS)
         return itertools.count(1)
 
     def test_a_number_of_runs(self, calls: Iterator[int]) -> None:
         shown: list[float] = []
-        latencies = measure(lambda: next(calls), Budget(2, 4, 0), shown.append)
+        latencies = measure(lambda: next(calls), RunBudget(2, 4, 0), shown.append)
         assert next(calls) == 2 + 4 + 1
-        assert latencies.seconds == [1.0] * 4
+        assert latencies.each_ns == [SECOND_NS] * 4
         assert shown == [0, 0.25, 0.5, 0.75]
 
     def test_a_time(self, calls: Iterator[int]) -> None:
-        latencies = measure(lambda: next(calls), Budget(0, None, 300), lambda done: None)
-        assert len(latencies.seconds) == 100  # three looks a run
+        latencies = measure(lambda: next(calls), RunBudget(0, None, 300), lambda done: None)
+        assert len(latencies.each_ns) == 100  # three looks a run
 
     def test_a_time_that_is_too_short_for_enough_runs(self, calls: Iterator[int]) -> None:
-        latencies = measure(lambda: next(calls), Budget(0, None, 0), lambda done: None)
-        assert len(latencies.seconds) == MIN_RUNS
+        latencies = measure(lambda: next(calls), RunBudget(0, None, 0), lambda done: None)
+        assert len(latencies.each_ns) == MIN_RUNS
 
 
 def event(name: str, kind: str, duration_ns: int, run: int | None, instruction: int | None = None) -> Event:
@@ -88,8 +91,7 @@ class TestTable:
 
     def test_it_has_medians_of_runs_and_the_longest_first(self) -> None:
         rows = [
-            (row["kind"], row["name"], row["calls"], round(row["seconds"] * 1e9), row["share"])
-            for row in instruction_table(self.EVENTS)
+            (row.kind, row.name, row.calls, row.time_ns, row.share) for row in instruction_times(self.EVENTS)
         ]
         assert rows == [
             ("rest", "between instructions", None, 350, pytest.approx(0.35)),
@@ -103,6 +105,6 @@ class TestTable:
             *(event("forward", "method", 1000, run) for run in range(3)),
             event("a", "kernel", 500, 0, 0),
         ]
-        (rest, row) = instruction_table(events)
-        assert (row["name"], row["calls"], row["seconds"]) == ("a", 0, 0)
-        assert rest["share"] == 1
+        (rest, row) = instruction_times(events)
+        assert (row.name, row.calls, row.time_ns) == ("a", 0, 0)
+        assert rest.share == 1

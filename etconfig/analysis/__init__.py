@@ -1,0 +1,61 @@
+"""Reports on programs, speed and installations: what commands print, as typed records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from etconfig.lazy import lazy_names
+
+_HOME = {
+    "BenchmarkComparison": "comparison",
+    "BenchmarkReport": "benchmark_report",
+    "Finding": "examination",
+    "InstallationReport": "examination",
+    "MachineReport": "machine",
+    "MethodReport": "program_report",
+    "ProgramReport": "program_report",
+    "VerificationReport": "verification",
+    "VerifiedCase": "verification",
+    "benchmark": "benchmarking",
+    "compare_benchmarks": "comparison",
+    "describe_machine": "machine",
+    "examine_installation": "examination",
+    "generate_inputs": "generated_inputs",
+    "inspect_program": "inspection",
+    "load_benchmark": "benchmark_report",
+    "verify_program": "verification",
+}
+"""Which module each public name lives in."""
+
+if TYPE_CHECKING:
+    from etconfig.analysis.benchmark_report import BenchmarkReport, load_benchmark
+    from etconfig.analysis.benchmarking import benchmark
+    from etconfig.analysis.comparison import BenchmarkComparison, compare_benchmarks
+    from etconfig.analysis.examination import Finding, InstallationReport, examine_installation
+    from etconfig.analysis.generated_inputs import generate_inputs
+    from etconfig.analysis.inspection import inspect_program
+    from etconfig.analysis.machine import MachineReport, describe_machine
+    from etconfig.analysis.program_report import MethodReport, ProgramReport
+    from etconfig.analysis.verification import VerificationReport, VerifiedCase, verify_program
+
+__all__ = [
+    "BenchmarkComparison",
+    "BenchmarkReport",
+    "Finding",
+    "InstallationReport",
+    "MachineReport",
+    "MethodReport",
+    "ProgramReport",
+    "VerificationReport",
+    "VerifiedCase",
+    "benchmark",
+    "compare_benchmarks",
+    "describe_machine",
+    "examine_installation",
+    "generate_inputs",
+    "inspect_program",
+    "load_benchmark",
+    "verify_program",
+]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

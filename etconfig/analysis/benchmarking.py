@@ -1,0 +1,196 @@
+"""`benchmark`: measure how fast a method of a program runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from etconfig.analysis.benchmark_report import (
+    BenchmarkInput,
+    BenchmarkInputs,
+    BenchmarkMemory,
+    BenchmarkReport,
+    ProgramFile,
+    TracedRuns,
+)
+from etconfig.analysis.generated_inputs import generate_inputs
+from etconfig.analysis.instruction_times import instruction_times
+from etconfig.analysis.machine import describe_machine, peak_rss_bytes
+from etconfig.analysis.measuring import RunBudget, measure
+from etconfig.app.api import NUMPY, load_program
+from etconfig.app.configuration import resolve
+from etconfig.app.installation import Installation
+from etconfig.app.loaded_program import LoadedProgram
+from etconfig.program import DataSources
+from etconfig.program.source import ProgramSource
+from etconfig.resolver import Arguments, Resolution
+from etconfig.tracing import RecordingTracer
+
+BenchmarkProgress: TypeAlias = Callable[[str, float], object]
+"""Called with a phase, `measuring` or `tracing`, and the share of it that is done, from 0 to 1."""
+
+_LOADS = 3
+"""The number of times that a program is opened and loaded; the best time counts."""
+_TRACED_DIVISOR = 2
+"""There are fewer runs with a tracer, by this factor."""
+
+
+class _Closeable(Protocol):
+    def close(self) -> None:
+        """Release everything."""
+
+
+CloseableT = TypeVar("CloseableT", bound=_Closeable)
+
+
+def _ignore_progress(phase: str, done: float) -> None:
+    """Show nothing."""
+
+
+def benchmark(
+    source: ProgramSource,
+    resolution: Resolution | None = None,
+    *,
+    method: str = "forward",
+    instance: str | None = None,
+    inputs: Sequence[Any] | None = None,
+    seed: int = 0,
+    data: DataSources = (),
+    executor: str = NUMPY,
+    optimize: bool = True,
+    warmup: int = 3,
+    runs: int | None = None,
+    duration_s: float = 2.0,
+    installation: Installation | None = None,
+    progress: BenchmarkProgress | None = None,
+) -> BenchmarkReport:
+    """Measure how fast a method of a program opens, loads and runs, and where the time goes.
+
+    The times of operators and delegates come from further runs with a tracer, which take longer.
+
+    Args:
+        source: The path of a program, or its bytes: opening it is part of the measurement.
+        resolution: The arguments; by default those of `etconfig.resolve`.
+        method: The method.
+        instance: The named instance, or None for the default one.
+        inputs: The inputs, as for `Method.execute`; by default they are made up from `seed`.
+        seed: The seed of inputs that are made up.
+        data: The data files (.ptd) of the program.
+        executor: `numpy`, or an installed executor plugin.
+        optimize: False runs every instruction as the program says.
+        warmup: The number of runs that are not counted.
+        runs: The number of runs; None for as many as `duration_s` allows, at least 30.
+        duration_s: The time to measure in seconds, if `runs` is None.
+        installation: What is installed; by default what is found from the current directory.
+        progress: Called between two runs, with the phase and the share of it that is done.
+
+    Raises:
+        InvalidInputError: an input does not fit, or cannot be made up.
+        EtconfigError: as `load_program`, `resolve` and `LoadedProgram.load_method` raise it.
+
+    Example:
+        >>> report = etconfig.benchmark("model.pte", runs=30)
+        >>> report.runs, sorted(report.latency_ns)
+        (30, ['max', 'min', 'p15', 'p50', 'p90', 'p99'])
+    """
+    show = _ignore_progress if progress is None else progress
+    open_it = partial(load_program, source, data=data, executor=executor, installation=installation)
+    loaded, open_ns = _best_of(open_it)
+    with loaded:
+        arrays = generate_inputs(loaded.metadata(method), seed) if inputs is None else inputs
+        resolution = resolve(loaded) if resolution is None else resolution
+        arguments = resolution.arguments(method, instance)
+        budget = RunBudget(warmup, runs, duration_s)
+        loaded_method, load_ns = _best_of(partial(loaded.load_method, method, arguments, optimize=optimize))
+        with loaded_method:
+            latencies = measure(lambda: loaded_method.execute(arrays), budget, partial(show, "measuring"))
+        is_numpy = executor == NUMPY
+        return BenchmarkReport(
+            program=_program_file(source),
+            method=method,
+            instance=instance,
+            executor=executor,
+            optimize=optimize,
+            profile=resolution.profile,
+            fingerprint=resolution.fingerprint(),
+            inputs=BenchmarkInputs(
+                seed=seed if inputs is None else None, values=tuple(map(_input_form, arrays))
+            ),
+            open_ns=open_ns,
+            load_ns=load_ns,
+            warmup=warmup,
+            runs=len(latencies.each_ns),
+            latency_ns=latencies.quantiles_ns(),
+            noise=latencies.noise,
+            throughput_per_s=latencies.throughput_per_s,
+            traced=_trace(loaded, arguments, optimize, arrays, budget, show) if is_numpy else None,
+            memory=_memory(loaded, method, is_numpy=is_numpy),
+            machine=describe_machine(),
+        )
+
+
+def _best_of(make: Callable[[], CloseableT]) -> tuple[CloseableT, int]:
+    """Call `make` several times; return the last result, and the least time in nanoseconds."""
+    times_ns = []
+    made = None
+    for _ in range(_LOADS):
+        if made is not None:
+            made.close()
+        start_ns = time.perf_counter_ns()
+        made = make()
+        times_ns.append(time.perf_counter_ns() - start_ns)
+    assert made is not None
+    return made, min(times_ns)
+
+
+def _trace(
+    loaded: LoadedProgram,
+    arguments: Arguments,
+    optimize: bool,
+    inputs: Sequence[Any],
+    budget: RunBudget,
+    progress: BenchmarkProgress,
+) -> TracedRuns:
+    """Run again with a tracer, to see which instructions take the time, and what tracing costs."""
+    tracer = RecordingTracer()
+    runs = budget.runs and max(1, budget.runs // _TRACED_DIVISOR)
+    shorter = RunBudget(1, runs, budget.duration_s / _TRACED_DIVISOR)
+    with loaded.load_method(arguments.method, arguments, tracer=tracer, optimize=optimize) as method:
+        tracer.clear()
+        latencies = measure(lambda: method.execute(inputs), shorter, partial(progress, "tracing"))
+    return TracedRuns(
+        runs=len(latencies.each_ns),
+        p50_ns=latencies.quantiles_ns()["p50"],
+        instructions=instruction_times(tracer.events),
+    )
+
+
+def _program_file(source: ProgramSource) -> ProgramFile:
+    if isinstance(source, (str, os.PathLike)):
+        path, content = os.fspath(source), Path(source).read_bytes()
+    else:
+        path, content = None, bytes(source)
+    return ProgramFile(path=path, size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+def _input_form(value: object) -> BenchmarkInput:
+    if isinstance(value, np.ndarray):
+        return BenchmarkInput(dtype=value.dtype.name, shape=value.shape)
+    return BenchmarkInput(value=value)
+
+
+def _memory(loaded: LoadedProgram, method: str, *, is_numpy: bool) -> BenchmarkMemory:
+    program = loaded.program
+    planned_bytes = sum(program.plan(method).non_const_buffer_sizes[1:])
+    return BenchmarkMemory(  # another executor has a plan of its own
+        planned_bytes=planned_bytes if is_numpy else None,
+        constant_bytes=program.constant_bytes if is_numpy else None,
+        peak_rss_bytes=peak_rss_bytes(),
+    )

@@ -1,0 +1,154 @@
+"""`examine_installation`: look for what is broken or missing in an installation."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from etconfig.analysis.plain import plain_data
+from etconfig.app.installation import Installation
+from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
+from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
+from etconfig.plugin.contributions import CONFORMANCE_HOOK, EXECUTOR_HOOK
+from etconfig.profile import select_profile
+from etconfig.records import record
+from etconfig.version import __version__
+
+FindingStatus: TypeAlias = Literal["ok", "warning", "error"]
+"""`warning`: something is not available. `error`: something is broken."""
+
+
+@record(frozen=True)
+class Finding:
+    """The result of one check of an installation.
+
+    Attributes:
+        subject: What was checked, such as `profiles` or `backend ReferenceNpuBackend`.
+        status: `ok`, `warning` (something is not available) or `error` (something is broken).
+        detail: What was found.
+        help: What to do about it, or None.
+    """
+
+    subject: str
+    status: FindingStatus
+    detail: str
+    help: str | None = None
+
+
+@record(frozen=True)
+class InstallationReport:
+    """The findings of an examination, in the order of the checks."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """True if nothing is broken. Backends that cannot run here are warnings, and do not count."""
+        return not any(finding.status == "error" for finding in self.findings)
+
+    def to_jsonable(self) -> list[dict[str, Any]]:
+        """The findings as plain data, as `etconfig doctor --json` prints them."""
+        findings: list[dict[str, Any]] = plain_data(self.findings)
+        return findings
+
+
+def examine_installation(installation: Installation | None = None) -> InstallationReport:
+    """Check everything that is installed and configured here; a broken part does not hide the others.
+
+    Imports every plugin.
+
+    Args:
+        installation: What is checked; by default what is found from the current directory.
+
+    Returns:
+        A finding for each check. No problem is raised: each is a finding of its own.
+
+    Example:
+        >>> report = etconfig.examine_installation()
+        >>> report.is_sound, report.findings[0].subject
+        (True, 'etconfig')
+    """
+    if installation is None:
+        installation = Installation(Path.cwd())
+    return InstallationReport(tuple(_findings(installation)))
+
+
+def _findings(installation: Installation) -> Iterator[Finding]:
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    yield Finding("etconfig", "ok", f"{__version__}, {python}, {sys.platform}")
+    yield _checked("project file", lambda: _project(installation))
+    try:
+        index = installation.index
+    except EtconfigError:
+        return  # the plugins cannot be known without the project file, which was reported
+    yield _checked("facts", lambda: _facts(installation))
+    yield _checked("profiles", lambda: _profiles(installation))
+    yield _checked("kernels", lambda: f"{len(installation.kernels)} operators")
+    for executor in _names(index, EXECUTORS):
+        yield _checked(f"executor {executor}", partial(_executor, installation, executor))
+    for backend in _names(index, BACKENDS):
+        yield _backend(installation, backend)
+    for backend in _names(index, CONFORMANCE):
+        with suppress(PluginError):  # it is among the failures
+            installation.plugins.contribution(CONFORMANCE_HOOK, backend)
+    reported = (BACKENDS, EXECUTORS)  # one by one, above
+    yield from (_failure(f) for f in installation.plugins.failures if f.group not in reported)
+    for name in index.policy.unmatched(index.installed):
+        yield Finding("plugin choice", "warning", f"{name!r} names no installed plugin", "check its spelling")
+
+
+def _names(index: PluginIndex, group: str) -> list[str]:
+    return sorted({entry.name for entry in index.entries(group)})
+
+
+def _checked(subject: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(subject, "ok", look())
+    except EtconfigError as error:
+        return Finding(subject, "error", error.message, error.help)
+
+
+def _project(installation: Installation) -> str:
+    project = installation.project
+    return "none" if project is None else project.name
+
+
+def _facts(installation: Installation) -> str:
+    sheet = installation.detect_facts()
+    return f"{len(sheet.values)} known, {len(sheet) - len(sheet.values)} unknown"
+
+
+def _profiles(installation: Installation) -> str:
+    facts = installation.detect_facts().values
+    selected = select_profile(installation.profiles, facts).profile.name
+    return f"{len(installation.profiles.names)}, auto selects {selected}"
+
+
+def _executor(installation: Installation, name: str) -> str:
+    installation.plugins.contribution(EXECUTOR_HOOK, name)
+    return installation.index.find(EXECUTORS, name).source
+
+
+def _backend(installation: Installation, backend: str) -> Finding:
+    subject = f"backend {backend}"
+    try:
+        if installation.plugins.backend_spec(backend).factory is None:
+            source = installation.index.find(BACKENDS, backend).source
+            return Finding(subject, "ok", f"declared without an implementation by {source}")
+        installation.plugins.create_backend(backend)
+    except BackendUnavailableError as error:
+        return Finding(subject, "warning", f"cannot run here: {error.reason}", error.help)
+    except PluginError as error:
+        return Finding(subject, "error", error.message, error.help)
+    return Finding(subject, "ok", "can run here")
+
+
+def _failure(failure: PluginFailure) -> Finding:
+    subject = f"plugin {failure.distribution} {failure.version}"
+    detail = failure.cause if failure.name is None else f"{failure.name}: {failure.cause}"
+    return Finding(subject, "error", detail, failure.help)

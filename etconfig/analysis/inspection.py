@@ -1,0 +1,189 @@
+"""`inspect_program`: read what a program contains, and find what keeps it from running here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from etconfig.analysis.program_report import (
+    AttributeReport,
+    CompileSpecReport,
+    ConstantsReport,
+    DataFileReport,
+    DelegateReport,
+    ExternalTensorReport,
+    MethodReport,
+    NamedDataReport,
+    ProgramReport,
+    RunObstacle,
+    UnclaimedBytes,
+)
+from etconfig.analysis.value_text import describe_value
+from etconfig.app.loaded_program import LoadedProgram
+from etconfig.app.targets import find_spec
+from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
+from etconfig.kernel.registry import ENTRY_POINT_GROUP
+from etconfig.program.memory_plan import read_memory_plan
+from etconfig.program.model import DelegateCall, ExecutionPlan, KernelCall, SerializedTensor
+
+_MAX_TEXT = 40
+"""The length up to which the value of a compile spec is shown as text, in bytes."""
+
+
+def inspect_program(program: LoadedProgram) -> ProgramReport:
+    """Describe a program: its methods, constants, delegates and memory, and what it lacks to run here.
+
+    The installed plugins of its backends are imported to find out whether they can run here.
+
+    Args:
+        program: The program, as `load_program` returns it.
+
+    Returns:
+        The report. `report.methods[0].obstacles` is empty if the built-in executor can run that method.
+
+    Raises:
+        ProgramError: the program is malformed.
+
+    Example:
+        >>> with etconfig.load_program("model.pte") as program:
+        ...     report = etconfig.inspect_program(program)
+        >>> [(method.name, method.instructions) for method in report.methods]
+        [('embed', 4), ('forward', 5)]
+    """
+    file = program.program
+    return ProgramReport(
+        path=file.path,
+        size_bytes=file.size_bytes,
+        version=file.version,
+        constant_bytes=file.constant_bytes,
+        constants=_report_constants(program),
+        named_data=tuple(
+            NamedDataReport(key=key, size_bytes=len(data)) for key, data in sorted(file.named_data.items())
+        ),
+        data_files=tuple(
+            DataFileReport(path=each.path, size_bytes=each.size_bytes, keys=len(each.blobs))
+            for each in file.data_files
+        ),
+        segments=tuple(segment.size_bytes for segment in file.segments),
+        unclaimed=tuple(
+            UnclaimedBytes(offset=gap.start, size_bytes=gap.size_bytes) for gap in file.unclaimed()
+        ),
+        methods=tuple(_report_method(program, name) for name in program.method_names),
+    )
+
+
+def _report_constants(program: LoadedProgram) -> ConstantsReport:
+    tensors: dict[object, SerializedTensor] = {}
+    users: dict[object, set[str]] = {}
+    for name in program.method_names:
+        for value in program.program.plan(name).values:
+            if isinstance(value, SerializedTensor) and value.is_constant:
+                key = value.fully_qualified_name if value.external else value.data_buffer_idx
+                tensors[key] = value
+                users.setdefault(key, set()).add(name)
+    dtypes = Counter(tensor.scalar_type.dtype_name for tensor in tensors.values())
+    return ConstantsReport(
+        count=len(tensors),
+        size_bytes=sum(tensor.size_bytes for tensor in tensors.values()),
+        dtypes=dict(sorted(dtypes.items())),
+        shared=sum(len(methods) > 1 for methods in users.values()),
+    )
+
+
+def _report_method(program: LoadedProgram, name: str) -> MethodReport:
+    plan = program.program.plan(name)
+    instructions = [each for chain in plan.chains for each in chain.instructions]
+    operators = Counter(
+        plan.operators[each.op_index].full_name for each in instructions if isinstance(each, KernelCall)
+    )
+    calls = Counter(each.delegate_index for each in instructions if isinstance(each, DelegateCall))
+    missing = tuple(sorted(set(operators) - set(program.installation.kernels)))
+    external = tuple(_external_tensors(program, plan))
+    return MethodReport(
+        name=name,
+        inputs=tuple(describe_value(plan.values[index]) for index in plan.inputs),
+        outputs=tuple(describe_value(plan.values[index]) for index in plan.outputs),
+        attributes=tuple(
+            AttributeReport(name=each, tensor=describe_value(tensor))
+            for each, tensor in plan.attributes().items()
+        ),
+        instructions=len(instructions),
+        operators=dict(sorted(operators.items())),
+        missing_operators=missing,
+        delegates=tuple(_delegates(program, plan, calls)),
+        external_tensors=external,
+        planned_memory_bytes=tuple(plan.non_const_buffer_sizes[1:]),
+        memory_plan=read_memory_plan(plan),
+        obstacles=(
+            *_missing_kernels(missing),
+            *_unavailable_backends(program, plan),
+            *_missing_data(external),
+        ),
+    )
+
+
+def _delegates(program: LoadedProgram, plan: ExecutionPlan, calls: Counter[int]) -> Iterator[DelegateReport]:
+    installed = set(program.installation.backend_ids)
+    for index, delegate in enumerate(plan.delegates):
+        yield DelegateReport(
+            backend=delegate.id,
+            installed=delegate.id in installed,
+            calls=calls[index],
+            payload_bytes=len(program.program.delegate_data(delegate)),
+            stored=delegate.processed.location.name.lower(),
+            compile_specs=tuple(
+                CompileSpecReport(key=spec.key, size_bytes=len(spec.value), text=_as_text(spec.value))
+                for spec in delegate.compile_specs
+            ),
+        )
+
+
+def _as_text(value: bytes) -> str | None:
+    """Return short printable text, or None for anything else."""
+    text = value[:_MAX_TEXT].decode(errors="replace")
+    return text if len(value) <= _MAX_TEXT and text.isprintable() and "\ufffd" not in text else None
+
+
+def _external_tensors(program: LoadedProgram, plan: ExecutionPlan) -> Iterator[ExternalTensorReport]:
+    """Find each tensor of a data file, once, and the opened file that contains it."""
+    files = {key: file.path for file in program.program.data_files for key in file.blobs}
+    tensors = {
+        value.fully_qualified_name: value
+        for value in plan.values
+        if isinstance(value, SerializedTensor) and value.external
+    }
+    for key, tensor in tensors.items():
+        yield ExternalTensorReport(key=key, tensor=describe_value(tensor), file=files.get(str(key)))
+
+
+def _missing_kernels(operators: Iterable[str]) -> Iterator[RunObstacle]:
+    for operator in operators:
+        yield RunObstacle(
+            what=f"operator {operator}",
+            why="no installed package has a kernel for it",
+            help=f"install one that provides it in the entry-point group {ENTRY_POINT_GROUP!r}",
+        )
+
+
+def _unavailable_backends(program: LoadedProgram, plan: ExecutionPlan) -> Iterator[RunObstacle]:
+    """Find the backends that are not installed, broken, or cannot run here. Imports the installed ones."""
+    for backend in dict.fromkeys(delegate.id for delegate in plan.delegates):
+        try:
+            find_spec(program.installation, backend)
+            program.installation.plugins.create_backend(backend)
+        except (BackendUnavailableError, PluginError) as error:
+            yield RunObstacle(what=f"backend {backend}", why=_reason(error), help=error.help)
+
+
+def _reason(error: EtconfigError) -> str:
+    return error.reason if isinstance(error, BackendUnavailableError) else error.message
+
+
+def _missing_data(external: Iterable[ExternalTensorReport]) -> Iterator[RunObstacle]:
+    for tensor in external:
+        if tensor.file is None:
+            yield RunObstacle(
+                what=f"tensor {tensor.key}",
+                why="its data lie in a data file that was not given",
+                help="give the file: --data FILE.ptd",
+            )

@@ -1,0 +1,248 @@
+"""`ProgramReport`: the contents of a program and its needs, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from etconfig.analysis.plain import plain_data
+from etconfig.analysis.value_text import describe_value
+from etconfig.program.memory_plan import MemoryPlan
+from etconfig.records import record
+
+
+@record(frozen=True, kw_only=True)
+class ConstantsReport:
+    """The constants that tensors refer to, each counted once.
+
+    Attributes:
+        count: The number of constant tensors.
+        size_bytes: The bytes of all of them.
+        dtypes: The number of tensors by element type, such as `{"float32": 10}`.
+        shared: The number of tensors that several methods use.
+    """
+
+    count: int
+    size_bytes: int
+    dtypes: Mapping[str, int]
+    shared: int
+
+
+@record(frozen=True, kw_only=True)
+class NamedDataReport:
+    """Bytes that a program stores under a key, usually for its delegates."""
+
+    key: str
+    size_bytes: int
+
+
+@record(frozen=True, kw_only=True)
+class DataFileReport:
+    """A data file (.ptd) that was opened with the program.
+
+    Attributes:
+        path: Its path, or None if it was given as bytes.
+        size_bytes: The size of the file.
+        keys: The number of entries in it.
+    """
+
+    path: str | None
+    size_bytes: int
+    keys: int
+
+
+@record(frozen=True, kw_only=True)
+class UnclaimedBytes:
+    """A range of the file that nothing refers to, apart from zeros that only align.
+
+    Attributes:
+        offset: The position of the first byte in the file.
+        size_bytes: The number of bytes.
+    """
+
+    offset: int
+    size_bytes: int
+
+
+@record(frozen=True, kw_only=True)
+class AttributeReport:
+    """A mutable buffer with a name.
+
+    Attributes:
+        name: Its name.
+        tensor: Its element type and shape, such as `float32 [3]`.
+    """
+
+    name: str
+    tensor: str
+
+
+@record(frozen=True, kw_only=True)
+class CompileSpecReport:
+    """A compile spec of a delegate.
+
+    Attributes:
+        key: Its key.
+        size_bytes: The size of its value.
+        text: The value if it is short, printable text, else None.
+    """
+
+    key: str
+    size_bytes: int
+    text: str | None
+
+
+@record(frozen=True, kw_only=True)
+class DelegateReport:
+    """A delegate of a method.
+
+    Attributes:
+        backend: The id of its backend.
+        installed: True if an installed plugin declares the backend.
+        calls: The number of instructions that call it.
+        payload_bytes: The size of its payload.
+        stored: The part of the file that contains the payload: `inline` or `segment`.
+        compile_specs: Its compile specs.
+    """
+
+    backend: str
+    installed: bool
+    calls: int
+    payload_bytes: int
+    stored: str
+    compile_specs: tuple[CompileSpecReport, ...]
+
+
+@record(frozen=True, kw_only=True)
+class ExternalTensorReport:
+    """A tensor whose data are in a data file.
+
+    Attributes:
+        key: Its key in the file.
+        tensor: Its element type and shape, such as `float32 [4, 4]`.
+        file: The data file that contains it, or None if none of those that were opened does.
+    """
+
+    key: str | None
+    tensor: str
+    file: str | None
+
+
+@record(frozen=True, kw_only=True)
+class RunObstacle:
+    """A reason why the built-in executor cannot run a method here.
+
+    Attributes:
+        what: What is missing: an operator, a backend or the data of a tensor.
+        why: Why it is missing.
+        help: What to do about it, or None.
+    """
+
+    what: str
+    why: str
+    help: str | None
+
+
+@record(frozen=True, kw_only=True)
+class MethodReport:
+    """A method of a program.
+
+    Attributes:
+        name: Its name.
+        inputs: The types and shapes of its inputs, such as `float32 [1, 8]`.
+        outputs: The types and shapes of its outputs.
+        attributes: Its mutable buffers with names.
+        instructions: The number of instructions in all chains.
+        operators: The number of calls by operator, such as `{"aten::add.out": 2}`.
+        missing_operators: The operators that no installed kernel implements.
+        delegates: Its delegates.
+        external_tensors: The tensors whose data are in data files.
+        planned_memory_bytes: The sizes of its arenas, from memory 1 on.
+        memory_plan: The place and the lifetime of each planned tensor.
+        obstacles: Why the built-in executor cannot run it here; empty if it can.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: tuple[AttributeReport, ...]
+    instructions: int
+    operators: Mapping[str, int]
+    missing_operators: tuple[str, ...]
+    delegates: tuple[DelegateReport, ...]
+    external_tensors: tuple[ExternalTensorReport, ...]
+    planned_memory_bytes: tuple[int, ...]
+    memory_plan: MemoryPlan
+    obstacles: tuple[RunObstacle, ...]
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The report as plain data; `memory` has the arenas of the memory plan."""
+        data: dict[str, Any] = {}
+        for field in fields(self):
+            if field.name == "memory_plan":
+                arenas = self.memory_plan.arena_bytes
+                data["memory"] = [_arena_jsonable(self.memory_plan, memory_id) for memory_id in arenas]
+            else:
+                data[field.name] = plain_data(getattr(self, field.name))
+        return data
+
+
+@record(frozen=True, kw_only=True)
+class ProgramReport:
+    """The contents of a program, and what it needs to run here.
+
+    Attributes:
+        path: Its path, or None if it was opened from bytes.
+        size_bytes: The size of the file.
+        version: The version of the format.
+        constant_bytes: The size of the stored constants.
+        constants: The constants that tensors refer to.
+        named_data: The data that are stored under keys, in the order of the keys.
+        data_files: The data files that were opened with it.
+        segments: The sizes of its segments in bytes.
+        unclaimed: The ranges of the file that nothing refers to.
+        methods: Its methods, in the order of the file.
+    """
+
+    path: str | None
+    size_bytes: int
+    version: int
+    constant_bytes: int
+    constants: ConstantsReport
+    named_data: tuple[NamedDataReport, ...]
+    data_files: tuple[DataFileReport, ...]
+    segments: tuple[int, ...]
+    unclaimed: tuple[UnclaimedBytes, ...]
+    methods: tuple[MethodReport, ...]
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The report as plain data, as `etconfig inspect --json` prints it."""
+        data = {
+            field.name: plain_data(getattr(self, field.name))
+            for field in fields(self)
+            if field.name != "methods"
+        }
+        return {**data, "methods": [method.to_jsonable() for method in self.methods]}
+
+
+def _arena_jsonable(memory: MemoryPlan, memory_id: int) -> dict[str, Any]:
+    peak_use, mean_use = memory.use(memory_id)
+    return {
+        "memory_id": memory_id,
+        "size_bytes": memory.arena_bytes[memory_id],
+        "peak_use": peak_use,
+        "mean_use": mean_use,
+        "tensors": [
+            {
+                "value": each.value,
+                "tensor": describe_value(each.tensor),
+                "role": each.role,
+                "offset": each.offset,
+                "size_bytes": each.size_bytes,
+                "first_instruction": each.first,
+                "last_instruction": each.last,
+            }
+            for each in memory.of_arena(memory_id)
+        ],
+    }

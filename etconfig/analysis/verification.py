@@ -1,0 +1,131 @@
+"""`verify_program`: run the recorded cases of a bundled program, and compare the outputs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from etconfig.app.configuration import resolve
+from etconfig.app.loaded_program import LoadedProgram
+from etconfig.method.bundled import CaseResult, OutputResult, Tolerance
+from etconfig.records import record
+from etconfig.resolver import Resolution
+
+
+@record(frozen=True, kw_only=True)
+class VerifiedCase:
+    """A recorded case that was run.
+
+    Attributes:
+        method: The method.
+        index: The position among the cases of that method, from 0.
+        result: How its outputs compare with the recorded ones.
+    """
+
+    method: str
+    index: int
+    result: CaseResult
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The case as plain data."""
+        return {
+            "method": self.method,
+            "case": self.index,
+            "agrees": self.result.agrees,
+            "problem": self.result.problem,
+            "outputs": [_output_jsonable(output) for output in self.result.outputs],
+        }
+
+
+@record(frozen=True)
+class VerificationReport:
+    """The recorded cases of a program that were run, in the order of the file."""
+
+    cases: tuple[VerifiedCase, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """True if every case ran and gave the recorded outputs."""
+        return all(case.result.agrees for case in self.cases)
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """The report as plain data, as `etconfig verify --json` prints it."""
+        return {"cases": [case.to_jsonable() for case in self.cases]}
+
+
+def methods_with_cases(program: LoadedProgram, method: str | None = None) -> tuple[str, ...]:
+    """Return the methods of a bundled program that have recorded cases.
+
+    Args:
+        program: The program.
+        method: If given, only this method.
+
+    Raises:
+        ValueError: there are none.
+    """
+    cases = program.program.bundled_cases
+    names = tuple(name for name in cases if method in (None, name))
+    if names:
+        return names
+    path = program.program.path or "the program"
+    if not cases:
+        advice = "bundle them with executorch.devtools.BundledProgram"
+        raise ValueError(f"{path} holds no recorded cases; {advice}")
+    known = ", ".join(map(repr, cases))
+    raise ValueError(f"{path} holds no recorded cases for method {method!r}; it has some for {known}")
+
+
+def verify_program(
+    program: LoadedProgram,
+    resolution: Resolution | None = None,
+    *,
+    method: str | None = None,
+    tolerance: Tolerance | None = None,
+) -> VerificationReport:
+    """Run the recorded cases of a bundled program (.bpte), each in the initial state.
+
+    Args:
+        program: The program, as `load_program` returns it.
+        resolution: The arguments of its methods, by default those of `etconfig.resolve(program)`.
+        method: The method; by default every method that has cases.
+        tolerance: For all floating-point outputs; by default the one of `torch.testing.assert_close`
+            for each element type.
+
+    Returns:
+        The result of each case. A run that fails is the problem of its case, not an exception.
+
+    Raises:
+        ValueError: the program, or `method`, has no recorded cases.
+        EtconfigError: as `etconfig.resolve` and `LoadedProgram.load_method` raise it.
+
+    Example:
+        >>> with etconfig.load_program("bundled.bpte") as program:
+        ...     report = etconfig.verify_program(program)
+        >>> [(case.method, case.result.agrees) for case in report.cases]
+        [('forward', True), ('forward', True), ('forward', False), ('sine', True)]
+    """
+    names = methods_with_cases(program, method)
+    resolution = resolve(program) if resolution is None else resolution
+    return VerificationReport(
+        tuple(
+            VerifiedCase(method=name, index=index, result=result)
+            for name in names
+            for index, result in enumerate(
+                program.verify_bundled(name, resolution.arguments(name), tolerance=tolerance)
+            )
+        )
+    )
+
+
+def _output_jsonable(output: OutputResult) -> dict[str, Any]:
+    return {
+        "agrees": output.agrees,
+        "max_absolute_error": _finite(output.max_absolute_error),
+        "max_relative_error": _finite(output.max_relative_error),
+        "problem": output.problem,
+    }
+
+
+def _finite(error: float | None) -> float | None:
+    """Return a finite error, None for others: JSON has neither NaN nor infinity."""
+    return error if error is not None and math.isfinite(error) else None

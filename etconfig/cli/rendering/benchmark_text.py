@@ -1,0 +1,102 @@
+"""A report of `etconfig bench` as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.shared.format import format_bytes, format_count, format_number, format_seconds
+from etconfig.cli.shared.output import print_table
+
+if TYPE_CHECKING:
+    from etconfig.analysis import BenchmarkComparison, BenchmarkReport, MachineReport
+    from etconfig.analysis.benchmark_report import BenchmarkMemory, TracedRuns
+
+_MAX_ROWS = 20
+"""How many rows of the table are shown; --json has all."""
+
+
+def print_benchmark(report: BenchmarkReport) -> None:
+    """Print a report on stdout."""
+    label = report.method if report.instance is None else f"{report.method}@{report.instance}"
+    runs = format_count(report.runs, "run")
+    click.echo(f"{label} of {report.program.path}, executor {report.executor}, profile {report.profile}")
+    click.echo(_machine_line(report.machine))
+    click.echo(f"\nopen {_format_ns(report.open_ns)}, load {_format_ns(report.load_ns)}")
+    noise = "too few to see noise" if report.noise is None else f"noise {report.noise:.1%}"
+    click.echo(f"{runs}, {format_number(report.throughput_per_s)} per second, {noise}")
+    print_table(tuple(report.latency_ns), [tuple(map(_format_ns, report.latency_ns.values()))])
+    click.echo(f"memory: {_memory_line(report.memory)}")
+    if report.traced is not None:
+        _print_instructions(report.traced, report.latency_ns["p50"])
+
+
+def print_comparison(comparison: BenchmarkComparison, earlier: Path) -> None:
+    """Print a comparison with the report in the file `earlier` on stdout."""
+    click.echo(f"\ncompared with {earlier}:")
+    for line in describe_comparison(comparison):
+        click.echo(f"  {line}")
+
+
+def describe_comparison(comparison: BenchmarkComparison) -> Iterator[str]:
+    """Return the comparison in lines of text."""
+    ratios = ", ".join(f"{name} {ratio:.3g}" for name, ratio in comparison.ratios.items())
+    yield f"new / old: {ratios}"
+    noise = comparison.noise
+    if noise is None:
+        yield "too few runs to tell a difference from noise"
+    elif comparison.verdict == "same":
+        yield f"no difference that is larger than the noise of {noise:.1%}"
+    else:
+        yield f"{comparison.verdict}, by more than the noise of {noise:.1%}"
+        yield "noise is the drift within each measurement; between two, a machine may differ by more"
+    for difference in comparison.differences:
+        yield f"not the same: {difference}"
+
+
+def _print_instructions(traced: TracedRuns, untraced_ns: int) -> None:
+    rows = traced.instructions
+    click.echo(
+        f"\nof a run with a tracer, which takes {traced.p50_ns / untraced_ns:.2f} times as long "
+        f"({format_count(traced.runs, 'run')}):"
+    )
+    print_table(
+        ("WHAT", "NAME", "CALLS", "TIME", "SHARE"),
+        [
+            (
+                row.kind,
+                row.name,
+                "" if row.calls is None else f"{row.calls:g}",
+                _format_ns(row.time_ns),
+                f"{row.share:.1%}",
+            )
+            for row in rows[:_MAX_ROWS]
+        ],
+    )
+    if len(rows) > _MAX_ROWS:
+        click.echo(f"and {len(rows) - _MAX_ROWS} more; --json has all")
+
+
+def _machine_line(machine: MachineReport) -> str:
+    settings = " ".join(f"{name}={value}" for name, value in machine.blas_settings.items())
+    cores = "unknown cores" if machine.cores is None else format_count(machine.cores, "core")
+    return (
+        f"{machine.system}, {cores}, {machine.python}, "
+        f"numpy {machine.numpy}, {machine.blas} ({settings or 'its own settings'})"
+    )
+
+
+def _memory_line(memory: BenchmarkMemory) -> str:
+    sizes = {
+        "planned": memory.planned_bytes,
+        "constants": memory.constant_bytes,
+        "peak of the process": memory.peak_rss_bytes,
+    }
+    return ", ".join(f"{name} {format_bytes(size)}" for name, size in sizes.items() if size is not None)
+
+
+def _format_ns(time_ns: float) -> str:
+    return format_seconds(time_ns / 1e9)

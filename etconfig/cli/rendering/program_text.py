@@ -1,0 +1,94 @@
+"""A report of `etconfig inspect` as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from etconfig.cli.shared.format import format_bytes, format_count
+from etconfig.cli.shared.output import print_table
+
+if TYPE_CHECKING:
+    from etconfig.analysis import MethodReport, ProgramReport
+    from etconfig.analysis.program_report import DelegateReport
+    from etconfig.program.memory_plan import MemoryPlan
+
+
+def print_program(report: ProgramReport) -> None:
+    """Print a report on stdout."""
+    click.echo(
+        f"{report.path}: {format_bytes(report.size_bytes)}, "
+        f"constants {format_bytes(report.constant_bytes)}, {format_count(len(report.segments), 'segment')}"
+    )
+    for gap in report.unclaimed:
+        size = format_bytes(gap.size_bytes)
+        click.echo(f"unclaimed: {size} at byte {gap.offset}, to which nothing refers")
+    for file in report.data_files:
+        click.echo(f"{file.path}: {format_bytes(file.size_bytes)}, {format_count(file.keys, 'key')}")
+    constants = report.constants
+    if constants.count:
+        dtypes = ", ".join(f"{count} {dtype}" for dtype, count in constants.dtypes.items())
+        shared = f", {constants.shared} in several methods" if constants.shared else ""
+        click.echo(f"constant tensors: {dtypes}{shared}")
+    if report.named_data:
+        size = format_bytes(sum(entry.size_bytes for entry in report.named_data))
+        click.echo(f"named data: {format_count(len(report.named_data), 'key')}, {size}")
+    for method in report.methods:
+        _print_method(method)
+
+
+def use_text(plan: MemoryPlan, memory_id: int) -> str:
+    """Return how much of an arena is in use, in words."""
+    most, mean = plan.use(memory_id)
+    return f"{format_bytes(plan.arena_bytes[memory_id])}, {most:.0%} in use at most, {mean:.0%} on average"
+
+
+def _print_method(method: MethodReport) -> None:
+    click.echo(
+        f"\nmethod {method.name}: {format_count(method.instructions, 'instruction')}, "
+        f"{format_bytes(sum(method.planned_memory_bytes))} planned"
+    )
+    for role, values in (("inputs", method.inputs), ("outputs", method.outputs)):
+        click.echo(f"  {role}: {'; '.join(values) or 'none'}")
+    if method.attributes:
+        click.echo(f"  attributes: {'; '.join(f'{each.name}: {each.tensor}' for each in method.attributes)}")
+    for memory_id in method.memory_plan.arena_bytes:
+        click.echo(f"  memory {memory_id}: {use_text(method.memory_plan, memory_id)}")
+    missing = set(method.missing_operators)
+    if method.operators:
+        rows = [(n, str(c), "no" if n in missing else "yes") for n, c in method.operators.items()]
+        print_table(("  OPERATOR", "CALLS", "RUNS HERE"), [("  " + n, c, h) for n, c, h in rows])
+    if method.delegates:
+        _print_delegates(method.delegates)
+    if method.external_tensors:
+        print_table(
+            ("  EXTERNAL TENSOR", "TYPE", "FILE"),
+            [(f"  {each.key}", each.tensor, each.file or "not given") for each in method.external_tensors],
+        )
+    if method.obstacles:
+        click.echo("  cannot run here with the built-in executor:")
+    for obstacle in method.obstacles:
+        advice = f" ({obstacle.help})" if obstacle.help else ""
+        click.echo(f"    {obstacle.what}: {obstacle.why}{advice}")
+
+
+def _print_delegates(delegates: Sequence[DelegateReport]) -> None:
+    print_table(
+        ("  DELEGATE", "CALLS", "PAYLOAD", "STORED", "INSTALLED"),
+        [
+            (
+                f"  {each.backend}",
+                str(each.calls),
+                format_bytes(each.payload_bytes),
+                each.stored,
+                "yes" if each.installed else "no",
+            )
+            for each in delegates
+        ],
+    )
+    for index, delegate in enumerate(delegates):
+        for spec in delegate.compile_specs:
+            shown = format_bytes(spec.size_bytes) if spec.text is None else repr(spec.text)
+            click.echo(f"  compile spec of {delegate.backend} #{index}: {spec.key} = {shown}")
