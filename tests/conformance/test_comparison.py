@@ -24,23 +24,31 @@ class TestCheckOutputs:
     @pytest.mark.parametrize(
         ("output", "expected", "message"),
         [
-            (float32(1), np.array([1.0]), r"expected float64 of shape \(1,\), given float32 of shape \(1,\)"),
-            (float32(1), float32(1, 2), r"expected float32 of shape \(2,\), given float32 of shape \(1,\)"),
+            (float32(1), np.array([1.0]), r"float32 of shape \(1,\), expected float64 of shape \(1,\)"),
+            (float32(1), float32(1, 2), r"float32 of shape \(1,\), expected float32 of shape \(2,\)"),
             (
                 float32(1, 0),
                 float32(1, NAN),
-                r"at \(1,\) it is 0\.0, expected nan; infinities and NaN must be",
+                r"element \(1,\) is 0\.0, expected nan; infinities and NaN must be",
             ),
-            (float32(1, INF), float32(1, -INF), r"at \(1,\) it is inf, expected -inf; infinities and"),
+            (
+                float32(1, INF),
+                float32(1, -INF),
+                r"element \(1,\) is inf, expected -inf; infinities and",
+            ),
             (float32(1, NAN), float32(1, 2), "off by nan of the largest value, expected at most 1e-05"),
             (float32(1, 2.1), float32(1, 2), "off by 0.05 of the largest value, expected at most 1e-05"),
             (float32(0.5), float32(0), "off by 0.5 of the largest value, expected at most 1e-05"),
             (
                 np.array([[1, 2**53]]),
                 np.array([[1, 2**53 + 1]]),
-                r"at \(0, 1\) it is 9007199254740992, expected 9007199254740993; int64 must be exact",
+                r"element \(0, 1\) is 9007199254740992, expected 9007199254740993; int64 must be exact",
             ),
-            (np.array(True), np.array(False), r"at \(\) it is True, expected False; bool must be exact"),
+            (
+                np.array(True),
+                np.array(False),
+                r"element \(\) is True, expected False; bool must be exact",
+            ),
         ],
     )
     def test_what_differs_is_told(self, output: np.ndarray, expected: np.ndarray, message: str):
@@ -48,7 +56,7 @@ class TestCheckOutputs:
             check_outputs("add", [output], [expected])
 
     def test_a_missing_output_is_told(self):
-        with pytest.raises(CheckFailedError, match="add: 1 outputs came back, expected 2"):
+        with pytest.raises(CheckFailedError, match="add: 1 outputs were returned, expected 2"):
             check_outputs("add", [1], [1, 2])
 
     def test_a_precise_answer_is_within_what_is_claimed(self):

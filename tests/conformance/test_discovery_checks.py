@@ -36,13 +36,13 @@ class TestMetadata:
 
     def test_a_package_that_is_imported_early_is_named(self):
         assert "etconfig_reference" in sys.modules
-        message = f"etconfig_reference is imported before {CPU} is needed, expected when it is; remove the"
+        message = f"etconfig_reference is imported before {CPU} is needed; remove the .pth file"
         with pytest.raises(CheckFailedError, match=message):
             static_metadata.run(subject())
 
     def test_a_package_that_is_not_installed_is_named(self, tmp_path: Path):
         acme = installed(tmp_path, "[etconfig.backends]\nAcme = acme_of_nowhere.plugin\n")
-        message = "Acme = acme_of_nowhere.plugin: there is no package acme_of_nowhere, expected one that is"
+        message = "Acme = acme_of_nowhere.plugin: the package acme_of_nowhere is not installed; add it"
         with pytest.raises(CheckFailedError, match=message):
             static_metadata.run(acme)
 
@@ -57,7 +57,7 @@ class TestIds:
 
     def test_without_programs_nothing_is_judged(self, tmp_path: Path):
         with pytest.raises(
-            NotApplicableError, match=f"etconfig-reference .* gives no golden programs of {CPU}"
+            NotApplicableError, match=f"etconfig-reference .* has no golden programs of {CPU}"
         ):
             aot_id_match.run(subject(programs=str(tmp_path)))
 
@@ -107,7 +107,7 @@ class TestCalls:
             return spec if request.core_api == 1 else replace(spec, options=NoOptions)
 
         monkeypatch.setattr(plugin, "etconfig_backend", etconfig_backend)
-        message = "told that the core has plugin API 2, declares no option accumulate, expected the same as"
+        message = "for a core with plugin API 2, does not declare the option accumulate, expected the same"
         with pytest.raises(CheckFailedError, match=message):
             api_range.run(subject())
 

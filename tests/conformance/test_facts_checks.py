@@ -52,12 +52,14 @@ class TestFacts:
         line = detect.__code__.co_firstlineno
         assert message_of(facts_serialisable) == (
             f"test_facts_checks.py:{line}: detector 'acme' failed on this device: ZeroDivisionError: no "
-            "cores; give Reading.unknown with a reason for what cannot be found out"
+            "cores; return Reading.unknown with a reason for a fact that cannot be found out"
         )
 
     def test_a_reading_that_the_core_refuses_is_a_failure(self, detecting: Callable[..., None]):
         detecting(lambda system: [Reading(CORES.name, "four", "the driver")])
-        message = "ValueError: mutant.cores: expected an int of at most 64 bits, found 'four'; give Reading."
+        message = (
+            "ValueError: mutant.cores: expected an int of at most 64 bits, found 'four'; return Reading."
+        )
         assert message in message_of(facts_serialisable)
 
     def test_facts_that_no_sheet_can_hold_are_refused(self, detecting: Callable[..., None]):
@@ -89,6 +91,6 @@ class TestFacts:
 
         detecting(detect)
         monkeypatch.setattr(missing_resources, "hide_devices", lambda: None)
-        assert "detector 'acme' failed where nothing can be read: TypeError: object of" in message_of(
+        assert "detector 'acme' failed on an empty file system: TypeError: object of" in message_of(
             missing_resources.no_device
         )

@@ -48,8 +48,8 @@ class TestLoading:
     def test_a_slow_plugin_is_told_its_best_time(self, answer: Callable[..., None]):
         answer(seconds=0.75)
         assert message_of(imports.import_budget) == (
-            f"{REFERENCE}: loading it took 0.75 s of the processor, expected at most 0.6 s; import what "
-            "is costly when a backend is made"
+            f"{REFERENCE}: loading it took 0.75 s of processor time, expected at most 0.6 s; postpone costly "
+            "imports until a backend is created"
         )
 
     @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ class TestLoading:
             (imports.import_budget, "ImportError: no module named acme"),
             (
                 imports.import_reentrant,
-                f"{REFERENCE}, imported before etconfig: ImportError: no module named acme; let it import "
-                "all that it needs itself",
+                f"{REFERENCE}, imported before etconfig: ImportError: no module named acme; import "
+                "everything that the plugin needs",
             ),
         ],
     )
@@ -75,13 +75,13 @@ class TestLoading:
         assert message.startswith(
             f"{REFERENCE}, imported before etconfig: it declares the options num_threads, "
         )
-        assert message.endswith("scratch_bytes, accumulate; declare the same each time")
+        assert message.endswith("scratch_bytes, accumulate; declare the same options each time")
 
     def test_a_plugin_that_ends_the_process_is_told_how(self, monkeypatch: pytest.MonkeyPatch):
         ended = Ended(problem="its process ended with signal SIGSEGV")
         monkeypatch.setattr(ASKING, lambda *given, **named: ended)
         assert message_of(imports.import_budget) == (
-            f"{REFERENCE}: to load it ends the process: its process ended with signal SIGSEGV; "
+            f"{REFERENCE}: loading it ends the process: its process ended with signal SIGSEGV; "
             "its import must return"
         )
 
@@ -109,7 +109,7 @@ class TestPurity:
         before = list(sys.path)
         loading(lambda: sys.path.append("/opt/acme"))
         assert message_of(imports.import_pure) == (
-            f"{REFERENCE}: to load it changes sys.path: /opt/acme; leave the process as it is, and do what a "
+            f"{REFERENCE}: loading it changes sys.path: /opt/acme; do not change the process, and do what a "
             "delegate needs in Backend.init"
         )
         sys.path[:] = before
@@ -117,13 +117,13 @@ class TestPurity:
     def test_what_has_no_items_is_named(self, loading: Callable[..., None]):
         loading(random.random)
         assert message_of(imports.import_pure).startswith(
-            f"{REFERENCE}: to load it changes the random state; leave"
+            f"{REFERENCE}: loading it changes the random state; do not"
         )
 
     def test_what_is_printed_is_shown(self, loading: Callable[..., None]):
         loading(lambda: sys.stdout.write("Acme SDK 1.0\n"))
         assert message_of(imports.import_pure) == (
-            f"{REFERENCE}: to load it prints 'Acme SDK 1.0\\n'; use a logger of its own"
+            f"{REFERENCE}: loading it prints 'Acme SDK 1.0\\n'; use a logger"
         )
 
     def test_what_is_written_or_started_is_told_by_its_place(
@@ -147,7 +147,7 @@ class TestSurroundings:
     def test_an_unavailable_backend_says_why(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "availability", lambda self: Availability.no("no chip", " "))
         assert message_of(missing_resources.no_device).endswith(
-            "where no device file can be opened: ReferenceCpuBackend is not available, but availability() "
+            "without device files: ReferenceCpuBackend is not available, but availability() "
             "does not say why and what to do; return Availability.no(reason, fix)"
         )
 
@@ -165,7 +165,7 @@ class TestSurroundings:
 
     def test_where_devices_are_no_files_they_cannot_be_hidden(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(sys, "platform", "win32")
-        with pytest.raises(NotApplicableError, match="on Windows devices are no files, so they cannot be"):
+        with pytest.raises(NotApplicableError, match="on Windows devices are not files, so they cannot be"):
             missing_resources.no_device.run(subject())
 
     def test_a_plugin_that_cannot_be_loaded_has_shown_nothing(self, monkeypatch: pytest.MonkeyPatch):

@@ -56,7 +56,7 @@ class TestInitArguments:
 
     @pytest.mark.parametrize("check", [spec_bad, named_data_missing], ids=lambda check: check.id)
     def test_calls_of_other_runtimes_cannot_be_changed(self, check: Any):
-        with pytest.raises(NotApplicableError, match="cannot be watched"):
+        with pytest.raises(NotApplicableError, match="cannot be observed"):
             check.run(NativeSubject(subject().settings))
 
     def test_an_error_names_the_compile_spec(self, monkeypatch: pytest.MonkeyPatch):

@@ -94,7 +94,7 @@ class TestIsolation:
         assert run(failing) == (Outcome.FAILED, "seen 2, expected 1")
 
     def test_a_crash_is_named_with_its_last_words(self, run: Callable[..., object]) -> None:
-        message = "its process ended with signal SIGABRT; it said: last words"
+        message = "its process ended with signal SIGABRT; its last output: last words"
         outcome, said = run(crashing)  # type: ignore[misc]
         assert outcome is Outcome.CRASHED
         assert said.startswith(message)
@@ -117,9 +117,9 @@ class TestIsolation:
         outcome, said = run(lingering, exit_seconds=0.1)  # type: ignore[misc]
         assert outcome is Outcome.CRASHED
         assert said.startswith(
-            "its process ended with exit status 1; it said: the check has ended; its process must do so "
-            "within 0.1 s, but threads run on: acme-poll | Timeout (0:00:00.100000)! | Thread (most recent "
-            "call first): "
+            "its process ended with exit status 1; its last output: the check has ended, and its process "
+            "must end within 0.1 s, but threads still run: acme-poll | Timeout (0:00:00.100000)! | Thread "
+            "(most recent call first): "
         )
 
     def test_a_failure_is_told_even_if_the_process_does_not_end(self, run: Callable[..., object]) -> None:

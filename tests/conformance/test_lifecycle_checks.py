@@ -109,7 +109,7 @@ class TestLifecycle:
                 self.is_released = True
 
         with pytest.raises(
-            CheckFailedError, match=r"that was destroyed returned, but add.* off by 1 .*; raise"
+            CheckFailedError, match=r"returned with a destroyed handle, but add.* off by 1 .*; raise"
         ):
             lifecycle.use_after_destroy.run(Fronted(Released))
 
@@ -196,7 +196,7 @@ class TestResources:
         assert resources.run_in_child(lambda: None, 5) is None
         assert resources.run_in_child(refuses, 5) is None
         assert resources.run_in_child(wrong, 5) == "answered wrongly"
-        assert resources.run_in_child(lambda: os.kill(os.getpid(), 9), 5) == "was ended by SIGKILL"
+        assert resources.run_in_child(lambda: os.kill(os.getpid(), 9), 5) == "was killed by SIGKILL"
         assert resources.run_in_child(lambda: forever.wait() and None, 0.1) == "did not answer within 0.1 s"
 
     @pytest.mark.parametrize(
@@ -241,13 +241,11 @@ class TestArguments:
     """Inputs that change and errors that are lost are told."""
 
     def test_an_input_that_changed_is_named(self):
-        with pytest.raises(
-            CheckFailedError, match="argument 0, an input, has other elements; write to outputs"
-        ):
+        with pytest.raises(CheckFailedError, match="argument 0, an input, has changed; write to outputs"):
             arguments.aliasing.run(Fronted(Scaled))
 
     def test_an_error_without_its_cause_is_told(self):
-        message = r"raised RuntimeError, but what came out, DelegateError: .*, does not have it as a cause"
+        message = r"raised RuntimeError, but the resulting DelegateError: .* does not have it as its cause"
         with pytest.raises(CheckFailedError, match=message):
             arguments.errors_mapped.run(Fronted(WrapsErrors))
 
@@ -259,7 +257,7 @@ class TestArguments:
                 except BaseException as error:
                     raise RuntimeError("execute failed") from error
 
-        message = r"raised MemoryError, but execute made RuntimeError of it; catch nothing that wide"
+        message = r"raised MemoryError, but execute turned it into RuntimeError; catch fewer errors"
         with pytest.raises(CheckFailedError, match=message):
             arguments.errors_mapped.run(Fronted(WrapsAll))
 
@@ -268,7 +266,7 @@ class TestArguments:
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
                 pass
 
-        with pytest.raises(NotApplicableError, match="comes to no place that the kit can disturb"):
+        with pytest.raises(NotApplicableError, match="reaches no place where the kit can inject a fault"):
             arguments.errors_mapped.run(Fronted(Idle))
 
     def test_an_interrupt_of_the_users_ends_the_run(self):

@@ -101,14 +101,18 @@ class TestLowerCases:
 
     def test_it_is_an_error_if_nothing_delegates(self, vendor: Callable[..., None], tmp_path: Path) -> None:
         vendor(of_the_other_backend, "add")
-        with pytest.raises(LoweringError, match=f"no case delegates to {BACKEND}; its partitioner must take"):
+        with pytest.raises(
+            LoweringError, match=f"no case delegates to {BACKEND}; its partitioner must accept"
+        ):
             lower_cases(subject(), tmp_path)
 
     def test_a_plugin_without_lower_is_told_what_to_give(
         self, vendor: Callable[..., None], tmp_path: Path
     ) -> None:
         vendor(None, "add")
-        with pytest.raises(LoweringError, match=f"plugin of {BACKEND} makes no programs; give its Conform"):
+        with pytest.raises(
+            LoweringError, match=f"plugin of {BACKEND} cannot lower programs; add lower to its"
+        ):
             lower_cases(subject(), tmp_path)
 
     def test_a_failure_of_lower_names_the_case_and_is_chained(
@@ -126,8 +130,8 @@ class TestLowerCases:
     @pytest.mark.parametrize(
         ("answer", "message"),
         [
-            (None, "lower gave NoneType for add, expected the bytes of a .pte"),
-            (b"nonsense", "what lower gave for add is no program: "),
+            (None, "lower returned NoneType for add, expected the bytes of a .pte"),
+            (b"nonsense", "lower returned no valid program for add: "),
         ],
     )
     def test_what_is_no_program_is_told(
@@ -150,5 +154,7 @@ class TestLowerCases:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setitem(sys.modules, "torch", None)
-        with pytest.raises(LoweringError, match="made with torch and executorch, which cannot be imported"):
+        with pytest.raises(
+            LoweringError, match="lowering needs torch and executorch, which cannot be imported"
+        ):
             lower_cases(subject(), tmp_path)

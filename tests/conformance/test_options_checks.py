@@ -71,7 +71,7 @@ class TestDescriptions:
             level: int = option(applies="load", doc=DOC, deprecated="it does nothing")
 
         declare(options=Options)
-        with pytest.raises(CheckFailedError, match=r"Options\.level is deprecated and has no default, so it"):
+        with pytest.raises(CheckFailedError, match=r"Options\.level is deprecated but has no default, so it"):
             schema_documented.run(subject())
 
 
@@ -206,28 +206,30 @@ class TestEffects:
                 return self
 
         declare(options=Options, recommend=None)
-        message = f"{CPU} refuses each value that the kit tries together with its others"
+        message = f"{CPU} refuses every value that the kit tries, given its other options"
         with pytest.raises(NotApplicableError, match=message):
             scope_enforced.run(subject())
 
     def test_an_option_that_is_not_told_is_named(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {"num_threads": 1})
-        message = r"\.scratch_bytes is not among what effective_options tells \(num_threads\); tell the value"
+        message = (
+            r"\.scratch_bytes is not reported by effective_options \(only num_threads\); report the value"
+        )
         with pytest.raises(CheckFailedError, match=message):
             effect_visible.run(subject())
 
     @pytest.mark.usefixtures("native")
     def test_another_runtime_need_not_tell_options(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {})
-        with pytest.raises(
-            NotApplicableError, match=f"{CPU} tells no option of which it takes another value"
-        ):
+        with pytest.raises(NotApplicableError, match=f"{CPU} reports no option that accepts another value"):
             effect_visible.run(subject())
 
     @pytest.mark.usefixtures("native")
     def test_what_another_runtime_tells_is_judged(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {"num_threads": 1})
-        with pytest.raises(CheckFailedError, match=r"effective_options tells 1 whether .* was given; use"):
+        with pytest.raises(
+            CheckFailedError, match=r"effective_options reports 1 for each of the values .*; use"
+        ):
             effect_visible.run(subject())
 
     def test_an_option_that_changes_along_with_another_is_named(self, monkeypatch: pytest.MonkeyPatch):
@@ -236,6 +238,6 @@ class TestEffects:
             return {**options, "scratch_bytes": options["scratch_bytes"] + options["num_threads"]}
 
         monkeypatch.setattr(ReferenceCpuBackend, "effective_options", forget)
-        message = r"scratch_bytes was \d+ and is \d+ after a change of num_threads, expected no change; let"
+        message = r"scratch_bytes was \d+ and is \d+ after a change of num_threads, expected no change; apply"
         with pytest.raises(CheckFailedError, match=message):
             scope_enforced.run(subject())

@@ -19,7 +19,7 @@ from etconfig.conformance.checks.payload import (
     format_version,
     read_only_buffer,
 )
-from etconfig.conformance.interpose.payload_damage import damages, raised
+from etconfig.conformance.interpose.payload_damage import damages, incremented
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.subject.changed_payload import load_changed
@@ -54,7 +54,7 @@ class TestPayloads:
         empty_payload.run(NativeSubject(SUBJECT.settings))
 
     def test_buffers_of_other_runtimes_cannot_be_replaced(self):
-        with pytest.raises(NotApplicableError, match="cannot be watched"):
+        with pytest.raises(NotApplicableError, match="cannot be observed"):
             read_only_buffer.run(NativeSubject(SUBJECT.settings))
 
     def test_a_backend_that_reads_no_version_is_told_how_to(self, monkeypatch: pytest.MonkeyPatch):
@@ -62,7 +62,7 @@ class TestPayloads:
             payload, "load_changed", lambda subject, case, *_: load_changed(subject, case, bytes)
         )
         with pytest.raises(
-            CheckFailedError, match=r"0 were refused, none for its version; begin payloads with"
+            CheckFailedError, match=r"0 were refused, but none because of its version; begin payloads with"
         ):
             format_version.run(SUBJECT)
 
@@ -89,7 +89,7 @@ class TestDamages:
 
     @pytest.mark.parametrize("size_bytes", [0, 1, 7])
     def test_small_payloads_can_be_damaged_too(self, size_bytes: int):
-        for _, change in (*damages("add"), ("raised", raised(3))):
+        for _, change in (*damages("add"), ("incremented", incremented(3))):
             assert len(change(bytes(size_bytes))) <= size_bytes
 
     def test_arguments_that_are_no_arrays_are_handed_on(self):

@@ -28,7 +28,7 @@ class TestOutcomes:
             (passing, Outcome.PASSED, None),
             (failing, Outcome.FAILED, "seen 2, expected 1"),
             (stumbling, Outcome.FAILED, "ZeroDivisionError: by zero"),
-            (quitting, Outcome.CRASHED, "it asked Python to end: SystemExit: 0; raise an error instead"),
+            (quitting, Outcome.CRASHED, "it raised SystemExit: 0; raise another error instead"),
             (inapplicable, Outcome.NOT_APPLICABLE, "there is no such option"),
             (undelegated, Outcome.NOT_DELEGATED, "there is no add.pte"),
         ],
@@ -79,7 +79,7 @@ class TestExpectedFailures:
     def test_what_does_not_fail_must_not_be_named(self, function: Callable[..., None], said: str) -> None:
         result = run_check(made(function), subject(), {"made": "the device is old"})
         assert result.outcome is Outcome.XPASSED
-        expected = f"{said}, but is expected to fail (the device is old): remove its line"
+        expected = f"{said}, but is expected to fail (the device is old); remove its line"
         assert result.message is not None
         assert result.message.startswith(expected)
 

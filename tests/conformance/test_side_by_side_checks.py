@@ -95,7 +95,7 @@ class TestSideBySide:
             interleave.run(OneMethod(KeepsOutputs()))
 
     def test_a_method_that_nobody_could_call_does_not_pass(self):
-        with pytest.raises(CheckFailedError, match=r"add fails in thread \d, when it alone calls it"):
+        with pytest.raises(CheckFailedError, match=r"add fails in thread \d, which calls it alone"):
             parallel_same.run(OneMethod(AlwaysInUse()))
 
     def test_a_problem_in_any_thread_is_raised_when_all_have_ended(self):

@@ -151,13 +151,13 @@ class TestSharedState:
             check.run(subject(programs=str(tmp_path)))
 
     def test_variables_of_other_runtimes_cannot_be_seen(self):
-        with pytest.raises(NotApplicableError, match="its state cannot be seen"):
+        with pytest.raises(NotApplicableError, match="its state is hidden"):
             no_globals.run(NativeSubject(subject().settings))
 
     @pytest.mark.parametrize("check", [option_leak, execute_update], ids=lambda each: each.id)
     def test_options_that_cannot_differ_cannot_leak(self, check: Any, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(options_apart, "other_values", lambda *_: ())
-        with pytest.raises(NotApplicableError, match=r"tells no option .* (are known|could be changed)"):
+        with pytest.raises(NotApplicableError, match=r"reports no option .* (known values|could be changed)"):
             check.run(subject())
 
     def test_options_of_the_process_may_not_differ(self):

@@ -30,7 +30,7 @@ class TestPrograms:
         monkeypatch.setattr("etconfig_reference.conformance.GOLDEN", tmp_path)
         missing = tmp_path / CPU
         expected = (
-            f"{missing} does not exist, expected golden programs of {CPU}; put them into the wheel, or make "
+            f"{missing} does not exist, expected golden programs of {CPU}; add them to the wheel, or make "
             f"them: etconfig conformance {CPU} --lower {missing}"
         )
         with pytest.raises(CheckFailedError) as caught:
@@ -39,8 +39,8 @@ class TestPrograms:
 
     def test_without_programs_nothing_is_delegated(self, tmp_path: Path):
         expected = (
-            f"^etconfig-reference .* gives no golden programs of {CPU}; name their directory in a plugin of "
-            r"the group etconfig\.conformance, or by --programs$"
+            f"^etconfig-reference .* has no golden programs of {CPU}; return their directory from a plugin "
+            r"of the group etconfig\.conformance, or name it with --programs$"
         )
         with pytest.raises(NotDelegatedError, match=expected):
             list(subject(programs=str(tmp_path)).cases())
@@ -48,7 +48,7 @@ class TestPrograms:
     def test_programs_that_delegate_elsewhere_do_not_count(self):
         expected = (
             f"^no golden program delegates to {CPU}, expected one such as add.pte, relu_rank0.pte, "
-            f"several_outputs.pte; write them: etconfig conformance {CPU} --lower DIRECTORY$"
+            f"several_outputs.pte; make them: etconfig conformance {CPU} --lower DIRECTORY$"
         )
         with pytest.raises(NotDelegatedError, match=expected):
             list(subject(programs=OTHERS).cases())
@@ -63,13 +63,13 @@ class TestPrograms:
 
     def test_a_backend_that_no_case_is_for_is_not_excused(self, declare: Declare):
         declare(capabilities=Capabilities(dtypes=frozenset({"complex64"})))
-        with pytest.raises(
-            NotDelegatedError, match=f"the kit has no case at all for the dtypes that {CPU} declares"
-        ):
+        with pytest.raises(NotDelegatedError, match=f"the kit has no case for any dtype that {CPU} declares"):
             list(subject().cases())
 
     def test_a_backend_that_no_case_of_a_kind_is_for_is_excused(self):
-        with pytest.raises(NotApplicableError, match=f"the kit has no such case for what {CPU} declares"):
+        with pytest.raises(
+            NotApplicableError, match=f"the kit has no such case for the capabilities of {CPU}"
+        ):
             list(subject().cases(where=lambda case: False))
 
 
@@ -89,5 +89,5 @@ class TestNative:
             given.load(given.simplest, through=Interposer())
 
     def test_it_cannot_be_made(self):
-        with pytest.raises(NotApplicableError, match=f"{CPU} has no Python implementation that could be"):
+        with pytest.raises(NotApplicableError, match=f"{CPU} is not implemented in Python, so it cannot be"):
             subject().create_backend()

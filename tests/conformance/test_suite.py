@@ -52,7 +52,7 @@ class TestSuite:
             [
                 "PASSED *test_conformance?L1-passes?",
                 "failed: seen 2, expected 1",
-                "xpassed: it passed, but is expected to fail (the firmware): remove its line*",
+                "xpassed: it passed, but is expected to fail (the firmware); remove its line*",
                 "not-delegated: there is no add.pte",
                 "FAILED *?L2-fails?*",
                 "FAILED *?L2-is-mended?*",
@@ -92,7 +92,7 @@ class TestSuite:
         ("written", "told"),
         [
             ("level = 5", "TestMine: there is no level 5; the levels are 0, 1, 2, 3"),
-            ("del backend", 'TestMine names no backend; write: backend = "AcmeBackend"'),
+            ("del backend", 'TestMine has no backend; write: backend = "AcmeBackend"'),
         ],
     )
     def test_attributes_that_are_wrong_are_told_once(

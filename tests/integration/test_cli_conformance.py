@@ -206,4 +206,4 @@ class TestLower:
         monkeypatch.setitem(sys.modules, "torch", None)
         done = cli("conformance", "ReferenceCpuBackend", "--lower", "golden")
         assert done.status == 2
-        assert done.stderr.startswith("error: golden programs are made with torch and executorch")
+        assert done.stderr.startswith("error: lowering needs torch and executorch")

@@ -103,15 +103,15 @@ CASES = [
         "",
         "static-metadata",
         "acme-npu 1.0: its entry_points.txt is malformed: line 4: expected NAME = VALUE, found 'acme "
-        "='; build the wheel anew",
+        "='; rebuild the wheel",
     ),
     (
         "entry_points.txt",
         "acme_npu.plugin",
         "acme_npu.plugin\nAcme_Backend = x",
         "unique-id",
-        "acme-npu 1.0 declares Acme_Backend, acme-npu 1.0 AcmeBackend, expected ids that cannot be "
-        "mistaken for each other; rename one, or uninstall one distribution",
+        "acme-npu 1.0 declares Acme_Backend and acme-npu 1.0 declares AcmeBackend, expected ids that "
+        "cannot be confused; rename one, or uninstall one distribution",
     ),
     (
         "entry_points.txt",
@@ -134,7 +134,7 @@ CASES = [
         "from acme_npu.options",
         "import os\nos.environ['ACME'] = '/opt'\nfrom acme_npu.options",
         "import-pure",
-        "acme_npu.plugin: to load it changes os.environ: ACME; leave the process as it is, and do "
+        "acme_npu.plugin: loading it changes os.environ: ACME; do not change the process, and do "
         "what a delegate needs in Backend.init",
     ),
     (
@@ -142,8 +142,8 @@ CASES = [
         "from acme_npu.options",
         "import torch\nfrom acme_npu.options",
         "import-budget",
-        ".../acme_npu/plugin.py:1 imports torch while the plugin is loaded; import it in the "
-        "ahead-of-time half alone",
+        ".../acme_npu/plugin.py:1 imports torch while the plugin is loaded; import it only in the "
+        "ahead-of-time half",
     ),
     (
         "plugin.py",
@@ -334,8 +334,8 @@ CASES = [
         "    return BackendSpec(",
         "    assert request.core_api == 1\n    return BackendSpec(",
         "api-range",
-        "acme_npu.plugin, told that the core has plugin API 2, fails: plugin.py:13: etconfig_backend "
-        "raised AssertionError: no message; answer every core from 1 on, newer ones stay compatible",
+        "acme_npu.plugin, for a core with plugin API 2, fails: plugin.py:13: etconfig_backend raised "
+        "AssertionError: no message; accept every core from plugin API 1 on, newer ones stay compatible",
     ),
     (
         "plugin.py",
@@ -343,7 +343,7 @@ CASES = [
         '"cores": 0',
         "recommend-valid",
         "plugin.py:8: recommend of AcmeBackend fails where no fact is known: AcmeBackend.cores: "
-        "expected an integer >= 1, given 0; look facts up with get(), and advise only what the "
+        "expected an integer >= 1, given 0; look facts up with get(), and recommend only what the "
         "options allow",
     ),
     (
@@ -352,7 +352,7 @@ CASES = [
         '"core": 2',
         "recommend-valid",
         "plugin.py:8: recommend of AcmeBackend fails where no fact is known: AcmeBackend has no "
-        "option 'core'; look facts up with get(), and advise only what the options allow",
+        "option 'core'; look facts up with get(), and recommend only what the options allow",
     ),
     (
         "plugin.py",
@@ -360,7 +360,7 @@ CASES = [
         "return facts['acme.cores'] and {",
         "recommend-valid",
         "plugin.py:8: recommend of AcmeBackend fails where no fact is known: KeyError: 'acme.cores'; "
-        "look facts up with get(), and advise only what the options allow",
+        "look facts up with get(), and recommend only what the options allow",
     ),
     (
         "options.py",
@@ -384,7 +384,7 @@ CASES = [
         'doc="Cores."',
         "schema-documented",
         "options.py:4: AcmeOptions: the option cores of AcmeBackend is described as 'Cores.', "
-        "expected a sentence; say what it does",
+        "expected a sentence; describe what it does",
     ),
     (
         "options.py",
@@ -433,7 +433,7 @@ CASES = [
         f"{DOC})\n    def to_jsonable(self): return {{'cores': {{1}}}}\n    _ = (0",
         "schema-roundtrip",
         "options.py:4: AcmeOptions: to_jsonable() of cores=2 cannot be written as JSON: Object of "
-        "type set is not JSON serializable; give plain values",
+        "type set is not JSON serializable; use plain values",
     ),
     (
         "runtime.py",
@@ -456,8 +456,8 @@ CASES = [
         "def availability",
         "def availabilty",
         "signature-bind",
-        "runtime.py:4: AcmeBackend.availabilty is called by nobody, and AcmeBackend has no "
-        "availability; write availability, or give it a name that is not so near to it",
+        "runtime.py:4: AcmeBackend.availabilty is never called, and AcmeBackend has no availability; "
+        "rename it to availability, or to a name that is less similar",
     ),
     (
         "runtime.py",
@@ -479,7 +479,7 @@ CASES = [
         "return Availability",
         "open('/dev/acme')\n        return Availability",
         "no-device",
-        "acme-npu 1.0, where no device file can be opened: runtime.py:5: its availability() raised "
+        "acme-npu 1.0, without device files: runtime.py:5: its availability() raised "
         "FileNotFoundError: [Errno 2] No such file or directory: '/dev/acme'; look for the device in "
         "availability(), and return Availability.no(reason, fix)",
     ),
@@ -506,8 +506,8 @@ CASES = [
         "    open('/sys/acme/driver')\n    yield Reading",
         "facts-serializable",
         "facts.py:7: detector 'acme' failed on this device: FileNotFoundError: [Errno 2] No such "
-        "file or directory: '/sys/acme/driver'; give Reading.unknown with a reason for what cannot "
-        "be found out",
+        "file or directory: '/sys/acme/driver'; return Reading.unknown with a reason for a fact that "
+        "cannot be found out",
     ),
     (
         "facts.py",
@@ -515,15 +515,15 @@ CASES = [
         "'four'",
         "facts-serializable",
         "facts.py:7: detector 'acme' failed on this device: ValueError: acme.cores: expected an int "
-        "of at most 64 bits, found 'four'; give Reading.unknown with a reason for what cannot be "
-        "found out",
+        "of at most 64 bits, found 'four'; return Reading.unknown with a reason for a fact that cannot "
+        "be found out",
     ),
     (
         "kit.py",
         '"golden"',
         '"programs"',
         "aot-id-match",
-        ".../acme_npu/programs does not exist, expected golden programs of AcmeBackend; put them into "
+        ".../acme_npu/programs does not exist, expected golden programs of AcmeBackend; add them to "
         "the wheel, or make them: etconfig conformance AcmeBackend --lower .../acme_npu/programs",
     ),
     (

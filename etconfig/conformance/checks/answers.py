@@ -39,12 +39,12 @@ def tolerance(subject: Subject) -> None:
             subject.check_case(case)
         except CheckFailedError:
             continue  # a wrong answer, which `answers` reports
-        with suggesting("sum in a wider type, or declare the `precision` that there is"):
+        with suggesting("sum in a wider type, or declare the actual `precision`"):
             subject.check_case(case, precisely=True)
         measured += 1
     if not measured:
         raise CheckFailedError(
-            "no answer is right, so how precise they are cannot be told; correct what `answers` reports first"
+            "no answer is right, so their precision cannot be measured; fix what the check `answers` reports"
         )
 
 
@@ -59,10 +59,10 @@ def dtype_matrix(subject: Subject) -> None:
     for dtype in sorted(subject.capabilities.dtypes):
         if dtype not in known:
             guess = did_you_mean(dtype, known) or "such as float32"
-            problems.append(f"{subject.backend_id} declares {dtype!r}, which is no name of a dtype; {guess}")
+            problems.append(f"{subject.backend_id} declares {dtype!r}, which is not a dtype; {guess}")
         try:
             for case in _cases_of(subject, dtype):
-                with suggesting(f"compute {dtype} as such, or do not declare it"):
+                with suggesting(f"compute in {dtype}, or do not declare it"):
                     subject.check_case(case, precisely=dtype != "float32")
         except NotApplicableError:
             continue  # the kit has no case of this dtype
@@ -78,7 +78,7 @@ def _cases_of(subject: Subject, dtype: str) -> Iterator[DelegatedCase]:
     return islice(cases, 1) if dtype == "float32" else cases
 
 
-@check("signature", level=1, prevents="outputs that are bound to the wrong places")
+@check("signature", level=1, prevents="outputs bound to the wrong arguments")
 def signature(subject: Subject) -> None:
     """Several outputs are in the order of the program, and one of them can be an input."""
     for case in subject.cases(
@@ -92,11 +92,11 @@ def signature(subject: Subject) -> None:
 def nan_inf(subject: Subject) -> None:
     """NaN and infinities are in the same places as with eager PyTorch."""
     for case in subject.cases(where=lambda case: case.is_plain and not case.is_finite):
-        with suggesting("compile without fast-math, and keep no value within bounds that nobody asked for"):
+        with suggesting("compile without fast-math, and do not clamp values"):
             subject.check_case(case)
 
 
-@check("determinism", level=3, requires=("is_deterministic",), prevents="results that nobody can reproduce")
+@check("determinism", level=3, requires=("is_deterministic",), prevents="results that cannot be reproduced")
 def determinism(subject: Subject) -> None:
     """Equal inputs give bit-identical outputs, in each run and after each load."""
     simplest = subject.simplest
@@ -109,8 +109,8 @@ def determinism(subject: Subject) -> None:
             for number, bits in enumerate(runs, 2):
                 if bits != first:
                     raise CheckFailedError(
-                        f"{case.name}.{name}: run {number} gave other bits than run 1 of equal inputs; sum "
-                        "in a fixed order, or do not declare is_deterministic"
+                        f"{case.name}.{name}: run {number} gave other bits than run 1 with equal inputs; "
+                        "sum in a fixed order, or do not declare is_deterministic"
                     )
 
 

@@ -55,13 +55,11 @@ def aliasing(subject: Subject) -> None:
             where = f"{case.name}: after execute, argument"
             changed = min(copier.changed, default=len(run.inputs))
             if changed < len(run.inputs):
-                raise CheckFailedError(
-                    f"{where} {changed}, an input, has other elements; write to outputs only"
-                )
+                raise CheckFailedError(f"{where} {changed}, an input, has changed; write to outputs only")
             if copier.kept:
                 raise CheckFailedError(
-                    f"{where} {copier.kept[0]} is still referred to; its memory is the executor's, copy "
-                    "what you need"
+                    f"{where} {copier.kept[0]} is still referenced, but its memory belongs to the executor; "
+                    "copy what you need"
                 )
 
 
@@ -75,12 +73,12 @@ class _InputSharer(Interposer):
         super().execute(context, handle, shared)
 
 
-@check("same-input-twice", level=1, prevents="arguments that are told apart by where they lie")
+@check("same-input-twice", level=1, prevents="arguments identified by their address")
 def same_input_twice(subject: Subject) -> None:
     """Two inputs can be the same array."""
     for case in subject.cases(where=lambda case: case.is_plain and case.has_equal_inputs):
         with (
-            suggesting("tell arguments apart by their places", where="with one array for two inputs"),
+            suggesting("identify arguments by their position", where="with one array for two inputs"),
             subject.load(case, through=None if subject.is_native else _InputSharer()) as method,
         ):
             subject.check_runs(method, case)
@@ -107,28 +105,28 @@ class _InPlace(Interposer):
         super().execute(context, handle, [*inputs, output])
 
 
-@check("output-is-input", level=1, prevents="results that depend on what was written already")
+@check("output-is-input", level=1, prevents="outputs written before all inputs are read")
 def output_is_input(subject: Subject) -> None:
     """An output may share its memory with an input, as in the memory plans of programs."""
     for case in subject.ordinary_cases():
         in_place = _InPlace()
         with (
-            suggesting("write outputs last", where="with its output in the memory of an input"),
+            suggesting("write outputs last", where="with the output in the memory of an input"),
             subject.load(case, through=in_place) as method,
         ):
             subject.check_runs(method, case)
         if in_place.was_possible:
             return
-    raise NotApplicableError(f"no case has an input of the shape of its output for {subject.backend_id}")
+    raise NotApplicableError(f"no case for {subject.backend_id} has an input with the shape of its output")
 
 
-@check("errors-mapped", level=1, prevents="errors that nobody sees, and Ctrl-C without effect")
+@check("errors-mapped", level=1, prevents="swallowed errors, and Ctrl-C without effect")
 def errors_mapped(subject: Subject) -> None:
     """An error inside `execute` keeps its cause; MemoryError and KeyboardInterrupt pass unchanged."""
     reached = [place for place in PLACES if _lets_errors_out(subject, place)]
     if not reached:
         raise NotApplicableError(
-            f"execute of {subject.backend_id} comes to no place that the kit can disturb"
+            f"execute of {subject.backend_id} reaches no place where the kit can inject a fault"
         )
 
 
@@ -166,14 +164,14 @@ def _check_passed_on(
     where: str, error: BaseException, raised: BaseException | None, answer: BaseException | None
 ) -> None:
     if raised is None:
-        raise CheckFailedError(f"{where}, but execute returned as if all were well; let errors out")
+        raise CheckFailedError(f"{where}, but execute returned as usual; let errors pass")
     if isinstance(error, (MemoryError, KeyboardInterrupt)) and not isinstance(answer, type(error)):
         raise CheckFailedError(
-            f"{where}, but execute made {type(answer).__name__} of it; catch nothing that wide, let it pass"
+            f"{where}, but execute turned it into {type(answer).__name__}; catch fewer errors, let it pass"
         )
     if error not in _chain(raised):
         raise CheckFailedError(
-            f"{where}, but what came out, {type(raised).__name__}: {raised}, does not have it as a cause; "
+            f"{where}, but the resulting {type(raised).__name__}: {raised} does not have it as its cause; "
             "write: raise ... from error"
         )
 

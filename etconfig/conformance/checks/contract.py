@@ -20,7 +20,7 @@ from etconfig.plugin.contributions import BACKEND_HOOK
 from etconfig.plugin.loader import load_plugin
 
 
-@check("signature-bind", level=0, prevents="calls that fail, or that never come")
+@check("signature-bind", level=0, prevents="calls that fail or never happen")
 def signature_bind(subject: Subject) -> None:
     """The plugin accepts the core's calls, and no method is a misspelling of one of the contract."""
     factory = subject.spec.factory  # loading checks the calls of the hook, factory and recommend
@@ -32,34 +32,34 @@ def signature_bind(subject: Subject) -> None:
     kind = type(factory())
     for name, method, meant in _misspelt(kind):
         raise CheckFailedError(
-            f"{code_place(method)}{kind.__name__}.{name} is called by nobody, and {kind.__name__} has no "
-            f"{meant}; write {meant}, or give it a name that is not so near to it"
+            f"{code_place(method)}{kind.__name__}.{name} is never called, and {kind.__name__} has no "
+            f"{meant}; rename it to {meant}, or to a name that is less similar"
         )
 
 
-@check("api-range", level=0, prevents="plugins that refuse a newer or an older etconfig without need")
+@check("api-range", level=0, prevents="plugins that needlessly refuse newer or older versions of etconfig")
 def api_range(subject: Subject) -> None:
     """The plugin declares the same backend for every core that its ApiRange allows, and for the next."""
     declared = subject.spec
     options = set(declared.options.option_infos())
     for core in sorted({declared.api.min, CURRENT, CURRENT + 1}):
-        told = f"{subject.entry.value}, told that the core has plugin API {core},"
+        request = f"{subject.entry.value}, for a core with plugin API {core},"
         try:
             answer = load_plugin(subject.entry, BACKEND_HOOK, core_api=core)
         except PluginLoadError as error:
             raise CheckFailedError(
-                f"{told} fails: {error.cause}; answer every core from {declared.api.min} on, newer ones "
-                "stay compatible"
+                f"{request} fails: {error.cause}; accept every core from plugin API {declared.api.min} on, "
+                "newer ones stay compatible"
             ) from error
         missing = sorted(options.difference(answer.options.option_infos()))
         if missing:
             raise CheckFailedError(
-                f"{told} declares no option {missing[0]}, expected the same as for plugin API {CURRENT}; "
-                "let options not depend on the core"
+                f"{request} does not declare the option {missing[0]}, expected the same options as for "
+                f"plugin API {CURRENT}; declare options independently of the core"
             )
 
 
-@check("deprecation", level=0, prevents="names that are gone one day", isolated=True)
+@check("deprecation", level=0, prevents="use of names that will be removed", isolated=True)
 def deprecation(subject: Subject) -> None:
     """The plugin uses no deprecated part of etconfig, from its import to the creation of its backend."""
     with warnings.catch_warnings(record=True) as caught:

@@ -23,26 +23,26 @@ from etconfig.plugin import BACKENDS
 _SIBLING = "etconfig_conformance_broken_sibling"
 
 
-@check("static-metadata", level=0, prevents="a list of plugins that imports them", isolated=True)
+@check("static-metadata", level=0, prevents="listings of plugins that import them", isolated=True)
 def static_metadata(subject: Subject) -> None:
     """Everything that the distribution declares can be listed and located before any of it is imported."""
     for failure in subject.installation.index.failures:
         if failure.distribution == subject.entry.distribution:
-            raise CheckFailedError(f"{subject.entry.source}: {failure.cause}; build the wheel anew")
+            raise CheckFailedError(f"{subject.entry.source}: {failure.cause}; rebuild the wheel")
     for entry in entries_of_vendor(subject):
         if entry.package in sys.modules:
             raise CheckFailedError(
-                f"{entry.source}: {entry.package} is imported before {entry.name} is needed, expected when "
-                "it is; remove the .pth file or the sitecustomize that does it"
+                f"{entry.source}: {entry.package} is imported before {entry.name} is needed; remove the .pth "
+                "file or the sitecustomize that imports it"
             )
         if importlib.util.find_spec(entry.package) is None:
             raise CheckFailedError(
-                f"{entry.location}/entry_points.txt: {entry.name} = {entry.value}: there is no package "
-                f"{entry.package}, expected one that is installed; put it into the wheel"
+                f"{entry.location}/entry_points.txt: {entry.name} = {entry.value}: the package "
+                f"{entry.package} is not installed; add it to the wheel"
             )
 
 
-@check("unique-id", level=0, prevents="a program that gets whichever backend was found first")
+@check("unique-id", level=0, prevents="programs that get whichever backend is found first")
 def unique_id(subject: Subject) -> None:
     """No other plugin declares the id, or one that differs only in case or punctuation."""
     entry = subject.entry
@@ -51,8 +51,8 @@ def unique_id(subject: Subject) -> None:
             continue
         if _letters(other.name) == _letters(entry.name):
             raise CheckFailedError(
-                f"{other.source} declares {other.name}, {entry.source} {entry.name}, expected ids that "
-                "cannot be mistaken for each other; rename one, or uninstall one distribution"
+                f"{other.source} declares {other.name} and {entry.source} declares {entry.name}, expected "
+                "ids that cannot be confused; rename one, or uninstall one distribution"
             )
 
 
@@ -60,7 +60,7 @@ def unique_id(subject: Subject) -> None:
 def aot_id_match(subject: Subject) -> None:
     """The ahead-of-time half writes the id that the plugin declares into all golden programs."""
     if not subject.programs:
-        raise NotApplicableError(f"{subject.entry.source} gives no golden programs of {subject.backend_id}")
+        raise NotApplicableError(f"{subject.entry.source} has no golden programs of {subject.backend_id}")
     found: set[str] = set()
     for path in subject.programs.values():
         with load_program(path, installation=subject.installation) as program:
@@ -69,17 +69,17 @@ def aot_id_match(subject: Subject) -> None:
         if strange:
             raise CheckFailedError(
                 f"{path.name} delegates to {strange[0]}, which no plugin declares, expected "
-                f"{subject.backend_id}; name the class derived from BackendDetails like the entry point"
+                f"{subject.backend_id}; give the subclass of BackendDetails the name of the entry point"
             )
         found |= ids
     if subject.backend_id not in found:
         raise CheckFailedError(
             f"the golden programs delegate to {', '.join(sorted(found)) or 'nothing'}, expected "
-            f"{subject.backend_id}; lower them again, or name their directory in etconfig_conformance"
+            f"{subject.backend_id}; lower them again, or return their directory from etconfig_conformance"
         )
 
 
-@check("bad-sibling", level=0, prevents="a broken plugin that takes others along", isolated=True)
+@check("bad-sibling", level=0, prevents="a broken plugin that breaks others", isolated=True)
 def bad_sibling(subject: Subject) -> None:
     """The plugin loads and its backend can be created next to a plugin that cannot be imported."""
     failure: PluginLoadError | None = None
@@ -95,8 +95,8 @@ def bad_sibling(subject: Subject) -> None:
     if failure is not None:
         require_ordinary_load(subject)
         raise CheckFailedError(
-            f"{subject.entry.source}, beside a plugin that cannot be imported: {failure.cause}; "
-            "load no plugins of other distributions, which is the core's business"
+            f"{subject.entry.source}, next to a plugin that cannot be imported: {failure.cause}; do not load "
+            "plugins of other distributions, the core does that"
         ) from failure
 
 

@@ -11,7 +11,7 @@ from etconfig.facts import FactSheet, Volatility
 from etconfig.facts.detection import DETECTOR_LIMIT_S
 
 
-@check("facts-bounded", level=0, prevents="commands that hang with a driver", isolated=True)
+@check("facts-bounded", level=0, prevents="commands that hang because a driver does", isolated=True)
 def facts_bounded(subject: Subject) -> None:
     """Every detector ends in time, and so does the process that ran it."""
     facts = VendorFacts(subject)
@@ -19,8 +19,8 @@ def facts_bounded(subject: Subject) -> None:
     for each in facts.detectors:
         if not each.has_ended:
             raise CheckFailedError(
-                f"{each} did not end within {DETECTOR_LIMIT_S:g} s; look for files and run commands through "
-                "`system`, which bounds them, and ask no driver that may hang"
+                f"{each} did not end within {DETECTOR_LIMIT_S:g} s; read files and run commands through "
+                "`system`, which limits their time, and call no driver that may hang"
             )
 
 
@@ -40,8 +40,8 @@ def facts_serialisable(subject: Subject) -> None:
         if fact.volatility is not Volatility.LIVE and (repeated is None or repeated.value != fact.value):
             raise CheckFailedError(
                 f"{subject.entry.source}: the fact {name} is {fact.volatility.value}, but was {fact.value!r} "
-                f"and then {None if repeated is None else repeated.value!r}; declare it live, or tell what "
-                "does not change"
+                f"and then {None if repeated is None else repeated.value!r}; declare it live, or report "
+                "something that does not change"
             )
 
 

@@ -60,8 +60,8 @@ def import_budget(subject: Subject) -> None:
         answer = probe(subject, *_CORE)
         for package, place in answer["places"].items():
             raise CheckFailedError(
-                f"{place} imports {package} while the plugin is loaded; import it in the ahead-of-time half "
-                "alone"
+                f"{place} imports {package} while the plugin is loaded; import it only in the ahead-of-time "
+                "half"
             )
         if answer["problem"] is not None:
             raise CheckFailedError(answer["problem"])
@@ -69,12 +69,12 @@ def import_budget(subject: Subject) -> None:
             return
         times.append(answer["seconds"])
     raise CheckFailedError(
-        f"{subject.entry.value}: loading it took {min(times):.2f} s of the processor, expected at most "
-        f"{BUDGET_SECONDS} s; import what is costly when a backend is made"
+        f"{subject.entry.value}: loading it took {min(times):.2f} s of processor time, expected at most "
+        f"{BUDGET_SECONDS} s; postpone costly imports until a backend is created"
     )
 
 
-@check("import-reentrant", level=0, prevents="imports that work in one order alone")
+@check("import-reentrant", level=0, prevents="imports that work in only one order")
 def import_reentrant(subject: Subject) -> None:
     """The plugin loads before and after etconfig, and twice, and declares the same options each time."""
     orders = {
@@ -89,11 +89,11 @@ def import_reentrant(subject: Subject) -> None:
             if options != declared:
                 raise CheckFailedError(
                     f"{subject.entry.value}, {where}: it declares the options {', '.join(options)}, "
-                    f"expected {', '.join(declared)}; declare the same each time"
+                    f"expected {', '.join(declared)}; declare the same options each time"
                 )
 
 
-@check("import-pure", level=0, prevents="plugins that change the process they are listed in", isolated=True)
+@check("import-pure", level=0, prevents="plugins that change the process that lists them", isolated=True)
 def import_pure(subject: Subject) -> None:
     """Loading the plugin does not change the process, print, write files or start processes."""
     for name in _CORE:
@@ -105,24 +105,24 @@ def import_pure(subject: Subject) -> None:
         subject.spec  # noqa: B018  # imports it
         facts_of_vendor(subject)
         subject.programs  # noqa: B018  # imports the vendor's contribution to the kit
-    where = f"{subject.entry.value}: to load it"
+    where = f"{subject.entry.value}: loading it"
     for what, look in _STATE.items():
         after = look()
         if after != before[what]:
             raise CheckFailedError(
-                f"{where} changes {what}{_difference(before[what], after)}; leave the process as it is, and "
+                f"{where} changes {what}{_difference(before[what], after)}; do not change the process, and "
                 "do what a delegate needs in Backend.init"
             )
     if actions:
         raise CheckFailedError(f"{actions[0]} while the plugin is loaded; do it in Backend.init")
     if printed.getvalue():
-        raise CheckFailedError(f"{where} prints {printed.getvalue()!r}; use a logger of its own")
+        raise CheckFailedError(f"{where} prints {printed.getvalue()!r}; use a logger")
 
 
 def _require_no_problem(subject: Subject, where: str, answer: Mapping[str, Any]) -> None:
     if answer["problem"] is not None:
         raise CheckFailedError(
-            f"{subject.entry.value}, {where}: {answer['problem']}; let it import all that it needs itself"
+            f"{subject.entry.value}, {where}: {answer['problem']}; import everything that the plugin needs"
         )
 
 

@@ -29,7 +29,7 @@ def spec_bad(subject: Subject) -> None:
     for key, info in subject.spec.compile_specs.items():
         value = _unfit(info)
         if value is not None:
-            wrong.append((key, value, f"refuse what is not {info.encoding.value}, as it is declared"))
+            wrong.append((key, value, f"refuse values that are not {info.encoding.value}, as declared"))
     for key, value, fix in wrong:
         where = f"{case.name}, with a compile spec {key!r} of {value!r}"
         replacing = ReplacingInit(compile_specs=partial(_with_spec, key, value))
@@ -68,7 +68,7 @@ def host_mismatch(subject: Subject) -> None:
     if path is None or not subject.delegates(path):
         raise NotDelegatedError(
             f"{subject.backend_id} declares is_bound_to_host, but no {OTHER_HOST}.pte delegates to it; add a "
-            "program that was made for another kind of machine"
+            "program for another kind of machine under this name"
         )
     try:
         with subject.open(path) as program:
@@ -76,7 +76,7 @@ def host_mismatch(subject: Subject) -> None:
     except EtconfigError:
         return
     raise CheckFailedError(
-        f"{path.name} was loaded here, expected an error of init; compare the host that the payload names "
+        f"{path.name} was loaded here, expected an error from init; compare the host that the payload names "
         "with this one"
     )
 
@@ -95,7 +95,7 @@ def named_data_missing(subject: Subject) -> None:
     if not read:
         raise CheckFailedError(
             f"{case.name}: uses_named_data is declared, but init read none of the keys of its named data; "
-            "store data under a key, or declare it no more"
+            "store data under a key, or do not declare it"
         )
     for key in sorted(read):
         where = f"{case.name}, without its named data {key!r}"
@@ -145,7 +145,7 @@ def _require_refusal(
         if name not in str(error):
             raise CheckFailedError(f"{where}: the error does not name it: {error}; {fix}") from error
         return
-    raise CheckFailedError(f"{where}: it was loaded, expected an error of init; {fix}")
+    raise CheckFailedError(f"{where}: it was loaded, expected an error from init; {fix}")
 
 
 CHECKS = (spec_bad, host_mismatch, named_data_missing)

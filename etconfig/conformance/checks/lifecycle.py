@@ -74,7 +74,7 @@ def destroy_once(subject: Subject) -> None:
     first, second = _HandleCounter(made, destroyed), _HandleCounter(made, destroyed)
     with subject.load(case, through=first) as method, subject.load(case, through=second) as other:
         subject.check_runs(other, case)
-        first.error = RuntimeError("the kit disturbs this execute")
+        first.error = RuntimeError("a fault injected by the conformance kit")
         with suppress(DelegateError):
             method.execute(case.inputs())
         first.error = None
@@ -88,11 +88,16 @@ def destroy_once(subject: Subject) -> None:
         times = sum(each is handle for each in destroyed)
         if times != 1:
             raise CheckFailedError(
-                f"{what} was destroyed {times} times, expected once; the core calls destroy, do not do so too"
+                f"{what} was destroyed {times} times, expected once; leave the call of destroy to the core"
             )
 
 
-@check("failed-init", level=1, isolated=True, prevents="leaks, and backends that one bad program spoils")
+@check(
+    "failed-init",
+    level=1,
+    isolated=True,
+    prevents="leaks, and backends that stop working after one bad program",
+)
 def failed_init(subject: Subject) -> None:
     """An init that refuses its payload leaves no threads and files behind, and the next one works."""
     case = subject.simplest
@@ -116,7 +121,7 @@ def reinit(subject: Subject) -> None:
     with subject.open(case) as program:
         for attempt in ("first", "second", "third"):
             with (
-                suggesting("let nothing of a method outlive its handle", where=f"at the {attempt} load"),
+                suggesting("let no state of a method outlive its handle", where=f"at the {attempt} load"),
                 subject.load_from(program, case.method) as method,
             ):
                 subject.check_runs(method, case)
@@ -130,7 +135,7 @@ class _LastCall(Interposer):
         self.last = context, handle, args
 
 
-@check("use-after-destroy", level=1, isolated=True, prevents="crashes by handles that are gone")
+@check("use-after-destroy", level=1, isolated=True, prevents="crashes from destroyed handles")
 def use_after_destroy(subject: Subject) -> None:
     """A closed method refuses to run; a backend with a destroyed handle raises or gives right answers."""
     case = subject.simplest
@@ -162,7 +167,7 @@ def _use_destroyed(subject: Subject, case: DelegatedCase, last_call: _LastCall) 
         subject.check_outputs(case, run, outputs)
     except CheckFailedError as error:
         raise CheckFailedError(
-            f"execute with a handle that was destroyed returned, but {error}; raise instead"
+            f"execute returned with a destroyed handle, but {error}; raise an error instead"
         ) from None
 
 

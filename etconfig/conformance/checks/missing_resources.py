@@ -20,7 +20,7 @@ from etconfig.facts import Host, System
 from etconfig.plugin.entry_points import normalized_name
 
 
-@check("no-network", level=0, prevents="telemetry, and downloads that nobody asked for", isolated=True)
+@check("no-network", level=0, prevents="telemetry and unrequested downloads", isolated=True)
 def no_network(subject: Subject) -> None:
     """From the plugin's import to the run of a method, no other machine is looked up or contacted."""
     tried = cut_network()
@@ -31,7 +31,7 @@ def no_network(subject: Subject) -> None:
             raise
     if tried:
         raise CheckFailedError(
-            f"{tried[0]}, expected no network; ship what is needed, or let the user fetch it by a command"
+            f"{tried[0]}, expected no network access; ship what is needed, or let a command fetch it"
         )
 
 
@@ -45,7 +45,7 @@ def _use(subject: Subject) -> None:
             method.execute(case.inputs())
 
 
-@check("missing-sdk", level=0, prevents="a plugin that breaks where the vendor's SDK is not", isolated=True)
+@check("missing-sdk", level=0, prevents="a plugin that breaks without the vendor's SDK", isolated=True)
 def missing_sdk(subject: Subject) -> None:
     """With only its required packages installed, the plugin loads and the backend says what is missing."""
     required = required_distributions(subject.entry.distribution, "etconfig")
@@ -55,11 +55,11 @@ def missing_sdk(subject: Subject) -> None:
         if not is_kept and required.isdisjoint(map(normalized_name, distributions)):
             sys.modules[package] = None  # type: ignore[assignment]  # makes its import raise ImportError
     _require_report(
-        subject, "without the packages that it does not require", "import the SDK when a backend is made"
+        subject, "without packages that it does not require", "import the SDK when a backend is created"
     )
 
 
-@check("no-device", level=0, prevents="crashes on login nodes", isolated=True)
+@check("no-device", level=0, prevents="crashes on machines without the device", isolated=True)
 def no_device(subject: Subject) -> None:
     """Without a device, the backend says what is missing, and no detector fails."""
     try:
@@ -70,11 +70,11 @@ def no_device(subject: Subject) -> None:
     else:
         with tempfile.TemporaryDirectory() as nothing:
             facts.detect(System(Path(nothing), Host()))
-        facts.require_no_error("where nothing can be read")
+        facts.require_no_error("on an empty file system")
     if sys.platform == "win32":
-        raise NotApplicableError("on Windows devices are no files, so they cannot be hidden")
+        raise NotApplicableError("on Windows devices are not files, so they cannot be hidden")
     hide_devices()
-    _require_report(subject, "where no device file can be opened", "look for the device in availability()")
+    _require_report(subject, "without device files", "look for the device in availability()")
 
 
 def _require_report(subject: Subject, where: str, fix: str) -> None:

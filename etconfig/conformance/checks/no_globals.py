@@ -20,7 +20,9 @@ def no_globals(subject: Subject) -> None:
     `functools.lru_cache`, are not checked.
     """
     if subject.is_native:
-        raise NotApplicableError(f"another runtime holds {subject.backend_id}: its state cannot be seen")
+        raise NotApplicableError(
+            f"{subject.backend_id} is implemented in another runtime: its state is hidden"
+        )
     *_, last = subject.cases()
     for case in (subject.simplest, last):
         with subject.load(case) as method:
@@ -38,7 +40,7 @@ def _require_unchanged(state: VendorState, case: DelegatedCase, event: str) -> N
     if changed:
         raise CheckFailedError(
             f"{_file_of(changed[0])}: {', '.join(changed)} changed when {case.name} was {event}; "
-            "keep what belongs to a method in the handle that init returns"
+            "keep the state of a method in the handle that init returns"
         )
 
 

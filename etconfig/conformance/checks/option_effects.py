@@ -16,7 +16,7 @@ VALUES_TRIED = 2
 """The number of other values that are tried of an option."""
 
 
-@check("effect-visible", level=1, prevents="options that are ignored in silence")
+@check("effect-visible", level=1, prevents="silently ignored options")
 def effect_visible(subject: Subject) -> None:
     """`effective_options` reports every option, and follows its value."""
     case, spec = subject.simplest, subject.spec
@@ -28,8 +28,8 @@ def effect_visible(subject: Subject) -> None:
     missing = [name for name in usual if name not in effective]
     if missing and not subject.is_native:  # other runtimes need not report them
         raise CheckFailedError(
-            f"{options_place(spec, missing[0])} is not among what effective_options tells "
-            f"({', '.join(effective) or 'nothing'}); tell the value that is in force"
+            f"{options_place(spec, missing[0])} is not reported by effective_options "
+            f"(only {', '.join(effective) or 'nothing'}); report the value in force"
         )
     is_compared = False
     for name, info in spec.options.option_infos().items():
@@ -47,14 +47,14 @@ def effect_visible(subject: Subject) -> None:
         if len(seen) > 1 and all(each == seen[0] for each in seen):
             given = ", ".join(map(repr, (usual[name], *tried)))
             raise CheckFailedError(
-                f"{options_place(spec, name)}: effective_options tells {seen[0]!r} whether {given} was "
-                "given; use the option, or refuse the values that have no effect"
+                f"{options_place(spec, name)}: effective_options reports {seen[0]!r} for each of the values "
+                f"{given}; use the option, or refuse values that have no effect"
             )
     if not is_compared:
-        raise NotApplicableError(f"{spec.id} tells no option of which it takes another value here")
+        raise NotApplicableError(f"{spec.id} reports no option that accepts another value here")
 
 
-@check("scope-enforced", level=1, prevents="changes that are refused too late, or reach too far")
+@check("scope-enforced", level=1, prevents="changes that are refused too late, or that affect other options")
 def scope_enforced(subject: Subject) -> None:
     """A loaded method accepts new values of all options that apply at execute, and no others change."""
     case, spec = subject.simplest, subject.spec
@@ -68,7 +68,7 @@ def scope_enforced(subject: Subject) -> None:
         ]
         if not changes:
             raise NotApplicableError(
-                f"{spec.id} has no option that applies at execute and whose values are known"
+                f"{spec.id} has no option that applies at execute and has other known values"
             )
         has_changed = False
         for name, value in changes:
@@ -77,7 +77,7 @@ def scope_enforced(subject: Subject) -> None:
                 has_changed = True
                 _require_unchanged(subject, before, effective_values(subject, method), name)
     if not has_changed:
-        raise NotApplicableError(f"{spec.id} refuses each value that the kit tries together with its others")
+        raise NotApplicableError(f"{spec.id} refuses every value that the kit tries, given its other options")
 
 
 def _change(subject: Subject, method: Method, name: str, value: object) -> bool:
@@ -89,7 +89,7 @@ def _change(subject: Subject, method: Method, name: str, value: object) -> bool:
     except DelegateError as error:
         raise CheckFailedError(
             f"{options_place(subject.spec, name)} applies at execute, but update refuses {value!r}: "
-            f"{error.cause}; take the value on, or declare applies='load'"
+            f"{error.cause}; accept the value, or declare applies='load'"
         ) from None
     return True
 
@@ -101,7 +101,7 @@ def _require_unchanged(
         if name != changed and after.get(name) != value:
             raise CheckFailedError(
                 f"{options_place(subject.spec, name)} was {value!r} and is {after.get(name)!r} after a "
-                f"change of {changed}, expected no change; let update take on only what changed"
+                f"change of {changed}, expected no change; apply only what changed in update"
             )
 
 

@@ -29,7 +29,7 @@ LEAST_LETTERS = 4
 """Names up to this length may differ from another by one letter."""
 
 
-@check("schema-documented", level=0, prevents="guessing what an option does")
+@check("schema-documented", level=0, prevents="options whose effect users must guess")
 def schema_documented(subject: Subject) -> None:
     """Everything that can be set has a description, and deprecated options have a default."""
     spec = subject.spec
@@ -40,17 +40,17 @@ def schema_documented(subject: Subject) -> None:
         if len(doc.split()) < LEAST_WORDS:
             raise CheckFailedError(
                 f"{options_place(spec)}: the {what} of {spec.id} is described as {doc!r}, expected a "
-                "sentence; say what it does"
+                "sentence; describe what it does"
             )
     for name, info in spec.options.option_infos().items():
         if info.deprecated is not None and info.is_required:
             raise CheckFailedError(
-                f"{options_place(spec, name)} is deprecated and has no default, so it cannot be left out; "
+                f"{options_place(spec, name)} is deprecated but has no default, so it cannot be left out; "
                 "give option() a default"
             )
 
 
-@check("defaults-valid", level=0, prevents="a backend that does not work as it is installed")
+@check("defaults-valid", level=0, prevents="a backend that does not work out of the box")
 def defaults_valid(subject: Subject) -> None:
     """Every option has a valid value without configuration and recommendations, even if no fact is known."""
     bare = replace(subject.spec, recommend=None)
@@ -58,7 +58,7 @@ def defaults_valid(subject: Subject) -> None:
         valid_options(bare, usual_values(bare, facts))
 
 
-@check("recommend-valid", level=0, prevents="advice that the backend itself refuses")
+@check("recommend-valid", level=0, prevents="recommendations that the backend itself refuses")
 def recommend_valid(subject: Subject) -> None:
     """The values that the vendor recommends are valid, even if no fact is known."""
     spec = subject.spec
@@ -69,11 +69,11 @@ def recommend_valid(subject: Subject) -> None:
         if problem is not None:
             raise CheckFailedError(
                 f"{code_place(spec.recommend)}recommend of {spec.id} fails {where}: {problem}; "
-                "look facts up with get(), and advise only what the options allow"
+                "look facts up with get(), and recommend only what the options allow"
             )
 
 
-@check("unknown-option", level=0, prevents="a typo that is ignored, or that sets something else")
+@check("unknown-option", level=0, prevents="typos that are ignored, or that set another option")
 def unknown_option(subject: Subject) -> None:
     """Unknown names are refused, and a typo in an option's name is not another option."""
     spec = subject.spec
@@ -131,8 +131,8 @@ def _require_refusal(spec: BackendSpec, name: str) -> None:
     problems = validate_options(spec, {name: 1}).problems
     if not any(each.kind is ProblemKind.UNKNOWN and repr(name) in each.message for each in problems):
         raise CheckFailedError(
-            f"{options_place(spec)} accepts {name}, which it does not declare; leave "
-            "option_infos() and former_names() as BackendOptions has them"
+            f"{options_place(spec)} accepts {name}, which it does not declare; do not override "
+            "option_infos() and former_names() of BackendOptions"
         )
 
 
@@ -142,8 +142,8 @@ def _require_same_after_json(spec: BackendSpec, options: BackendOptions) -> None
     if again.options != options:
         seen = "; ".join(each.message for each in again.problems) or format_options(dict(again.options or ()))
         raise CheckFailedError(
-            f"{options_place(spec)}: {format_options(dict(options))} came back from JSON as {seen}; leave "
-            "to_jsonable() as BackendOptions has it, and let validators accept what they made"
+            f"{options_place(spec)}: {format_options(dict(options))} came back from JSON as {seen}; do not "
+            "override to_jsonable(), and let validators accept their own results"
         )
 
 
@@ -152,7 +152,7 @@ def _require_json(spec: BackendSpec, what: str, value: object) -> str:
         return json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise CheckFailedError(
-            f"{options_place(spec)}: {what} cannot be written as JSON: {error}; give plain values"
+            f"{options_place(spec)}: {what} cannot be written as JSON: {error}; use plain values"
         ) from None
 
 

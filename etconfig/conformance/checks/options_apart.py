@@ -13,10 +13,10 @@ from etconfig.errors import DelegateError, OptionError
 from etconfig.method.method import Method
 from etconfig.schema import Applies, BackendSpec, OptionInfo, Scope
 
-_APART = "keep the options in the handle that init returns, or read those of the context"
+_APART = "keep the options in the handle that init returns, or read them from the context"
 
 
-@check("option-leak", level=2, prevents="the last configuration that wins for all")
+@check("option-leak", level=2, prevents="options of one instance that apply to all")
 def option_leak(subject: Subject) -> None:
     """Two instances with different options keep their own while both are loaded and run."""
     case, spec = subject.simplest, subject.spec
@@ -36,10 +36,12 @@ def option_leak(subject: Subject) -> None:
                 _require_same(subject, other, theirs, f"an instance with {info.name} as usual was executed")
             seen = seen or info.name in own
     if not seen:
-        raise NotApplicableError(f"{spec.id} tells no option in effective_options whose values are known")
+        raise NotApplicableError(
+            f"{spec.id} reports no option in effective_options that has other known values"
+        )
 
 
-@check("execute-update", level=2, prevents="changes that reach other methods")
+@check("execute-update", level=2, prevents="changes that affect other methods")
 def execute_update(subject: Subject) -> None:
     """A changed option applies to its method only, until it is changed back."""
     case, spec = subject.simplest, subject.spec
@@ -58,8 +60,8 @@ def execute_update(subject: Subject) -> None:
             seen = True
             if effective_values(subject, target)[info.name] == before[info.name]:
                 raise CheckFailedError(
-                    f"{options_place(spec, info.name)}: effective_options still tells "
-                    f"{before[info.name]!r} after an update to {value!r}; take it on in update"
+                    f"{options_place(spec, info.name)}: effective_options still reports "
+                    f"{before[info.name]!r} after an update to {value!r}; apply the change in update"
                 )
             subject.check_runs(other, case)
             _require_same(subject, other, theirs, f"{info.name} of another method was changed to {value!r}")
@@ -67,7 +69,7 @@ def execute_update(subject: Subject) -> None:
             _require_same(subject, target, before, f"{info.name} was changed to {value!r} and back")
             subject.check_runs(target, case)
     if not seen:
-        raise NotApplicableError(f"{spec.id} tells no option that applies at execute and could be changed")
+        raise NotApplicableError(f"{spec.id} reports no option that applies at execute and could be changed")
 
 
 def _other_options(spec: BackendSpec, usual: Any) -> Iterator[tuple[OptionInfo, object]]:
@@ -82,8 +84,8 @@ def _require_same(subject: Subject, method: Method, before: Mapping[str, object]
     for name, value in effective_values(subject, method).items():
         if value != before.get(name):
             raise CheckFailedError(
-                f"{options_place(subject.spec, name)}: effective_options told {before.get(name)!r}, and "
-                f"tells {value!r} after {event}; {_APART}"
+                f"{options_place(subject.spec, name)}: effective_options reported {before.get(name)!r}, but "
+                f"{value!r} after {event}; {_APART}"
             )
 
 

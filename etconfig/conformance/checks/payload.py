@@ -13,7 +13,7 @@ import numpy as np
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.interpose.payload_damage import PayloadChange, damages, raised
+from etconfig.conformance.interpose.payload_damage import PayloadChange, damages, incremented
 from etconfig.conformance.kit.outcome import CheckFailedError
 from etconfig.conformance.subject.changed_payload import load_changed
 from etconfig.conformance.subject.comparison import check_outputs
@@ -65,19 +65,19 @@ def format_version(subject: Subject) -> None:
     undamaged = _Undamaged(subject, case)
     refusals = []
     for index in range(_VERSION_BYTES):
-        error = undamaged.error_of(f"byte {index} raised by one", raised(index))
+        error = undamaged.error_of(f"byte {index} incremented", incremented(index))
         if error is not None:
             refusals.append(str(error))
     if not any(map(_TELLS_VERSION.search, refusals)):
         example = f", such as: {refusals[0]}" if refusals else ""
         raise CheckFailedError(
-            f"{case.name}: of the first {_VERSION_BYTES} bytes, each raised by one, {len(refusals)} were "
-            f"refused, none for its version{example}; begin payloads with a version, and refuse one that is "
-            "not known with an error that says `version`"
+            f"{case.name}: of the first {_VERSION_BYTES} bytes, each incremented in turn, {len(refusals)} "
+            f"were refused, but none because of its version{example}; begin payloads with a version, and "
+            "refuse unknown ones with an error that says `version`"
         )
 
 
-@check("inline-equals-segment", level=2, prevents="offsets that hold for one place in the file only")
+@check("inline-equals-segment", level=2, prevents="offsets that are right for only one place in the file")
 def inline_equals_segment(subject: Subject) -> None:
     """Answers are right wherever the payload is: in the program's tables, or in a segment after them."""
     for case in _revealing_cases(subject):
@@ -88,7 +88,7 @@ def inline_equals_segment(subject: Subject) -> None:
                     subject.check_runs(method, case)
             except (CheckFailedError, EtconfigError) as error:
                 raise CheckFailedError(
-                    f"{where}: {error}; read `processed.data` alone, and ask for no alignment"
+                    f"{where}: {error}; read nothing but `processed.data`, and do not expect an alignment"
                 ) from error
 
 
@@ -107,8 +107,8 @@ def read_only_buffer(subject: Subject) -> None:
             subject.check_runs(method, case)
     except EtconfigError as error:
         raise CheckFailedError(
-            f"{case.name}: with payload and inputs in read-only memory, {error}; write into outputs and "
-            "memory of your own alone"
+            f"{case.name}: with payload and inputs in read-only memory, {error}; write only into outputs and "
+            "memory of your own"
         ) from error
 
 
@@ -190,7 +190,7 @@ class _Undamaged:
                 check_outputs(f"{self._case.name}.{self._case.method}", outputs, undamaged)
         except CheckFailedError as error:
             raise CheckFailedError(
-                f"{error}; its payload, with {damage}, was accepted: refuse it in init, as a checksum allows"
+                f"{error}; its payload, with {damage}, was accepted; refuse it in init, as a checksum allows"
             ) from error
         return None
 

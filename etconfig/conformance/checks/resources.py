@@ -30,7 +30,7 @@ _GROWTH_BYTES = 2**19
 reference backends do not grow at all, XNNPACK on ExecuTorch's runtime by up to 40 kB."""
 
 
-@check("exit-undestroyed", level=1, isolated=True, prevents="programs that hang when they end")
+@check("exit-undestroyed", level=1, isolated=True, prevents="programs that hang at exit")
 def exit_undestroyed(subject: Subject) -> None:
     """A process with open methods ends within 5 s, and without a crash."""
     case = subject.simplest
@@ -82,7 +82,7 @@ class _OwningPayload(Interposer):
         return super().init(context, self.payload, compile_specs)
 
 
-@check("payload-freed", level=1, requires=("frees_processed",), prevents="payloads that are in memory twice")
+@check("payload-freed", level=1, requires=("frees_processed",), prevents="payloads kept in memory twice")
 def payload_freed(subject: Subject) -> None:
     """`init` frees the payload, keeps no view of it, and does not need it afterwards."""
     case = subject.simplest
@@ -95,7 +95,7 @@ def payload_freed(subject: Subject) -> None:
         gc.collect()
         if owning.payload.is_referred_to():
             raise CheckFailedError(
-                f"{case.name}: processed.data is still referred to after it was freed; copy what you need"
+                f"{case.name}: processed.data is still referenced after it was freed; copy what you need"
             )
         owning.payload.overwrite()
         with suggesting(
@@ -108,7 +108,7 @@ def payload_freed(subject: Subject) -> None:
 def rss_slope(subject: Subject) -> None:
     """Loading, running and closing a method repeatedly does not increase memory use. Linux only."""
     if sys.platform != "linux":
-        raise NotApplicableError("only Linux tells how much memory a process has in use")
+        raise NotApplicableError("only Linux reports how much memory a process has in use")
     case = subject.simplest
     _cycle(subject, case, _MEMORY_CYCLES)
     before = resident_bytes()
@@ -117,7 +117,7 @@ def rss_slope(subject: Subject) -> None:
     if growth > _GROWTH_BYTES:
         raise CheckFailedError(
             f"{case.name}: the process grew by {growth // _MEMORY_CYCLES} bytes with each load of "
-            f"{_MEMORY_CYCLES}; release in destroy all that init and execute acquired"
+            f"{_MEMORY_CYCLES}; release in destroy everything that init and execute acquired"
         )
 
 
@@ -131,7 +131,7 @@ def threads_fds(subject: Subject) -> None:
     _cycle(subject, case, 1)
     resources = ProcessResources()
     _cycle(subject, case, _CYCLES)
-    what = f"{_CYCLES} loads of {case.name} that were closed"
+    what = f"{_CYCLES} closed loads of {case.name}"
     resources.check_unchanged(_CYCLES, what, "end them in destroy")
 
 
@@ -146,14 +146,14 @@ def _cycle(subject: Subject, case: DelegatedCase, times: int) -> None:
 def fork_after_init(subject: Subject) -> None:
     """A method that was loaded before a fork gives right answers in the child, or raises. Linux only."""
     if sys.platform != "linux":
-        raise NotApplicableError("only on Linux do children of a fork run on")
+        raise NotApplicableError("the kit forks processes on Linux only")
     case = subject.simplest
     with subject.load(case) as method:
         subject.check_runs(method, case)
         problem = run_in_child(lambda: subject.check_runs(method, case), _CHILD_SECONDS)
         if problem is not None:
             raise CheckFailedError(
-                f"{case.name}: after a fork, the child {problem}; notice the fork in execute and raise"
+                f"{case.name}: after a fork, the child {problem}; detect the fork in execute and raise"
             )
         subject.check_runs(method, case)
 
@@ -174,7 +174,7 @@ def run_in_child(action: Callable[[], None], timeout_seconds: float) -> str | No
         time.sleep(0.005)
     status = os.waitstatus_to_exitcode(ended[1])
     if status < 0:
-        return f"was ended by {signal.Signals(-status).name}"
+        return f"was killed by {signal.Signals(-status).name}"
     return "answered wrongly" if status == _WRONG else None
 
 

@@ -46,20 +46,20 @@ def dynamic(subject: Subject) -> None:
 
 
 def _resize_fix(run: CaseRun, before: CaseRun | None) -> str:
-    now = f"the inputs were of shapes {_shapes(run)}"
-    earlier = "the first run" if before is None else f"after a run with {_shapes(before)}"
-    return f"{now}, {earlier}; give outputs their size with context.resize_output"
+    now = f"the inputs had the shapes {_shapes(run)}"
+    earlier = "in the first run" if before is None else f"after a run with {_shapes(before)}"
+    return f"{now}, {earlier}; set the size of outputs with context.resize_output"
 
 
 def _shapes(run: CaseRun) -> str:
     return ", ".join(str(np.shape(value)) for value in run.inputs)
 
 
-@check("zero-size", level=3, requires=("supports_zero_size",), prevents="crashes where nothing is to be done")
+@check("zero-size", level=3, requires=("supports_zero_size",), prevents="crashes on empty tensors")
 def zero_size(subject: Subject) -> None:
     """Inputs and outputs may have no elements."""
     for case in subject.cases("supports_zero_size"):
-        with suggesting("do nothing where nothing is to be done, or do not declare supports_zero_size"):
+        with suggesting("return without computing anything, or do not declare supports_zero_size"):
             subject.check_case(case)
 
 

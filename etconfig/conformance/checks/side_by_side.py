@@ -32,7 +32,7 @@ def matrix(subject: Subject) -> None:
             for number, each in enumerate([case, case, *others[:2]], 1)
             for name in each.case.methods
         ]
-        when = f"beside {len(loaded) - 1} other loaded methods"
+        when = f"next to {len(loaded) - 1} other loaded methods"
         for turn, order in enumerate((loaded, loaded[::-1], loaded[::2] + loaded[1::2])):
             for position, peer in enumerate(order):
                 peer.answer(turn + position, when)
@@ -50,7 +50,7 @@ def _of_several_methods(subject: Subject) -> DelegatedCase:
         return subject.simplest
 
 
-@check("interleave", level=2, prevents="scratch memory and outputs that are written later")
+@check("interleave", level=2, prevents="outputs that a later run overwrites")
 def interleave(subject: Subject) -> None:
     """Outputs do not change while another method runs, or while the same one runs again."""
     case = subject.simplest
@@ -66,8 +66,8 @@ def interleave(subject: Subject) -> None:
         first.execute(list(runs[-1].inputs))
         if not _are_equal(outputs, copies):
             raise CheckFailedError(
-                f"{case.name}: outputs of the first execute changed at a later one; "
-                "write into the arrays of the call alone, and keep none of them"
+                f"{case.name}: outputs of the first execute changed in a later one; "
+                "write only into the arrays of the call, and keep none of them"
             )
 
 
@@ -87,12 +87,12 @@ class _ArgumentKeeper(Interposer):
         for index, (arg, copy) in enumerate(zip(self._args, self._copies, strict=True)):
             if not _are_equal([arg], [copy]):
                 raise CheckFailedError(
-                    f"{when}, argument {index} of this one changed; a delegate writes during its own "
-                    "execute only, and keeps no argument"
+                    f"{when}, argument {index} of this one changed; write only during execute, and keep no "
+                    "argument"
                 )
 
 
-@check("fault-contained", level=2, prevents="one failure that poisons all that is loaded")
+@check("fault-contained", level=2, prevents="one failure that breaks all loaded methods")
 def fault_contained(subject: Subject) -> None:
     """After a failed init and a failed execute, the same method and all others give right answers."""
     case = subject.simplest
@@ -111,30 +111,30 @@ def fault_contained(subject: Subject) -> None:
             faults.append("execute")
             _fail_execute(loaded[-1], remover)
         if not faults:
-            raise NotApplicableError(f"half of the payload was accepted, and {_WATCHED_BY_NOBODY}")
+            raise NotApplicableError(f"half of the payload was accepted, and {_NATIVE}")
         when = f"after a failed {' and a failed '.join(faults)}"
         for peer in loaded:
-            peer.answer(1, when, _AS_IF_NOT_MADE)
+            peer.answer(1, when, _UNDO)
         with LoadedPeer(subject, case, f"{case.name}, loaded afterwards,") as after:
-            after.answer(1, when, _AS_IF_NOT_MADE)
+            after.answer(1, when, _UNDO)
 
 
-_WATCHED_BY_NOBODY = "another runtime makes the calls, so none of them can be spoilt"
-_AS_IF_NOT_MADE = "leave a failed call as if it had not been made"
+_NATIVE = "another runtime makes the calls, so no fault can be injected"
+_UNDO = "let a failed call change nothing"
 
 
-def _fail_execute(struck: LoadedPeer, remover: _ArgumentRemover) -> None:
+def _fail_execute(target: LoadedPeer, remover: _ArgumentRemover) -> None:
     """Remove the arguments of one execute. Raises CheckFailedError if the backend works without any."""
     remover.is_on = True
     try:
-        struck.method.execute(struck.case.inputs())
+        target.method.execute(target.case.inputs())
     except DelegateError:
         return
     finally:
         remover.is_on = False
     raise CheckFailedError(
-        f"{struck.case.name}: execute without any argument raised nothing, expected an error; check the "
-        "arguments before computing"
+        f"{target.case.name}: execute without any argument did not raise an error; check the arguments "
+        "before computing"
     )
 
 

@@ -18,7 +18,7 @@ _THREADS = 4
 _ROUNDS = 10
 _SWITCH_SECONDS = 1e-5
 
-_FROM_ANY_THREAD = "a method may be executed from any thread: bind nothing to the one that loaded it"
+_FROM_ANY_THREAD = "do not depend on the thread that loaded the method: any thread may execute it"
 
 
 @check("parallel-methods", level=2, prevents="races between methods", isolated=True)
@@ -35,7 +35,7 @@ def parallel_methods(subject: Subject) -> None:
     in_threads(work)
 
 
-@check("parallel-same", level=2, prevents="state that is bound to a thread", isolated=True)
+@check("parallel-same", level=2, prevents="state bound to one thread", isolated=True)
 def parallel_same(subject: Subject) -> None:
     """Threads that share one method are refused while another executes it, or get right answers."""
     case = subject.simplest
@@ -52,7 +52,7 @@ def parallel_same(subject: Subject) -> None:
 
         def take_turns(index: int) -> None:
             with turn_taking:  # so that each thread gets its turn for certain
-                peer.answer(index, f"in thread {index}, when it alone calls it", _FROM_ANY_THREAD)
+                peer.answer(index, f"in thread {index}, which calls it alone", _FROM_ANY_THREAD)
 
         in_threads(work)
         in_threads(take_turns)

@@ -59,7 +59,7 @@ def _overwritten(at: float, data: bytes) -> PayloadChange:
     return change
 
 
-def raised(index: int) -> PayloadChange:
+def incremented(index: int) -> PayloadChange:
     """Return a change that adds one to the byte at `index` (255 becomes 0), if the payload has one."""
 
     def change(payload: bytes) -> bytes:

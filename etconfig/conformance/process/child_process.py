@@ -100,7 +100,7 @@ def _describe_end(code: int, output: str) -> str:
         how = f"signal {-code}"
     lines = [_ADDRESS.sub("", line.strip()) for line in output.splitlines() if line.strip()]
     said = " | ".join(_last_words(lines))
-    return f"its process ended with {how}" + (f"; it said: {said}" if said else "")
+    return f"its process ended with {how}" + (f"; its last output: {said}" if said else "")
 
 
 def _last_words(lines: list[str]) -> list[str]:

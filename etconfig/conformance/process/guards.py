@@ -103,7 +103,7 @@ def caller() -> str:
         is_standard = file.startswith((_STANDARD, "<")) and "site-packages" not in file
         if not is_standard and file != __file__:
             return f"{file}:{frame.f_lineno}"
-    return "Python itself"
+    return "Python's own code"
 
 
 def _frames() -> Iterator[FrameType]:

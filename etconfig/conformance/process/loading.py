@@ -37,7 +37,7 @@ def probe(subject: Subject, *first: str, makes_backend: bool = False) -> Mapping
     ended = ask_process(_PROBE, request, subject.settings, timeout_seconds=_PROBE_SECONDS)
     if ended.problem is not None:
         raise CheckFailedError(
-            f"{subject.entry.value}: to load it ends the process: {ended.problem}; its import must return"
+            f"{subject.entry.value}: loading it ends the process: {ended.problem}; its import must return"
         )
     answer: Mapping[str, Any] = ended.answer
     return answer

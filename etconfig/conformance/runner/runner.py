@@ -90,7 +90,7 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
     except NotDelegatedError as error:
         return Outcome.NOT_DELEGATED, str(error)
     except SystemExit as error:  # otherwise the backend would end the kit, with any exit status
-        return Outcome.CRASHED, f"it asked Python to end: SystemExit: {error.code}; raise an error instead"
+        return Outcome.CRASHED, f"it raised SystemExit: {error.code}; raise another error instead"
     except DelegateError as error:
         place = error_place(subject.entry, error.__cause__)
         return Outcome.FAILED, f"{place}{type(error).__name__}: {error}"
@@ -104,9 +104,9 @@ def judge(result: Result, reason: str | None) -> Result:
     if reason is None:
         return result
     if result.outcome is Outcome.PASSED:
-        message = f"it passed, but is expected to fail ({reason}): remove its line from the expected failures"
+        message = f"it passed, but is expected to fail ({reason}); remove its line from the expected failures"
         return replace(result, outcome=Outcome.XPASSED, message=message, reason=reason)
     if result.outcome.is_good:
-        message = f"it is {result.outcome.value}, but is expected to fail ({reason}): remove its line"
+        message = f"it is {result.outcome.value}, but is expected to fail ({reason}); remove its line"
         return replace(result, outcome=Outcome.XPASSED, message=message, reason=reason)
     return replace(result, outcome=Outcome.XFAILED, reason=reason)

@@ -49,7 +49,7 @@ class BackendConformance:
             owner = next(each for each in cls.__mro__ if name in vars(each))
             if owner is not BackendConformance and name not in _SETTABLE and not name.startswith("__"):
                 raise TypeError(
-                    f"{cls.__name__}.{name} would replace a part of the conformance kit; name a check that "
+                    f"{cls.__name__}.{name} would replace a part of the conformance kit; list a check that "
                     "fails in the file of expected failures instead: CHECK-ID # reason"
                 )
 
@@ -67,7 +67,7 @@ class BackendConformance:
             return
         text = f"{result.outcome.value}: {result.message}"
         if result.is_advisory:
-            pytest.skip(f"advisory, since the kit {conformance_check.since}: {text}")
+            pytest.skip(f"advisory, added in kit {conformance_check.since}: {text}")
         if result.outcome in {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE}:
             pytest.skip(text)
         if result.outcome is Outcome.XFAILED and conformance_check.allows_xfail:
@@ -78,7 +78,7 @@ class BackendConformance:
     def _settings(cls) -> Settings:
         if not hasattr(cls, "backend"):
             raise pytest.Collector.CollectError(
-                f'{cls.__name__} names no backend; write: backend = "AcmeBackend"'
+                f'{cls.__name__} has no backend; write: backend = "AcmeBackend"'
             )
         try:
             return Settings(

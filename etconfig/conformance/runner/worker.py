@@ -28,7 +28,7 @@ def run_requested_check() -> None:
     result = run_here(check, Subject(Settings.from_jsonable(request["settings"])))
     Path(request["answer"]).write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
     sys.stderr.write(
-        f"the check has ended; its process must do so within {EXIT_SECONDS} s{_threads_left()}\n"
+        f"the check has ended, and its process must end within {EXIT_SECONDS} s{_threads_left()}\n"
     )
     faulthandler.dump_traceback_later(EXIT_SECONDS, exit=True)  # shows where each thread is
 
@@ -37,7 +37,7 @@ def _threads_left() -> str:
     """Return the names of the threads that keep the process from ending."""
     left = [each for each in threading.enumerate() if not each.daemon and each is not threading.main_thread()]
     names = sorted({each.name for each in left})
-    return f", but threads run on: {', '.join(names)}" if names else ""
+    return f", but threads still run: {', '.join(names)}" if names else ""
 
 
 def _limit_memory(limit_bytes: int) -> None:

@@ -51,7 +51,7 @@ def check_outputs(
         CheckFailedError: an output is missing, or has another dtype, shape or values.
     """
     if len(outputs) != len(expected):
-        raise CheckFailedError(f"{where}: {len(outputs)} outputs came back, expected {len(expected)}")
+        raise CheckFailedError(f"{where}: {len(outputs)} outputs were returned, expected {len(expected)}")
     for index, (output, wanted) in enumerate(zip(outputs, expected, strict=True)):
         _check_output(f"{where}, output {index}", np.asarray(output), np.asarray(wanted), tolerances)
 
@@ -59,8 +59,8 @@ def check_outputs(
 def _check_output(where: str, output: Any, expected: Any, tolerances: Mapping[str, float]) -> None:
     if output.dtype != expected.dtype or output.shape != expected.shape:
         raise CheckFailedError(
-            f"{where}: expected {expected.dtype} of shape {expected.shape}, "
-            f"given {output.dtype} of shape {output.shape}"
+            f"{where}: {output.dtype} of shape {output.shape}, "
+            f"expected {expected.dtype} of shape {expected.shape}"
         )
     allowed = tolerances.get(str(expected.dtype))
     if allowed is None:
@@ -89,5 +89,5 @@ def _check_none(where: str, differs: Any, output: Any, expected: Any, rule: str)
     if len(places):
         index = tuple(map(int, places[0]))
         raise CheckFailedError(
-            f"{where}: at {index} it is {output[index]}, expected {expected[index]}; {rule}"
+            f"{where}: element {index} is {output[index]}, expected {expected[index]}; {rule}"
         )

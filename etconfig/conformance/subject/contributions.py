@@ -77,8 +77,8 @@ class VendorFacts:
         for each in self.detectors:
             if each.error is not None:
                 raise CheckFailedError(
-                    f"{each} failed {where}: {type(each.error).__name__}: {each.error}; give Reading.unknown "
-                    "with a reason for what cannot be found out"
+                    f"{each} failed {where}: {type(each.error).__name__}: {each.error}; return "
+                    "Reading.unknown with a reason for a fact that cannot be found out"
                 )
 
 

@@ -45,7 +45,8 @@ def lower_cases(
     lower = subject.installation.plugins.contribution(CONFORMANCE_HOOK, subject.backend_id).lower
     if lower is None:
         raise LoweringError(
-            f"the plugin of {subject.backend_id} makes no programs; give its ConformanceContribution a lower"
+            f"the plugin of {subject.backend_id} cannot lower programs; add lower to its "
+            "ConformanceContribution"
         )
     written = []
     try:
@@ -61,7 +62,7 @@ def lower_cases(
         raise LoweringError(f"{directory} cannot be written: {error}") from error
     if not written:
         raise LoweringError(
-            f"no case delegates to {subject.backend_id}; its partitioner must take what it declares, or more"
+            f"no case delegates to {subject.backend_id}; its partitioner must accept what it declares"
         )
     return tuple(written)
 
@@ -79,7 +80,7 @@ def _programs(
         try:
             delegates = subject.delegates(program)
         except ProgramError as error:
-            raise LoweringError(f"what lower gave for {model.name} is no program: {error}") from error
+            raise LoweringError(f"lower returned no valid program for {model.name}: {error}") from error
         progress(
             model.name, f"{len(program)} bytes" if delegates else f"not delegated to {subject.backend_id}"
         )
@@ -91,7 +92,7 @@ def _models() -> tuple[CaseModel, ...]:
         from etconfig.conformance.cases.models import models
     except ImportError as error:
         raise LoweringError(
-            f"golden programs are made with torch and executorch, which cannot be imported here: {error}"
+            f"lowering needs torch and executorch, which cannot be imported here: {error}"
         ) from error
     return models()
 
@@ -104,6 +105,6 @@ def _lowered(model: CaseModel, lower: Lower) -> bytes:
         raise LoweringError(f"lower failed for {model.name}: {type(error).__name__}: {error}") from error
     if not isinstance(program, bytes):
         raise LoweringError(
-            f"lower gave {type(program).__name__} for {model.name}, expected the bytes of a .pte"
+            f"lower returned {type(program).__name__} for {model.name}, expected the bytes of a .pte"
         )
     return program

@@ -40,7 +40,7 @@ def usual_values(spec: BackendSpec, facts: Mapping[str, object]) -> dict[str, ob
             raise CheckFailedError(f"{options_place(spec, name)}: {sourced.message}")
         if sourced is None:
             from_fact = spec.options.option_infos()[name].from_fact
-            unknown = "" if from_fact is None else f" where the fact {from_fact} is not known"
+            unknown = "" if from_fact is None else f" if the fact {from_fact} is not known"
             raise CheckFailedError(
                 f"{options_place(spec, name)} has no value{unknown}, expected one that works "
                 "without configuration; give option() a default"
@@ -95,4 +95,4 @@ def effective_values(subject: Subject, method: Method) -> dict[str, object]:
 
 def format_options(values: Mapping[str, object]) -> str:
     """Return options as a message shows them."""
-    return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "no options at all"
+    return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "no options"

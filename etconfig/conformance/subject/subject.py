@@ -87,7 +87,9 @@ class Subject:
             PluginError, BackendUnavailableError: it cannot be created.
         """
         if self.is_native:
-            raise NotApplicableError(f"{self.backend_id} has no Python implementation that could be called")
+            raise NotApplicableError(
+                f"{self.backend_id} is not implemented in Python, so it cannot be called"
+            )
         return self.installation.plugins.create_backend(self.backend_id)
 
     @cached_property
@@ -140,20 +142,18 @@ class Subject:
         """
         allowed = [case for case in self._known_cases.values() if self.allows(case)]
         if not allowed:
-            raise NotDelegatedError(
-                f"the kit has no case at all for the dtypes that {self.backend_id} declares"
-            )
+            raise NotDelegatedError(f"the kit has no case for any dtype that {self.backend_id} declares")
         wanted = [
             case
             for case in allowed
             if where(case) and (requires is None or requires in case.requires | case.dim_orders)
         ]
         if not wanted:
-            raise NotApplicableError(f"the kit has no such case for what {self.backend_id} declares")
+            raise NotApplicableError(f"the kit has no such case for the capabilities of {self.backend_id}")
         if not self.programs:
             raise NotDelegatedError(
-                f"{self.entry.source} gives no golden programs of {self.backend_id}; name their directory "
-                f"in a plugin of the group {CONFORMANCE}, or by --programs"
+                f"{self.entry.source} has no golden programs of {self.backend_id}; return their directory "
+                f"from a plugin of the group {CONFORMANCE}, or name it with --programs"
             )
         found = False
         for case in wanted:
@@ -165,7 +165,7 @@ class Subject:
             names = ", ".join(f"{case.name}.pte" for case in wanted[:3])
             other = "" if requires is None else f", or do not declare {requires}"
             raise NotDelegatedError(
-                f"no golden program delegates to {self.backend_id}, expected one such as {names}; write "
+                f"no golden program delegates to {self.backend_id}, expected one such as {names}; make "
                 f"them: etconfig conformance {self.backend_id} --lower DIRECTORY{other}"
             )
 
@@ -242,7 +242,7 @@ class Subject:
     ) -> Method:
         """Load a method of a program that is open; otherwise the same as `load`."""
         if through is not None and self.is_native:
-            raise NotApplicableError(f"another runtime calls {self.backend_id}: its calls cannot be watched")
+            raise NotApplicableError(f"another runtime calls {self.backend_id}: its calls cannot be observed")
         chosen = {f"{method}:{self.backend_id}.{name}": value for name, value in (options or {}).items()}
         arguments = resolve_defaults(
             program.installation, method, program.backends(method), chosen, facts=self.facts

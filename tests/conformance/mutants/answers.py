@@ -73,13 +73,13 @@ class AtomicSums(Interposer):
 THREE_PERCENT_OFF = Mutant("answers", r"shared_weights\.positive, output 0: off by", backend=ThreePercentOff)
 BFLOAT16_INSIDE = Mutant("tolerance", "off by .* expected at most 1e-05", backend=Bfloat16Inside)
 SILENT_CAST = Mutant(
-    "dtype-matrix", r"at \(0,\) it is 16777216, expected 16777217; int32 must be exact", backend=SilentCast
+    "dtype-matrix", r"element \(0,\) is 16777216, expected 16777217; int32 must be exact", backend=SilentCast
 )
 MISNAMED_DTYPE = Mutant(
     "dtype-matrix",
-    "declares 'flaot16', which is no name of a dtype; did you mean 'float16'",
+    "declares 'flaot16', which is not a dtype; did you mean 'float16'",
     declared=claiming(dtypes={"float32", "flaot16"}, precision=None),
 )
 REVERSED_OUTPUTS = Mutant("signature", r"several_outputs\.forward, output 0: off by", backend=ReversedOutputs)
-FAST_MATH = Mutant("nan-inf", r"at \(0,\) it is 0\.0, expected nan", backend=FastMath)
+FAST_MATH = Mutant("nan-inf", r"element \(0,\) is 0\.0, expected nan", backend=FastMath)
 ATOMIC_SUMS = Mutant("determinism", r"add\.forward: run 2 gave other bits", backend=AtomicSums)

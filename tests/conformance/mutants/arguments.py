@@ -47,13 +47,13 @@ class IgnoresMemoryErrors(Interposer):
             return
 
 
-KEEPS_BINDINGS = Mutant("aliasing", "argument 0 is still referred to", backend=KeepsBindings)
+KEEPS_BINDINGS = Mutant("aliasing", "argument 0 is still referenced", backend=KeepsBindings)
 BINDS_BY_IDENTITY = Mutant("same-input-twice", "off by", backend=BindsByIdentity)
 CLEARS_OUTPUTS = Mutant(
-    "output-is-input", "with its output in the memory of an input, add.*off by", backend=ClearsOutputs
+    "output-is-input", "with the output in the memory of an input, add.*off by", backend=ClearsOutputs
 )
 IGNORES_MEMORY_ERRORS = Mutant(
     "errors-mapped",
-    r"context\.temporary raised MemoryError, but execute returned as if all were well",
+    r"context\.temporary raised MemoryError, but execute returned as usual",
     backend=IgnoresMemoryErrors,
 )

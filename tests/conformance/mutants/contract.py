@@ -17,8 +17,8 @@ class Misspelt(ReferenceCpuBackend):
 
 MISSPELT = Mutant(
     "signature-bind",
-    r"^contract.py:\d+: Misspelt.is_availability is called by nobody, and Misspelt has no availability; "
-    "write availability, or give it a name",
+    r"^contract.py:\d+: Misspelt.is_availability is never called, and Misspelt has no availability; "
+    "rename it to availability, or",
     declared={"factory": Misspelt},
 )
 
@@ -35,8 +35,8 @@ class Cautious(Mutant):
 
 CAUTIOUS = Cautious(
     "api-range",
-    r"^mutants.contract:CAUTIOUS, told that the core has plugin API 2, fails: contract.py:\d+: "
-    "etconfig_backend raised RuntimeError: plugin API 2 is not known; answer every core from 1 on",
+    r"^mutants.contract:CAUTIOUS, for a core with plugin API 2, fails: contract.py:\d+: "
+    "etconfig_backend raised RuntimeError: plugin API 2 is not known; accept every core from plugin API 1 on",
 )
 
 OUTDATED = Mutant(

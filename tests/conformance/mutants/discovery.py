@@ -9,14 +9,14 @@ from mutants.mutant import BACKEND, Mutant
 MALFORMED = Mutant(
     "static-metadata",
     "^mutant 1.0: its entry_points.txt is malformed: line 6: expected NAME = VALUE, found 'profiles/'; "
-    "build the wheel anew",
+    "rebuild the wheel",
     entry_points={"etconfig.profiles": "profiles/"},
 )
 
 GREGARIOUS = Mutant(
     "bad-sibling",
-    r"^mutant 1.0, beside a plugin that cannot be imported: mutant_gregarious.py:\d+: its import raised "
-    "RuntimeError: broken on purpose; load no plugins of other distributions",
+    r"^mutant 1.0, next to a plugin that cannot be imported: mutant_gregarious.py:\d+: its import raised "
+    "RuntimeError: broken on purpose; do not load plugins of other distributions",
     entry_points={"etconfig.backends": f"{BACKEND} = mutant_gregarious"},
     files={
         "mutant_gregarious.py": """
@@ -31,8 +31,8 @@ ALL_BACKENDS = [each.load() for each in entry_points(group="etconfig.backends")]
 
 MISTAKABLE = Mutant(
     "unique-id",
-    "^mutant 1.0 declares REFERENCECPUBACKEND, mutant 1.0 ReferenceCpuBackend, expected ids that cannot be "
-    "mistaken for each other; rename one",
+    "^mutant 1.0 declares REFERENCECPUBACKEND and mutant 1.0 declares ReferenceCpuBackend, expected ids that "
+    "cannot be confused; rename one",
     entry_points={"etconfig.backends": f"{BACKEND} = {{plugin}}\nREFERENCECPUBACKEND = {{plugin}}"},
 )
 
@@ -42,7 +42,7 @@ PROGRAMS = {f"golden/{path.name}": path.read_bytes() for path in (GOLDEN / BACKE
 RENAMED = Mutant(
     "aot-id-match",
     "^acme.pte delegates to ReferenceGpuBackend, which no plugin declares, expected ReferenceCpuBackend; "
-    "name the class derived from BackendDetails like the entry point",
+    "give the subclass of BackendDetails the name of the entry point",
     entry_points={"etconfig.conformance": f"{BACKEND} = mutant_renamed"},
     files={
         "mutant_renamed.py": """

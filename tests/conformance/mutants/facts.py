@@ -44,7 +44,7 @@ def ask_hung_driver(system: System) -> Iterable[Reading]:
 
 HUNG = Mutant(
     "facts-bounded",
-    r"^facts.py:\d+: detector 'mutant' did not end within 2 s; look for files and run commands through",
+    r"^facts.py:\d+: detector 'mutant' did not end within 2 s; read files and run commands through",
     declared={"options": FactlessOptions, "recommend": None},
     facts=contribution(FunctionDetector("mutant", ("mutant.cores",), ask_hung_driver)),
 )

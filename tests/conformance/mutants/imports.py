@@ -8,14 +8,14 @@ REFERENCE = "from etconfig_reference.plugin import etconfig_backend\n"
 
 HEAVY = Mutant(
     "import-budget",
-    r"mutant_heavy.py:1 imports torch while the plugin is loaded; import it in the ahead-of-time half alone",
+    r"mutant_heavy.py:1 imports torch while the plugin is loaded; import it only in the ahead-of-time half",
     entry_points={"etconfig.backends": f"{BACKEND} = mutant_heavy"},
     files={"mutant_heavy.py": f"import torch\n{REFERENCE}", "torch.py": ""},
 )
 
 SECOND = Mutant(
     "import-reentrant",
-    "^mutant_second, imported before etconfig: ImportError: etconfig comes first; let it import all that",
+    "^mutant_second, imported before etconfig: ImportError: etconfig comes first; import everything that",
     entry_points={"etconfig.backends": f"{BACKEND} = mutant_second"},
     files={
         "mutant_second.py": f"""
@@ -29,7 +29,7 @@ if "etconfig.plugin.loader" not in sys.modules:
 
 MARKING = Mutant(
     "import-pure",
-    "^mutant_marking: to load it changes os.environ: MUTANT_HOME; leave the process as it is, and do what a",
+    "^mutant_marking: loading it changes os.environ: MUTANT_HOME; do not change the process, and do what a",
     entry_points={"etconfig.backends": f"{BACKEND} = mutant_marking"},
     files={"mutant_marking.py": f"import os\nos.environ['MUTANT_HOME'] = '/opt/mutant'\n{REFERENCE}"},
 )

@@ -91,7 +91,7 @@ def etconfig_conformance(request):
 """
 
 IGNORES_SPECS = Mutant("spec-bad", "'etconfig_conformance_unknown' of .* was loaded", backend=IgnoresSpecs)
-GUESSES_SPECS = Mutant("spec-bad", "refuse what is not bool, as it is declared", backend=GuessesSpecs)
+GUESSES_SPECS = Mutant("spec-bad", "refuse values that are not bool, as declared", backend=GuessesSpecs)
 SHARES_WEIGHTS = Mutant(
     "named-data-missing", "without its named data .* it was loaded, expected an error", backend=SharesWeights
 )
@@ -100,7 +100,7 @@ BLAMES_NOTHING = Mutant(
 )
 RUNS_ANYWHERE = BoundMutant(
     "host-mismatch",
-    r"other_host\.pte was loaded here, expected an error of init; compare the host",
+    r"other_host\.pte was loaded here, expected an error from init; compare the host",
     declared={"capabilities": replace(_SPEC.capabilities, is_bound_to_host=True)},
     entry_points={"etconfig.conformance": f"{BACKEND} = bound_golden"},
     files={"bound_golden.py": _BOUND_GOLDEN},

@@ -31,14 +31,14 @@ class Telling(Interposer):
 
 TELLING = Mutant(
     "no-network",
-    r"missing_resources.py:\d+: socket.getaddrinfo 192.0.2.1, expected no network; ship what is needed",
+    r"missing_resources.py:\d+: socket.getaddrinfo 192.0.2.1, expected no network access; ship what is",
     backend=Telling,
 )
 
 DEPENDENT = Mutant(
     "missing-sdk",
-    "^mutant 1.0, without the packages that it does not require: mutant_dependent.py:1: its import raised "
-    "ModuleNotFoundError: .*mutant_sdk.*; import the SDK when a backend is made, and return Availability.no",
+    "^mutant 1.0, without packages that it does not require: mutant_dependent.py:1: its import raised "
+    "ModuleNotFoundError: .*mutant_sdk.*; import the SDK when a backend is created, and return Availability",
     entry_points={"etconfig.backends": f"{BACKEND} = mutant_dependent"},
     files={
         "mutant_dependent.py": f"import mutant_sdk\n{REFERENCE}",
@@ -59,7 +59,7 @@ class Presuming(Interposer):
 
 PRESUMING = Mutant(
     "no-device",
-    r"^mutant 1.0, where no device file can be opened: missing_resources.py:\d+: its availability\(\) raised "
+    r"^mutant 1.0, without device files: missing_resources.py:\d+: its availability\(\) raised "
     r"FileNotFoundError: .*; look for the device in availability\(\), and return Availability.no\(reason, "
     r"fix\)",
     backend=Presuming,

@@ -15,7 +15,7 @@ from mutants.mutant import Mutant
 UNDESCRIBED = Mutant(
     "schema-documented",
     r"options.py:\d+: ReferenceCpuOptions: the environment variable MUTANT_LOG of ReferenceCpuBackend is "
-    r"described as 'Logging.', expected a sentence; say what it does",
+    r"described as 'Logging.', expected a sentence; describe what it does",
     declared={"environment": {"MUTANT_LOG": "Logging."}},
 )
 
@@ -44,7 +44,7 @@ class UnknownCoresOptions(ReferenceCpuOptions):
 
 UNKNOWN_CORES = Mutant(
     "defaults-valid",
-    r"options.py:\d+: UnknownCoresOptions.num_threads has no value where the fact cpu.available_cores is not "
+    r"options.py:\d+: UnknownCoresOptions.num_threads has no value if the fact cpu.available_cores is not "
     r"known, expected one that works without configuration; give option\(\) a default",
     declared={"options": UnknownCoresOptions},
 )
@@ -88,8 +88,8 @@ class Boastful(Interposer):
 
 BOASTFUL = Mutant(
     "effect-visible",
-    r"options.py:\d+: ReferenceCpuOptions.accumulate: effective_options tells 'fp64' whether "
-    "<Accumulate.FP32: 'fp32'>, <Accumulate.FP64: 'fp64'> was given; use the option",
+    r"options.py:\d+: ReferenceCpuOptions.accumulate: effective_options reports 'fp64' for each of the "
+    "values <Accumulate.FP32: 'fp32'>, <Accumulate.FP64: 'fp64'>; use the option",
     backend=Boastful,
 )
 
@@ -119,7 +119,7 @@ def recommend_four_threads(facts: Mapping[str, object]) -> Mapping[str, object]:
 RIGID = Mutant(
     "scope-enforced",
     r"options.py:\d+: ReferenceCpuOptions.num_threads applies at execute, but update refuses 3: "
-    "ValueError: there are 4 threads; take the value on, or declare applies='load'",
+    "ValueError: there are 4 threads; accept the value, or declare applies='load'",
     backend=Rigid,
     declared={"recommend": recommend_four_threads},
 )

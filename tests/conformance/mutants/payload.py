@@ -100,7 +100,9 @@ def _address(data: Any) -> int:
 
 NO_CHECKSUM = Mutant("corrupt", "its payload, with .*, was accepted", backend=NoChecksum)
 NOTHING_TO_DO = Mutant("empty", "an empty payload was loaded, but then", backend=NothingToDo)
-ANY_VERSION = Mutant("format-version", "were refused, none for its version, such as", backend=AnyVersion)
+ANY_VERSION = Mutant(
+    "format-version", "refused, but none because of its version, such as", backend=AnyVersion
+)
 FROM_FILE = Mutant(
     "inline-equals-segment", "inline in the tables: .*cannot map the payload at", backend=FromFile
 )

@@ -94,11 +94,11 @@ _FREES = claiming(frees_processed=True)
 
 PREFETCHER = Mutant(
     "exit-undestroyed",
-    "its process must do so within 5 s, but threads run on: .*threading.py",
+    "its process must end within 5 s, but threads still run: .*threading.py",
     backend=Prefetcher,
 )
-KEEPS_PAYLOAD = Mutant("payload-freed", "still referred to", backend=KeepsPayload, declared=_FREES)
+KEEPS_PAYLOAD = Mutant("payload-freed", "still referenced", backend=KeepsPayload, declared=_FREES)
 NEVER_FREES = Mutant("payload-freed", r"did not call processed\.free", declared=_FREES)
 HOARDS_WEIGHTS = Mutant("rss-slope", r"grew by 6\d{4} bytes with each load", backend=HoardsWeights)
 OPENS_DEVICE = Mutant("threads-fds", "5 open files are left, such as file /dev/null", backend=OpensDevice)
-BOUND_TO_PROCESS = Mutant("fork-after-init", "the child was ended by SIGKILL", backend=BoundToProcess)
+BOUND_TO_PROCESS = Mutant("fork-after-init", "the child was killed by SIGKILL", backend=BoundToProcess)

@@ -60,8 +60,8 @@ IGNORES_STRIDES = Mutant(
 )
 ONLY_GROWS = Mutant(
     "dynamic",
-    r"expected float32 of shape \(1, 3\), given float32 of shape \(3, 3\); the inputs were of shapes "
-    r"\(1, 4\), after a run with \(3, 4\); give outputs their size",
+    r": float32 of shape \(3, 3\), expected float32 of shape \(1, 3\); the inputs had the shapes "
+    r"\(1, 4\), after a run with \(3, 4\); set the size of outputs",
     backend=OnlyGrows,
 )
 NO_EMPTY_BUFFERS = Mutant("zero-size", "a buffer of 0 bytes cannot be allocated", backend=NoEmptyBuffers)

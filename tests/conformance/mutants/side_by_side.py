@@ -107,7 +107,7 @@ class TakesAnything(Interposer):
             super().execute(context, handle, args)
 
 
-CURRENT_MODEL = Mutant("matrix", r"two_methods\.\w of program \d fails beside", backend=CurrentModel)
+CURRENT_MODEL = Mutant("matrix", r"two_methods\.\w of program \d fails next to", backend=CurrentModel)
 LATE_CLEARING = Mutant("interleave", "argument 2 of this one changed", backend=LateClearing)
 SHARED_STAGING = Mutant("parallel-methods", "fails while other methods run", backend=SharedStaging)
 THREAD_BOUND = Mutant("parallel-same", "no context is current", backend=ThreadBound)
@@ -116,4 +116,4 @@ DEVICE_LOST = Mutant(
     "loaded before, fails after a failed init and a failed execute.*is lost",
     backend=DeviceLost,
 )
-TAKES_ANYTHING = Mutant("fault-contained", "without any argument raised nothing", backend=TakesAnything)
+TAKES_ANYTHING = Mutant("fault-contained", "without any argument did not raise", backend=TakesAnything)

@@ -75,10 +75,10 @@ class HandleTable(Interposer):
 
 
 LAST_LOAD_WINS = Mutant(
-    "option-leak", r"tells .* after an instance with .* was loaded; keep", backend=LastLoadWins
+    "option-leak", r"reported .*, but .* after an instance with .* was loaded; keep", backend=LastLoadWins
 )
 UPDATES_ALL = Mutant("execute-update", "of another method was changed to", backend=UpdatesAll)
-UPDATES_NOTHING = Mutant("execute-update", "still tells .* take it on in update", backend=UpdatesNothing)
+UPDATES_NOTHING = Mutant("execute-update", "still reports .* apply the change in", backend=UpdatesNothing)
 HANDLE_TABLE = Mutant(
     "no-globals",
     r"state.py: mutants\.state\.HandleTable\.handles changed when .* loaded",
