@@ -496,7 +496,7 @@ CASES = [
         "facts.py",
         '"acme.cores", type',
         '"cpu.acme", type',
-        "facts-serializable",
+        "facts-serialisable",
         "acme-npu 1.0: fact 'cpu.acme' lies in the namespace 'cpu', which is taken; choose one of your "
         "own, such as your plugin's name",
     ),
@@ -504,7 +504,7 @@ CASES = [
         "facts.py",
         "    yield Reading",
         "    open('/sys/acme/driver')\n    yield Reading",
-        "facts-serializable",
+        "facts-serialisable",
         "facts.py:7: detector 'acme' failed on this device: FileNotFoundError: [Errno 2] No such "
         "file or directory: '/sys/acme/driver'; return Reading.unknown with a reason for a fact that "
         "cannot be found out",
@@ -513,7 +513,7 @@ CASES = [
         "facts.py",
         'system.read_int("/sys/acme/cores")',
         "'four'",
-        "facts-serializable",
+        "facts-serialisable",
         "facts.py:7: detector 'acme' failed on this device: ValueError: acme.cores: expected an int "
         "of at most 64 bits, found 'four'; return Reading.unknown with a reason for a fact that cannot "
         "be found out",
