@@ -1,4 +1,4 @@
-"""The contract between the executor and a backend: `Backend` and the contexts it is given."""
+"""The contract between an executor and a backend: `Backend` and the contexts that it receives."""
 
 from etconfig.backend.bound_backend import BoundBackend
 from etconfig.backend.contract import (

@@ -15,12 +15,12 @@ class BoundBackend:
 
     Attributes:
         backend_id: The id by which the program delegates to it.
-        create: Makes the implementation. Raises BackendUnavailableError where there is none, as for
-            the schema of a backend that only another runtime has, or when it cannot run here.
+        create: Makes the implementation. Raises BackendUnavailableError if there is none, as for the
+            schema of a backend that only another runtime has, or if it cannot run here.
         options: The typed, frozen options of this instance.
         changed: Validates a change of execute-time options: given the current options and new
             values by option name, returns the new options. Raises OptionError, with every
-            problem, for a name, value or time that is not allowed; it changes nothing itself.
+            problem, for a name, value or time that is not allowed. It does not change the backend.
     """
 
     backend_id: str

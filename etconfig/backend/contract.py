@@ -1,7 +1,8 @@
-"""What a backend implements, and what it is given. Vendors import this as `etconfig.plugin.v1`.
+"""The contract of a backend: the class it implements and the contexts that it receives.
 
-Contexts are the whole world a backend may use: no globals, no thread-locals. They grow
-by fields with defaults, so a backend built for an older version keeps working.
+Vendors import this as `etconfig.plugin.v1`. A backend uses nothing beyond its contexts: no
+globals and no thread-locals. Contexts grow by fields with defaults, so a backend built for an
+older version keeps working.
 Source: design of ExecuTorch's BackendInterface, runtime/backend/interface.h.
 """
 
@@ -31,7 +32,7 @@ ResizeOutput: TypeAlias = "Callable[[int, Sequence[int]], np.ndarray[Any, Any]]"
 
 @record(frozen=True, kw_only=True)
 class Availability:
-    """Whether a backend can run here, and if not, why and what to do.
+    """The answer to whether a backend can run here, with the reason and the fix if it cannot.
 
     Make one with `Availability.yes()` or `Availability.no(reason, fix)`.
     """
@@ -53,24 +54,24 @@ class Availability:
 
 @record(frozen=True, kw_only=True)
 class Capabilities:
-    """What a backend claims to support; conformance verifies every claim.
+    """The features that a backend claims to support; the conformance kit verifies every claim.
 
     Attributes:
         dtypes: Element types by numpy name, such as `float32`, that its delegates accept. A method that
             gives them others is refused when it is loaded, unless another runtime holds the backend.
-        dim_orders: How the tensors may lie in memory: `contiguous`, and `channels_last` for those of rank 4.
+        dim_orders: Memory layouts of tensors: `contiguous`, and `channels_last` for those of rank 4.
         precision: The largest relative error of a result by the dtype it is computed in. None claims
-            nothing: the tolerances of the conformance kit hold.
+            nothing: the tolerances of the conformance kit apply.
         supports_dynamic_shapes: Inputs may be smaller than the planned bounds; outputs are resized.
         supports_zero_size: Tensors may have no elements.
         supports_scalars: Arguments may be Python numbers, such as a size that is known when it runs.
         frees_processed: `init` copies what it needs and frees the payload.
         uses_named_data: Delegates read data that the program stores under a key.
         is_deterministic: Equal inputs give equal bits, on each run and for any number of threads.
-        is_bound_to_host: A payload runs on the kind of machine that it was made for and is refused elsewhere.
+        is_bound_to_host: A payload runs on the kind of machine it was made for and is refused elsewhere.
 
     Raises:
-        ValueError: `precision` names a dtype that is not claimed, or an error that is none.
+        ValueError: `precision` names a dtype that is not claimed, or its error is not in [0, 1).
     """
 
     dtypes: frozenset[str] = frozenset({"float32"})
@@ -104,14 +105,14 @@ class Processed(Protocol):
         """The payload, read-only; valid until `free` is called or the Method is closed."""
 
     def free(self) -> None:
-        """Give the bytes back early; call it once nothing refers to `data` any more."""
+        """Release the bytes early; call it once nothing refers to `data` any more."""
 
 
 class Allocator(Protocol):
-    """Hands out zeroed, aligned memory."""
+    """Allocates zeroed, aligned memory."""
 
     def allocate(self, size_bytes: int, alignment_bytes: int = 64) -> np.ndarray[Any, Any]:
-        """A new `uint8` array of shape (size_bytes,).
+        """Return a new `uint8` array of shape (size_bytes,).
 
         Raises:
             MemoryError: the memory cannot be had.
@@ -123,28 +124,28 @@ class Tracer(Protocol):
 
     @property
     def is_enabled(self) -> bool:
-        """Whether anything is recorded; skip costly preparation when it is not."""
+        """True if events are recorded; skip costly preparation otherwise."""
 
     def span(self, name: str, debug_id: int | None = None) -> AbstractContextManager[None]:
         """Time the enclosed work under `name`.
 
         Args:
-            name: What is done, as it shall be shown.
+            name: The name of the work, as a trace shows it.
             debug_id: The number that the backend's ahead-of-time half gave this work in
-                `PreprocessResult.debug_handle_map`, if it did: ExecuTorch's Inspector then finds
-                the operators that it came from.
+                `PreprocessResult.debug_handle_map`, if any: ExecuTorch's Inspector uses it to find
+                the operators that the work came from.
         """
 
 
 @record(frozen=True, kw_only=True)
 class InitContext(Generic[OptionsT]):
-    """What `Backend.init` may use.
+    """Everything that `Backend.init` may use.
 
     Attributes:
         options: The typed, frozen options of this method instance.
         method_name: The method that is being loaded.
         instance_name: The named instance, or None for the default one.
-        delegate_index: Which delegate of the method this is.
+        delegate_index: The index of the delegate in the method.
         named_data: Data that the program or a .ptd stores under a key; read-only.
         allocator: Memory that lives as long as the Method.
         tracer: Event tracer.
@@ -161,11 +162,11 @@ class InitContext(Generic[OptionsT]):
 
 @record(frozen=True, kw_only=True)
 class UpdateContext(Generic[OptionsT]):
-    """What `Backend.update` may use.
+    """Everything that `Backend.update` may use.
 
     Attributes:
-        options: The new options; they differ from `previous` in the changed ones only.
-        previous: The options until now.
+        options: The new options; only the changed ones differ from `previous`.
+        previous: The options in force before.
         method_name: The method.
         instance_name: The named instance, or None for the default one.
     """
@@ -177,7 +178,7 @@ class UpdateContext(Generic[OptionsT]):
 
 
 def resize_nothing(index: int, shape: Sequence[int]) -> np.ndarray[Any, Any]:
-    """For executors whose delegates' outputs have fixed sizes.
+    """Refuse to resize, for executors whose delegates' outputs have fixed sizes.
 
     Raises:
         ValueError: always.
@@ -187,22 +188,22 @@ def resize_nothing(index: int, shape: Sequence[int]) -> np.ndarray[Any, Any]:
 
 @record(frozen=True, kw_only=True)
 class ExecuteContext(Generic[OptionsT]):
-    """What `Backend.execute` may use. One object serves all calls of a delegate: do not keep it.
+    """Everything that `Backend.execute` may use. One object serves all calls of a delegate: do not keep it.
 
     Attributes:
         options: The options in force for this call.
         method_name: The method.
         instance_name: The named instance, or None for the default one.
-        temporary: Memory that is taken back after the call.
+        temporary: Memory that is reclaimed after the call.
         parallel_for: `parallel_for(count, body, max_workers)` runs `body(i)` for every i in
             range(count) on the instance's own workers, at most `max_workers` at a time, and
-            returns when all are done. The first exception is raised, after the rest ended.
+            returns when all are done. The first exception is raised after the rest has ended.
         tracer: Event tracer.
-        resource: What the caller gave for this execute, untouched by the core.
-        resize_output: `resize_output(index, shape)` gives the output `args[index]` other sizes, within the
-            bounds of the program, and returns the array to write into, which is `args[index]` from then on.
-            Only outputs of a dynamic shape need it; others have their sizes. It raises ValueError for
-            sizes that the program does not allow.
+        resource: The object that the caller passed to this execute, untouched by the core.
+        resize_output: `resize_output(index, shape)` resizes the output `args[index]`, within the bounds
+            of the program, and returns the array to write into, which is `args[index]` from then on.
+            Only outputs of a dynamic shape need it. It raises ValueError for sizes that the program
+            does not allow.
     """
 
     options: OptionsT
@@ -217,14 +218,14 @@ class ExecuteContext(Generic[OptionsT]):
 
 class Backend(abc.ABC, Generic[OptionsT, HandleT]):
     """A backend. One object serves all methods and threads, so it keeps no state of its own:
-    what a delegate needs between calls lives in the handle that `init` returns.
+    whatever a delegate needs between calls lives in the handle that `init` returns.
 
-    A failed `init` cleans up after itself and gets no `destroy`. Every handle is destroyed
-    exactly once, also when the `init` of another delegate failed.
+    `destroy` is called exactly once for every handle, also if the `init` of another delegate
+    fails. A failed `init` returns no handle, so it must clean up after itself.
     """
 
     def availability(self) -> Availability:
-        """Whether this backend can run here. Cheap; loads no driver that cannot be unloaded."""
+        """Check whether this backend can run here. Cheap; loads no driver that cannot be unloaded."""
         return Availability.yes()
 
     @abc.abstractmethod
@@ -239,21 +240,24 @@ class Backend(abc.ABC, Generic[OptionsT, HandleT]):
 
         Args:
             args: Inputs, then outputs, in the order of the program. Outputs are preallocated:
-                write into them. One of a dynamic shape has the sizes of the run before; give it those
-                of this run with `context.resize_output`. Inputs must not be written, and nothing may
-                be kept.
+                write into them. An output of a dynamic shape still has the sizes of the previous run;
+                resize it with `context.resize_output`. Do not write to inputs, and keep no reference
+                to any argument.
         """
 
     def update(self, context: UpdateContext[OptionsT], handle: HandleT, changed: frozenset[str]) -> None:
-        """Take on changed execute-time options between two executes.
+        """Apply changed execute-time options between two executes.
 
         The core has validated them. An exception leaves the old options in force. The default
-        does nothing: a backend that reads `ExecuteContext.options` on each call needs no more.
+        does nothing, which is enough for a backend that reads `ExecuteContext.options` on each call.
         """
 
     def effective_options(self, handle: HandleT) -> Mapping[str, object]:
-        """The values that this delegate really uses, by option name; the conformance kit asks for all."""
+        """Return the values that this delegate really uses, by option name.
+
+        The conformance kit expects every option; the default reports none.
+        """
         return {}
 
     def destroy(self, handle: HandleT) -> None:
-        """Release what `init` acquired. Called exactly once for each handle, never concurrently."""
+        """Release the resources that `init` acquired. Called once for each handle, never concurrently."""

@@ -1,6 +1,6 @@
 """The contract between etconfig and an executor, and the `Method` that all executors share.
 
-`etconfig.method.method` is apart: the plugin API imports this package, and loads no more than it needs.
+This package exports the contract only: the plugin API imports it, and must not load the rest.
 """
 
 from etconfig.method.contract import (

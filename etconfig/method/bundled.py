@@ -1,4 +1,4 @@
-"""Run the recorded cases of a bundled program, and compare with the outputs recorded with them."""
+"""Recorded cases of bundled programs: running them and comparing the outputs with the recorded ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from etconfig.scalar_types import ScalarType, strides_of
 
 @record(frozen=True, kw_only=True)
 class Tolerance:
-    """How far a value may be from the expected one: `absolute + relative * |expected|`."""
+    """The allowed distance from an expected value: `absolute + relative * |expected|`."""
 
     relative: float
     absolute: float
@@ -33,21 +33,21 @@ TYPE_TOLERANCES: Mapping[ScalarType, Tolerance] = {
     ScalarType.HALF: Tolerance(relative=1e-3, absolute=1e-5),
     ScalarType.BFLOAT16: Tolerance(relative=1.6e-2, absolute=1e-5),
 }
-"""By type, as torch.testing.assert_close has them: results of other kernels in another order of sums."""
+"""By type, as in torch.testing.assert_close: other kernels add up in another order."""
 
 _SMALLEST_DIVISOR = 1e-8
 
 
 @record(frozen=True, kw_only=True)
 class OutputResult:
-    """How one output compares with the expected one.
+    """The comparison of one output with the expected one.
 
     Attributes:
-        agrees: Whether all values are within the tolerance.
+        agrees: True if all values are within the tolerance.
         max_absolute_error: The largest difference; NaN if only one of two values is a number. None if
             the two cannot be compared.
         max_relative_error: The largest difference in relation to the larger of the two values.
-        problem: What is wrong, or None.
+        problem: The difference in words, or None.
     """
 
     agrees: bool
@@ -58,11 +58,11 @@ class OutputResult:
 
 @record(frozen=True, kw_only=True)
 class CaseResult:
-    """What came of one case.
+    """The result of one case.
 
     Attributes:
-        outputs: One result for each expected output; empty if none are recorded, or the run failed.
-        problem: Why the case could not be run or compared, or None.
+        outputs: One result for each expected output; empty if none are recorded or the run failed.
+        problem: The reason why the case could not be run or compared, or None.
     """
 
     outputs: tuple[OutputResult, ...]
@@ -70,7 +70,7 @@ class CaseResult:
 
     @property
     def agrees(self) -> bool:
-        """Whether the case ran and every expected output was met."""
+        """True if the case ran and every output agrees with the expected one."""
         return self.problem is None and all(output.agrees for output in self.outputs)
 
 
@@ -78,8 +78,8 @@ def run_case(method: Method, case: BundledCase, tolerance: Tolerance | None = No
     """Run `method` on the inputs of `case` and compare its outputs.
 
     Args:
-        method: Newly loaded, if it has state: cases are recorded from the initial one.
-        case: Recorded inputs and outputs.
+        method: The method, newly loaded if it has state: cases start from the initial state.
+        case: The recorded inputs and outputs.
         tolerance: For all floating-point values; by default what `TYPE_TOLERANCES` has for their type.
     """
     try:
@@ -95,7 +95,7 @@ def run_case(method: Method, case: BundledCase, tolerance: Tolerance | None = No
 
 
 def as_input(value: BundledValue) -> Array | int | bool | float:
-    """A recorded value as `Method.execute` takes it: an array that views the recorded bytes, or a number."""
+    """Return a recorded value as an input: an array that views the recorded bytes, or a number."""
     if not isinstance(value, BundledTensor):
         return value
     scalar_type, sizes, dim_order = value.layout
@@ -120,7 +120,7 @@ def _compare(given: Any, wanted: BundledValue, tolerance: Tolerance | None) -> O
 
 
 def _form(value: object) -> str:
-    """The dtype and shape of an array, the type of anything else."""
+    """Return the dtype and shape of an array, or the type of anything else."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype.name} {value.shape}"
     return type(value).__name__
@@ -130,7 +130,7 @@ def _compare_values(given: Array, expected: Array, tolerance: Tolerance) -> Outp
     is_same = given == expected
     if tolerance is not EXACT:
         is_same |= np.isnan(given) & np.isnan(expected)
-    # integers of 64 bits do not fit a double, but whether they are equal was decided above
+    # 64-bit integers lose precision as doubles, but they were compared exactly above
     a, b = given.astype(np.float64), expected.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         difference = np.where(is_same, 0.0, np.abs(a - b))

@@ -1,7 +1,8 @@
-"""What an executor implements, and what it is given. Authors import this as `etconfig.plugin.v1`.
+"""The contract of an executor: the classes it implements and the requests that it receives.
 
-etconfig opens and verifies a program, resolves its arguments, and guards every Method: one
-thread at a time, validated updates, closed once. An executor loads and runs.
+Authors import this as `etconfig.plugin.v1`. etconfig opens and verifies a program, resolves its
+arguments, and guards every Method: one thread at a time, validated updates, closed once. An
+executor only loads and runs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from etconfig.program import Program
 
 OptionChanges: TypeAlias = Mapping[str, tuple[Any, frozenset[str]]]
-"""By backend id: the new options, and the names of those that were changed."""
+"""By backend id: the new options, and the names of the changed ones."""
 
 
 class DelegateRun(Protocol):
@@ -28,8 +29,8 @@ class DelegateRun(Protocol):
 
         Args:
             args: Inputs, then outputs.
-            resize_output: Resizes an output, and puts its new array into `args`. An executor that
-                cannot resize outputs leaves it out.
+            resize_output: Resizes an output and puts its new array into `args`. An executor that
+                cannot resize outputs omits it.
 
         Raises:
             DelegateError: the backend failed.
@@ -38,60 +39,62 @@ class DelegateRun(Protocol):
 
 @record(frozen=True, kw_only=True)
 class ProgramRequest:
-    """A program that shall be run.
+    """A request to open a program.
 
     Attributes:
-        program: The program, verified. An executor that reads its bytes itself takes them from
-            `program.whole()` and `program.data_files`: these are what was verified.
+        program: The verified program. An executor with a reader of its own takes the bytes from
+            `program.whole()` and `program.data_files`, since these are the ones that were verified:
+            the file may have changed meanwhile.
     """
 
     program: Program
 
 
 class DelegateHost(Protocol):
-    """The delegates of a method that etconfig's own backends serve, and the threads they run on."""
+    """The delegates of a method that etconfig's own backends serve, and their worker threads."""
 
     def init(self, index: int) -> DelegateRun:
-        """Initialise the method's delegate of this index; what it returns runs it on inputs, then outputs.
+        """Initialize the method's delegate of this index, and return the function that runs it.
 
         Raises:
             BackendUnavailableError: its backend is not installed, or cannot run here.
-            DelegateError: the backend failed; what is returned raises it too.
+            DelegateError: the backend failed. The returned function raises it, too.
         """
 
     def init_all(self) -> list[DelegateRun]:
-        """Initialise every delegate of the method, in order; no backend works if one cannot run here."""
+        """Initialize every delegate in order, or none if the backend of one cannot run here."""
 
     def set_resource(self, resource: object) -> None:
-        """What the backends find in `ExecuteContext.resource` from now on."""
+        """Set the `ExecuteContext.resource` that all backends see from now on."""
 
     def update(self, changes: OptionChanges) -> None:
         """Give changed options to all delegates, or to none. Raises DelegateError."""
 
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
-        """What the backends say they use, by backend id and option name. Raises DelegateError."""
+        """Return what the backends report to use, by backend id and option name. Raises DelegateError."""
 
     def close(self) -> None:
         """Destroy all delegates, the last one first, and end the threads. Raises DelegateError."""
 
     def abandon(self, error: BaseException) -> None:
-        """Close because loading failed with `error`, which is told what went wrong meanwhile."""
+        """Close after loading failed with `error`, and add to it what goes wrong meanwhile."""
 
 
 @record(frozen=True, kw_only=True)
 class MethodRequest:
-    """A method that shall be loaded.
+    """A request to load a method.
 
     Attributes:
         name: The method's name.
         instance: The named instance, or None for the default one.
         backends: The backends that the method delegates to, by id.
-        check_inputs: Checks what a caller gave: a list of numpy arrays (of any strides) and numbers that
-            fit the method. Raises InvalidInputError, which names the input, what was expected and given.
-        host: Serves the delegates whose backends are etconfig's, for executors that do not do so
-            themselves. The executor closes it in `release`, and abandons it when loading fails.
-        tracer: Where to record events, or None.
-        optimize: Whether the executor may leave out what changes no output but its rounding.
+        check_inputs: Turns the caller's inputs into a list of numpy arrays (of any strides) and numbers
+            that fit the method. Raises InvalidInputError, which names the input, the expected and the
+            given value.
+        host: Serves delegates through etconfig's own backends, for executors that cannot do so
+            themselves. The executor closes it in `release`, and abandons it if loading fails.
+        tracer: The tracer to record events with, or None.
+        optimize: True if the executor may omit work that changes no output beyond rounding.
     """
 
     name: str
@@ -108,14 +111,14 @@ class RunnableMethod(abc.ABC):
 
     @abc.abstractmethod
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
-        """Run it; the outputs must not share memory with later runs. Raises ExecutionError."""
+        """Run the method; the outputs must not share memory with later runs. Raises ExecutionError."""
 
     @abc.abstractmethod
     def update(self, changes: OptionChanges) -> None:
-        """Bring changed options into effect: all, or none.
+        """Apply changed options: all of them, or none.
 
         Args:
-            changes: What to change; validated.
+            changes: The new options, validated.
 
         Raises:
             DelegateError: a backend failed; the old options are in force.
@@ -123,14 +126,17 @@ class RunnableMethod(abc.ABC):
 
     @abc.abstractmethod
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
-        """What the backends say they really use, by backend id and option name; may be a part of it."""
+        """Return the values that the backends report to use, by backend id and option name.
+
+        A backend may report only some of its options.
+        """
 
     def get_attribute(self, name: str) -> Any:
-        """A copy of what an attribute of the method holds; by default there is no access to any."""
+        """Return a copy of an attribute of the method; the default gives no access to attributes."""
         raise NotImplementedError
 
     def set_attribute(self, name: str, value: object) -> None:
-        """Copy a value into an attribute of the method; by default there is no access to any.
+        """Copy a value into an attribute of the method; the default gives no access to attributes.
 
         Raises:
             InvalidInputError: the value does not fit; nothing was written.
@@ -139,7 +145,10 @@ class RunnableMethod(abc.ABC):
 
     @abc.abstractmethod
     def release(self) -> None:
-        """Let go of everything. Called once, also by the collector, in any thread; again after Ctrl-C."""
+        """Release everything.
+
+        Called once, in any thread and possibly by the garbage collector; again if Ctrl-C interrupts it.
+        """
 
 
 class ExecutorProgram(abc.ABC):
@@ -155,7 +164,7 @@ class ExecutorProgram(abc.ABC):
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Let go of the program. Methods that are loaded stay usable."""
+        """Release the program. Loaded methods stay usable."""
 
 
 class Executor(abc.ABC):

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 @record(frozen=True, kw_only=True)
 class DelegateEnvironment:
-    """What all delegates of one Method share.
+    """The environment that all delegates of one Method share.
+
+    Threads, memory and track belong to this Method alone, so two instances never wait for each other.
 
     Attributes:
         method: The method's name.
@@ -37,7 +39,7 @@ class DelegateEnvironment:
         named_data: The program's data by key.
         workers: The Method's threads.
         allocator: Memory that lives as long as the Method.
-        tracer: Records what the delegates do.
+        tracer: Records the delegates' events.
     """
 
     method: str
@@ -49,7 +51,7 @@ class DelegateEnvironment:
 
 
 class Payload:
-    """A delegate's bytes, as `Backend.init` gets them."""
+    """A delegate's bytes, as `Backend.init` receives them."""
 
     def __init__(self, data: memoryview) -> None:
         self._data: memoryview | None = data
@@ -59,20 +61,20 @@ class Payload:
         """The bytes, read-only.
 
         Raises:
-            ValueError: they were freed.
+            ValueError: the payload was freed.
         """
         if self._data is None:
             raise ValueError("the payload was freed")
         return self._data
 
     def free(self) -> None:
-        """Drop the reference to the bytes; to do so again changes nothing."""
+        """Drop the reference to the bytes; a second call changes nothing."""
         self._data = None
 
 
 @contextmanager
 def blame(backend_id: str, method: str, phase: str) -> Iterator[None]:
-    """Turn an exception of a backend into a DelegateError, with the exception as its cause."""
+    """Turn an exception of a backend into a DelegateError with that exception as its cause."""
     try:
         yield
     except Exception as error:
@@ -85,12 +87,12 @@ def _failure(backend_id: str, method: str, phase: str, error: Exception) -> Dele
 
 
 class Delegate:
-    """One delegate. Every method raises DelegateError when the backend fails."""
+    """One delegate. Every method raises DelegateError if the backend fails."""
 
     def __init__(
         self, bound: BoundBackend, backend: Backend[Any, Any], environment: DelegateEnvironment, index: int
     ) -> None:
-        """Prepare to serve the method's delegate `index`; `init` is the first to be called."""
+        """Prepare to serve the method's delegate `index`; call `init` first."""
         self.backend_id = bound.backend_id
         self._backend = backend
         self._is_live = False
@@ -104,8 +106,9 @@ class Delegate:
             parallel_for=environment.workers.parallel_for,
             tracer=environment.tracer,
         )
-        # the backend cannot write to it; a new one for each call would cost as much as a small delegate
-        self._given = vars(self._context)
+        # The context is frozen for the backend, and changed here through its dictionary: a new
+        # context for each call would cost as much as a small delegate.
+        self._context_fields = vars(self._context)
         self._init_context: InitContext[Any] = InitContext(
             options=bound.options,
             method_name=environment.method,
@@ -126,8 +129,8 @@ class Delegate:
 
     def run(self, args: list[Value], resize_output: ResizeOutput = resize_nothing) -> None:
         """Call the backend's `execute` on inputs, then outputs."""
-        self._given["resize_output"] = resize_output
-        try:  # not by `_blame`, whose context manager takes a microsecond at each call
+        self._context_fields["resize_output"] = resize_output
+        try:  # not `_blame`: its context manager takes a microsecond at each call
             try:
                 self._backend.execute(self._context, self._handle, args)
             finally:
@@ -136,15 +139,15 @@ class Delegate:
             raise _failure(self.backend_id, self._environment.method, "execute", error) from error
 
     def set_resource(self, resource: object) -> None:
-        """What the backend finds in `ExecuteContext.resource` from now on."""
-        self._given["resource"] = resource
+        """Set the `ExecuteContext.resource` that the backend sees from now on."""
+        self._context_fields["resource"] = resource
 
     def set_options(self, options: object) -> None:
-        """What the backend finds in `ExecuteContext.options` from now on."""
-        self._given["options"] = options
+        """Set the `ExecuteContext.options` that the backend sees from now on."""
+        self._context_fields["options"] = options
 
     def update(self, options: object, previous: object, changed: frozenset[str]) -> None:
-        """Call the backend's `update`; the options of the context stay as they are."""
+        """Call the backend's `update`; the options of the context do not change yet."""
         context = UpdateContext(
             options=options,
             previous=previous,
@@ -155,15 +158,17 @@ class Delegate:
             self._backend.update(context, self._handle, changed)
 
     def effective_options(self) -> Mapping[str, object]:
-        """What the backend says that this delegate uses."""
+        """Return the options that the backend reports for this delegate."""
         with self._blame("effective_options"):
             return dict(self._backend.effective_options(self._handle))
 
     def destroy(self) -> None:
-        """Call the backend's `destroy` if there is a handle that was not destroyed yet."""
+        """Call the backend's `destroy` if there is a live handle."""
         if not self._is_live:
             return
-        try:  # not by `_blame`: nothing can interrupt between the two lines, so that it happens once
+        # Marked first: `destroy` must run at most once, even if Ctrl-C comes while it runs. Without
+        # `_blame` there is no call between the two lines, at which Ctrl-C could come in.
+        try:
             self._is_live = False
             self._backend.destroy(self._handle)
         except Exception as error:

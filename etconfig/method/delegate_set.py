@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class DelegateSet:
-    """All delegates of one Method, and its threads. The Method lets one thread in at a time.
+    """All delegates of one Method, and its threads. The Method admits one thread at a time.
 
     Every handle is destroyed exactly once, the last one first.
 
     Args:
-        program: The program.
-        plan: The method.
+        program: The program with the payloads.
+        plan: The method's plan, which lists the delegates.
         backends: The backends that the method may delegate to, by id.
-        environment: What the delegates share.
+        environment: The environment that the delegates share.
     """
 
     def __init__(
@@ -43,36 +43,40 @@ class DelegateSet:
         self._delegates: list[Delegate] = []
 
     def init_all(self) -> list[DelegateRun]:
-        """Initialise every delegate of the method, in order. Raises as `init`."""
+        """Initialize every delegate of the method, in order. Raises as `init`."""
+        # All backends first: compiling for one is wasted if another one cannot run here.
         for serialized in self._plan.delegates:
-            self._backend(serialized.id)  # one that cannot run here, before others do their work
+            self._backend(serialized.id)
         return [self.init(index) for index in range(len(self._plan.delegates))]
 
     def init(self, index: int) -> DelegateRun:
-        """Initialise the method's delegate `index`; what it returns runs it.
+        """Initialize the method's delegate `index`, and return the function that runs it.
 
         Raises:
-            BackendUnavailableError: no backend was given for it, or it cannot run here.
+            BackendUnavailableError: its backend was not given, or cannot run here.
             DelegateError: the backend failed.
         """
         serialized = self._plan.delegates[index]
         backend = self._backend(serialized.id)
         bound = self._bound[serialized.id]
         delegate = Delegate(bound, backend, self._environment, index)
-        self._delegates.append(delegate)  # before there is a handle, so that none is lost to Ctrl-C
+        self._delegates.append(delegate)  # before it has a handle, so that Ctrl-C cannot leak one
         delegate.init(serialized, self._program)
         return delegate.run
 
     def set_resource(self, resource: object) -> None:
-        """What the backends find in `ExecuteContext.resource` from now on."""
+        """Set the `ExecuteContext.resource` that all backends see from now on."""
         for delegate in self._delegates:
             delegate.set_resource(resource)
 
     def update(self, changes: OptionChanges) -> None:
-        """Give new options to the delegates of the backends in `changes`: to all, or to none.
+        """Update the delegates of the backends in `changes`: all of them, or none.
+
+        All `update` calls come first, and the options in force change only after the last one, so
+        that no `execute` ever sees the options of half an update.
 
         Raises:
-            DelegateError: an `update` failed; the delegates before it were updated back.
+            DelegateError: an `update` failed; the delegates before it were rolled back.
         """
         affected = [delegate for delegate in self._delegates if delegate.backend_id in changes]
         options = {**self._options, **{backend_id: options for backend_id, (options, _) in changes.items()}}
@@ -86,7 +90,8 @@ class DelegateSet:
                 delegate.set_options(options[delegate.backend_id])
             self._options = options
         except BaseException as error:
-            # who failed kept the old options; who was interrupted may have either
+            # A delegate whose update failed keeps its old options. One that Ctrl-C interrupted may
+            # have either, so it is rolled back, too.
             is_in_doubt = not isinstance(error, DelegateError)
             self._roll_back(affected[: len(updated) + is_in_doubt], changes, error)
             for delegate in affected:
@@ -94,12 +99,12 @@ class DelegateSet:
             raise
 
     def effective_options(self) -> dict[str, dict[str, object]]:
-        """What the backends say they use, by backend id and option name.
+        """Return what the backends report to use, by backend id and option name.
 
-        Where delegates of one backend differ, the last one of the program counts.
+        If delegates of one backend differ, the last one of the program counts.
 
         Raises:
-            DelegateError: a backend failed to say it.
+            DelegateError: a backend failed to report.
         """
         effective: dict[str, dict[str, object]] = {}
         for delegate in self._delegates:
@@ -107,10 +112,10 @@ class DelegateSet:
         return effective
 
     def close(self) -> None:
-        """Destroy the handles that are left, and end the threads. Another call does what Ctrl-C left undone.
+        """Destroy the remaining handles and end the threads. After Ctrl-C, call it again to finish.
 
         Raises:
-            DelegateError: some backends failed; all had their turn.
+            DelegateError: some backends failed; every handle was destroyed or tried.
         """
         problems: list[DelegateError] = []
         while self._delegates:
@@ -125,7 +130,7 @@ class DelegateSet:
             raise problems[0]
 
     def abandon(self, error: BaseException) -> None:
-        """Close because of an error, which is told what went wrong meanwhile."""
+        """Close because of an error, and add to it what goes wrong meanwhile."""
         try:
             self.close()
         except DelegateError as problem:
@@ -133,7 +138,7 @@ class DelegateSet:
                 error.cause += f"; {problem}"
 
     def _backend(self, backend_id: str) -> Backend[Any, Any]:
-        """The backend, made when it is first needed."""
+        """Return a backend, created when it is first needed."""
         if backend_id not in self._bound:
             reason = f"method {self._plan.name!r} delegates to it, but it was not given"
             raise BackendUnavailableError(backend=backend_id, reason=reason)
@@ -142,7 +147,7 @@ class DelegateSet:
         return self._backends[backend_id]
 
     def _roll_back(self, updated: Sequence[Delegate], changes: OptionChanges, failure: BaseException) -> None:
-        """Undo updates, the last one first; what goes wrong is added to `failure` if that can tell it."""
+        """Undo updates, the last one first, and add further problems to `failure` if it has a cause."""
         for delegate in reversed(updated):
             options, names = changes[delegate.backend_id]
             try:

@@ -1,4 +1,4 @@
-"""What callers give as inputs: arrays of other libraries as numpy's, without a copy; nested ones in a row."""
+"""Inputs from other libraries: their arrays as numpy arrays, without a copy, and nested inputs flattened."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from etconfig.kernel.tensor import DTYPES
 _NOT_NUMPYS: Mapping[str, np.dtype[Any]] = {
     dtype.name: dtype for dtype in DTYPES.values() if not dtype.isbuiltin or dtype.isbuiltin == 2
 }
-"""Types that come from ml_dtypes, by name: neither numpy's array protocol nor its DLPack knows them."""
+"""Types of ml_dtypes, by name; neither numpy's array protocol nor its DLPack support knows them."""
 
 
 def as_array(value: object) -> Array:
-    """The array that `value` is, by numpy's array protocol, DLPack or the buffer protocol.
+    """Return `value` as a numpy array, by numpy's array protocol, DLPack or the buffer protocol.
 
     No data are copied, unless the other library does so itself.
 
     Raises:
-        Exception: whatever the other library raises, or TypeError if the value is no array.
+        Exception: any error of the other library, or TypeError if the value is not an array.
     """
     if hasattr(value, "__array__"):
         found = _of_torch(value)
@@ -31,15 +31,15 @@ def as_array(value: object) -> Array:
     if hasattr(value, "__dlpack__"):
         return np.from_dlpack(value)
     try:
-        return np.asarray(memoryview(value))  # type: ignore[arg-type]  # that it may be no buffer is the question
+        return np.asarray(memoryview(value))  # type: ignore[arg-type]  # not a buffer: TypeError
     except TypeError:
         raise TypeError("it has neither __array__, __dlpack__ nor a buffer") from None
 
 
 def flatten(values: object) -> Iterator[object]:
-    """The leaves of nested tuples, lists and dicts, as torch.utils._pytree flattens them.
+    """Yield the leaves of nested tuples, lists and dicts, as torch.utils._pytree flattens them.
 
-    The values of a dict come in its own order: give them in the order in which they were exported.
+    The values of a dict come in its own order, which must be that of the example at export.
     """
     if isinstance(values, dict):
         values = tuple(values.values())
@@ -51,20 +51,21 @@ def flatten(values: object) -> Iterator[object]:
 
 
 def is_nested(values: Sequence[object]) -> bool:
-    """Whether there is something to flatten: a dict, or a value that holds several."""
-    for value in values:  # no generator: this is asked at every execute
+    """Return True if there is something to flatten: a dict, or a container among the values."""
+    for value in values:  # a loop is faster than a generator, and this runs at every execute
         if type(value) is not np.ndarray and isinstance(value, (tuple, list, dict)):
             return True
     return isinstance(values, dict)
 
 
 def _of_torch(value: Any) -> Array | None:
-    """A torch tensor; one of a type that numpy lacks, such as bfloat16, by way of integers of the same size.
+    """Return a torch tensor as an array, or None for any other value.
 
-    Gradients are left behind, and what torch conjugates or negates only when it is read is done now:
-    the array is a value to copy.
+    Types that numpy lacks, such as bfloat16, are viewed as integers of the same size on the way.
+    Gradients are dropped, and lazy conjugation and negation are carried out: the array is only a
+    value to copy.
     """
-    torch = sys.modules.get("torch")  # nobody has a tensor who has not imported it
+    torch = sys.modules.get("torch")  # a caller with a tensor has imported torch; do not import it here
     if torch is None or not isinstance(value, torch.Tensor):
         return None
     plain = value.detach().resolve_conj().resolve_neg()

@@ -1,4 +1,4 @@
-"""Checks of what a caller gives to `execute`, for every executor; nothing is copied here."""
+"""Checks of the inputs of `execute`, for every executor; nothing is copied here."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _INT64 = range(-(2**63), 2**63)
 
 
 class InputChecker:
-    """Checks the inputs of one method. It needs the plan only.
+    """Checks the inputs of one method against its plan.
 
-    A tensor input takes anything with numpy's array protocol, DLPack or the buffer protocol,
-    of exactly the program's dtype. Its strides may be any. Scalars are Python's or numpy's.
-    Tuples, lists and dicts are flattened.
+    A tensor input accepts anything with numpy's array protocol, DLPack or the buffer protocol, of
+    exactly the program's dtype and with any strides. Scalars are Python's or numpy's. Tuples,
+    lists and dicts are flattened.
     """
 
     def __init__(self, plan: model.ExecutionPlan) -> None:
@@ -31,19 +31,19 @@ class InputChecker:
         self._checks: list[Callable[[Any], object]] | None = None
 
     def check(self, values: Sequence[object]) -> list[Any]:
-        """The values as arrays, which are not copied, and numbers.
+        """Return the values as arrays, which are not copied, and numbers.
 
         Raises:
             InvalidInputError: the number of inputs, or one of them, does not fit.
         """
         checks = self._checks
-        if checks is None:  # made at the first call, since many executors never ask
+        if checks is None:  # made at the first call: an executor may have checks of its own
             plan = self._plan
             checks = self._checks = [
                 _input_check(plan.name, f"input {position}", plan.values[index])
                 for position, index in enumerate(plan.inputs)
             ]
-        if hasattr(values, "__array__"):  # one array would count as so many as it has rows
+        if hasattr(values, "__array__"):  # a bare array would count as one input per row
             raise self._refusal(f"one {type(values).__name__} instead of a list")
         try:
             was_nested = is_nested(values)
@@ -67,8 +67,8 @@ class TensorCheck:
 
     Args:
         method: The method's name, for errors.
-        role: What the tensor is to the method, such as `input 0`, for errors.
-        form: What the value must be like.
+        role: The role of the tensor in the method, such as `input 0`, for errors.
+        form: The expected dtype, shape and bounds.
     """
 
     def __init__(self, method: str, role: str, form: TensorForm) -> None:
@@ -76,10 +76,10 @@ class TensorCheck:
         self._role = role
         self._form = form
         self._dtype = form.dtype
-        self._shape = form.bounds  # the one that fitted last, and most often comes again
+        self._shape = form.bounds  # the last shape that fit: most often the next one, and checked fastest
 
     def check(self, value: object) -> Array:
-        """The value as an array. Raises InvalidInputError."""
+        """Return the value as an array. Raises InvalidInputError."""
         array = value if type(value) is np.ndarray else self._as_array(value)
         if array.dtype != self._dtype:
             order = "" if array.dtype.isnative else " in the other byte order"
@@ -94,7 +94,7 @@ class TensorCheck:
     def _as_array(self, value: object) -> Array:
         try:
             return as_array(value)
-        except Exception as error:  # whatever a foreign array type raises
+        except Exception as error:  # a foreign array type may raise anything
             raise self._refusal(f"{type(value).__name__}, which gives no array: {error}") from error
 
     def _refusal(self, given: str, fix: str | None = None) -> InvalidInputError:
@@ -165,7 +165,7 @@ def _plain(value: object) -> object:
 
 
 def _is_close(given: float, fixed: float) -> bool:
-    """As near as ExecuTorch wants it. Source: Method::set_input, method.cpp."""
+    """Compare with ExecuTorch's tolerance. Source: Method::set_input, method.cpp."""
     if math.isnan(fixed):
         return math.isnan(given)
     return math.isclose(given, fixed, rel_tol=1e-5, abs_tol=1e-4)

@@ -1,4 +1,4 @@
-"""`Method`: one loaded, runnable instance of a method, whatever executor runs it."""
+"""`Method`: one loaded, runnable instance of a method, for every executor."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from etconfig.program import MethodMeta
 class Method:
     """One loaded, runnable instance of a method. `LoadedProgram.load_method` makes it.
 
-    Its memory, its delegates and its worker threads are its own: different Methods, also of
-    one program, run in parallel. One Method serves one thread at a time; a second one gets
-    MethodInUseError, and does not wait.
+    Its memory, delegates and worker threads are its own: different Methods, also of one program,
+    run in parallel. One Method serves one thread at a time; a second thread does not wait, but gets
+    MethodInUseError.
 
-    `close` (or leaving a `with` block) destroys the delegates. A Method that is dropped
-    without it does so when it is collected, silently unless a backend fails.
+    `close` (or leaving a `with` block) destroys the delegates. Otherwise the garbage collector
+    does so when the Method is dropped, silently unless a backend fails.
     """
 
     def __init__(self, meta: MethodMeta, request: MethodRequest, runnable: RunnableMethod) -> None:
@@ -37,9 +37,10 @@ class Method:
         self._backends = request.backends
         self._options: Mapping[str, Any] = {each: bound.options for each, bound in request.backends.items()}
         self._runnable: RunnableMethod | None = runnable
-        # Holds who is inside. No lock: Ctrl-C right after it was taken would leave it taken forever.
+        # A token of the call that is inside, if any. Not a lock: Ctrl-C between taking it and entering
+        # `try` would leave it taken forever. `dict.setdefault` tests and sets in one atomic step.
         self._inside: dict[None, object] = {}
-        # Called by `close`, by the collector, or when the interpreter ends.
+        # Called by `close`, by the collector, or at the end of the interpreter, whichever comes first.
         self._release = weakref.finalize(self, runnable.release)
 
     @property
@@ -54,7 +55,7 @@ class Method:
 
     @property
     def metadata(self) -> MethodMeta:
-        """What the method takes and gives."""
+        """The method's inputs, outputs and attributes."""
         return self._meta
 
     def execute(self, inputs: Sequence[object] = (), *, resource: object = None) -> list[Any]:
@@ -68,10 +69,10 @@ class Method:
             (dtype('float32'), (1, 10))
 
         Args:
-            inputs: One value for each input: anything with numpy's array protocol, DLPack or
-                the buffer protocol for a tensor, in the program's dtype; Python's or numpy's
-                scalars for numbers. They are copied.
-            resource: Handed to every backend as `ExecuteContext.resource`, untouched.
+            inputs: One value for each input: for a tensor, anything with numpy's array protocol,
+                DLPack or the buffer protocol, in the program's dtype; for a number, a scalar of
+                Python or numpy. They are copied.
+            resource: Passed to every backend as `ExecuteContext.resource`, untouched.
 
         Returns:
             The outputs: new numpy arrays that nothing else refers to (bfloat16 ones have
@@ -79,14 +80,14 @@ class Method:
 
         Raises:
             InvalidInputError: an input does not fit; nothing was run.
-            KernelArgumentError: a kernel refuses what it was given.
+            KernelArgumentError: a kernel refuses its arguments.
             DelegateError: a backend failed.
-            InstructionLimitError: the method does not come to an end.
-            OutOfMemoryError: the memory that it asks for cannot be had.
+            InstructionLimitError: the method does not end.
+            OutOfMemoryError: the memory that it needs cannot be had.
             MethodInUseError: another call is under way.
             MethodClosedError: the Method was closed.
         """
-        # Not by `_entered`, whose context manager costs as much as ten small instructions.
+        # Not `_entered`: its context manager costs as much as ten small instructions.
         me = object()
         try:
             if self._inside.setdefault(None, me) is not me:
@@ -113,13 +114,13 @@ class Method:
             raise BackendUnavailableError(backend=backend_id, reason=reason) from None
 
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
-        """What the backends say they really use, by backend id and option name.
+        """Return the values that the backends report to use, by backend id and option name.
 
-        A backend may report a part of its options. Where several delegates of one backend
-        differ, the last one of the program counts.
+        A backend may report only some of its options. If several delegates of one backend differ,
+        the last one of the program counts.
 
         Raises:
-            DelegateError: a backend failed to say it.
+            DelegateError: a backend failed to report.
             MethodInUseError: another call is under way.
             MethodClosedError: the Method was closed.
         """
@@ -140,7 +141,7 @@ class Method:
             changes: New values by `BACKEND.OPTION`, such as `{"NpuBackend.power_mode": "low"}`.
 
         Raises:
-            OptionError: it holds every problem; no backend was called.
+            OptionError: some changes are wrong, with every problem; no backend was called.
             DelegateError: a backend failed; the old options are in force.
             MethodInUseError: another call is under way.
             MethodClosedError: the Method was closed.
@@ -153,9 +154,9 @@ class Method:
             self._options = new
 
     def get_attribute(self, name: str) -> Any:
-        """A copy of what an attribute holds: a mutable buffer that the program names.
+        """Return a copy of an attribute: a mutable buffer that the program names.
 
-        A program names them if it was exported with `emit_mutable_buffer_names=True`;
+        A program names its buffers if it was exported with `emit_mutable_buffer_names=True`;
         `metadata.attribute_names()` lists them.
 
         Raises:
@@ -167,7 +168,7 @@ class Method:
             return runnable.get_attribute(name)
 
     def set_attribute(self, name: str, value: object) -> None:
-        """Copy a value, which may be whatever an input may be, into an attribute.
+        """Copy a value, of any type that an input accepts, into an attribute.
 
         Raises:
             AttributeNotFoundError: there is no such attribute, or the executor gives no access.
@@ -179,14 +180,17 @@ class Method:
             runnable.set_attribute(name, value)
 
     def close(self) -> None:
-        """Destroy the delegates, end the worker threads and let go of all memory; once is enough.
+        """Destroy the delegates, end the worker threads and release all memory.
 
-        If Ctrl-C interrupts it, the Method is closed, and a second call does what is left.
+        Further calls do nothing. If Ctrl-C interrupts it, the Method is closed, and a second call
+        finishes the work.
 
         Raises:
             DelegateError: a backend failed to destroy a handle; all others were destroyed.
             MethodInUseError: another call is under way.
         """
+        # The finalizer is detached only after its function has returned: until then a second call,
+        # or the collector, can finish what Ctrl-C interrupted.
         pending = self._release.peek()
         if pending is not None:
             with self._entered():
@@ -212,14 +216,14 @@ class Method:
 
     @contextmanager
     def _attribute(self, name: str) -> Iterator[RunnableMethod]:
-        """As `_entered`, for access to an attribute that the program has."""
+        """Enter as `_entered`, for access to an attribute that the program has."""
         names = self._meta.attribute_names()
         if name not in names:
             known = (
                 f"it has {', '.join(map(repr, names))}" if names else "its program names no mutable buffer"
             )
-            advice = None if names else "export it with emit_mutable_buffer_names=True"
-            raise AttributeNotFoundError(method=self.name, attribute=name, reason=known, help=advice)
+            help_line = None if names else "export it with emit_mutable_buffer_names=True"
+            raise AttributeNotFoundError(method=self.name, attribute=name, reason=known, help=help_line)
         with self._entered():
             try:
                 yield self._open_runnable()
@@ -229,14 +233,14 @@ class Method:
 
     @contextmanager
     def _entered(self) -> Iterator[None]:
-        """Keep other threads out; do not wait for one that is inside."""
+        """Keep other threads out, without waiting for one that is inside."""
         me = object()
         try:
             if self._inside.setdefault(None, me) is not me:
                 raise MethodInUseError(method=self.name)
             yield
         finally:
-            if self._inside == {None: me}:  # compared without a call, at whose end Ctrl-C could come
+            if self._inside == {None: me}:  # an expression without a call, after which Ctrl-C could come
                 self._inside.clear()
 
     def _open_runnable(self) -> RunnableMethod:
@@ -246,15 +250,15 @@ class Method:
 
 
 def guarded_method(meta: MethodMeta, request: MethodRequest, program: ExecutorProgram) -> Method:
-    """Let an executor load a method, and guard it. Raises as `ExecutorProgram.load_method`."""
+    """Load a method with an executor, and guard it. Raises as `ExecutorProgram.load_method`."""
     runnable = program.load_method(request)
     try:
         return Method(meta, request, runnable)
-    except BaseException:  # Ctrl-C: nobody else knows of it
+    except BaseException:  # Ctrl-C: nothing else refers to the runnable yet
         runnable.release()
         raise
 
 
 def out_of_memory(method: str, error: MemoryError) -> OutOfMemoryError:
-    """The typed error for one of Python or numpy; Python's own may have no text."""
+    """Return the typed error for a MemoryError of Python or numpy; Python's own may have no text."""
     return OutOfMemoryError(method=method, detail=str(error) or "the system has no more")

@@ -1,4 +1,4 @@
-"""Validates `Method.update`: all problems of all backends, before anything is changed."""
+"""Validation of `Method.update`: all problems of all backends, before anything changes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def validated_changes(
     current: Mapping[str, Any],
     changes: Mapping[str, object],
 ) -> OptionChanges:
-    """The new options of each backend that `changes` names.
+    """Validate changes, and return the new options of each backend that they name.
 
     Args:
         method: The method's name, for messages.
         backends: The backends that the method delegates to, by id.
-        current: Their options now, by id.
+        current: Their options in force, by id.
         changes: New values by `BACKEND.OPTION`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`method_request`: what an executor is asked to load, with all that etconfig does for it."""
+"""`method_request`: a request to load a method, with all that etconfig provides for it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,16 @@ def method_request(
     tracer: RecordingTracer | None = None,
     optimize: bool = True,
 ) -> MethodRequest:
-    """What an executor is told to load, with a host for delegates of etconfig's own backends."""
+    """Make the request to load a method, with a host for delegates that etconfig's backends serve.
+
+    Args:
+        program: The verified program.
+        plan: Its method to load.
+        backends: Backends with their options, by id; those that the method does not use are ignored.
+        instance: The named instance, or None for the default one.
+        tracer: Records events under the label of the instance; None records nothing.
+        optimize: True if the executor may omit work that changes no output beyond rounding.
+    """
     name = plan.name
     track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
     environment = DelegateEnvironment(

@@ -10,11 +10,15 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 MAX_WORKERS = 256
-"""The most threads one Method makes; they are made when they are first needed."""
+"""The most threads that one Method starts; each starts when it is first needed."""
 
 
 class Workers:
-    """Threads that belong to one Method; there is no pool that methods share."""
+    """Threads that belong to one Method.
+
+    Methods share no pool, so a busy instance cannot take the threads that the options of another
+    one promise it, and closing a Method ends its threads.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -25,10 +29,10 @@ class Workers:
     def parallel_for(self, count: int, body: Callable[[int], None], max_workers: int) -> None:
         """Run `body(i)` for every i in range(count), at most `max_workers` at a time.
 
-        Returns when all are done. Every index is run, also if another one failed; then the
+        Returns when all are done. Every index runs, even if another one fails; then the
         exception of the lowest failed index is raised, so the outcome does not depend on
-        timing. The calling thread works too. A call from within `body` runs in its own
-        thread alone, since the workers may all wait for it.
+        timing. The calling thread works, too. A nested call from within `body` runs in its own
+        thread alone: all workers may be waiting for it already.
 
         Raises:
             ValueError: `max_workers` is less than 1.
@@ -55,12 +59,12 @@ class Workers:
         helpers: list[Future[None]] = []
         try:
             for _ in range(helper_count):
-                # Each helper gets a copy of the caller's context, for numpy 2 keeps errstate in it.
+                # numpy 2 keeps errstate in the context: without a copy, helpers would warn.
                 helpers.append(pool.submit(contextvars.copy_context().run, loop.work))
             loop.work()
         except BaseException:  # Ctrl-C, or no further thread can be started
             loop.stop()
-            self._pool = None  # it may have been interrupted while it held one of its locks
+            self._pool = None  # abandoned: it may have been interrupted while it held one of its locks
             pool.shutdown(wait=False)
             raise
         finally:
@@ -68,7 +72,7 @@ class Workers:
             self._is_busy = False
 
     def _pool_of_this_process(self) -> ThreadPoolExecutor:
-        """The threads; a forked process has none of its parent's, and makes its own."""
+        """Return the pool; a forked process has none of its parent's threads, so it makes its own."""
         if self._pool is None or self._process != os.getpid():
             self._pool = ThreadPoolExecutor(MAX_WORKERS, thread_name_prefix=self._name)
             self._process = os.getpid()
@@ -76,7 +80,7 @@ class Workers:
 
 
 def _wait_for_all(helpers: list[Future[None]]) -> None:
-    """Wait until no helper is at work, whatever interrupts that: they write to the memory of the Method."""
+    """Wait until no helper is at work, despite interrupts: helpers write to the memory of the Method."""
     try:
         wait(helpers)
     except BaseException:
@@ -85,7 +89,7 @@ def _wait_for_all(helpers: list[Future[None]]) -> None:
 
 
 class _Loop:
-    """One `parallel_for`: indices that any number of threads draw until there are none left."""
+    """One `parallel_for`: any number of threads draw indices until none are left."""
 
     def __init__(self, count: int, body: Callable[[int], None]) -> None:
         self._count = count
@@ -102,7 +106,7 @@ class _Loop:
                 self._errors[index] = error
 
     def stop(self) -> None:
-        """Give out no further index."""
+        """End the loop: later draws find no index."""
         self._count = 0
 
     def raise_first_error(self) -> None:
@@ -110,7 +114,7 @@ class _Loop:
             if self._errors:
                 raise self._errors[min(self._errors)]
         finally:
-            # their tracebacks refer to this object: a cycle that would keep the whole Method
+            # their tracebacks refer to this object, a cycle that would keep the whole Method alive
             self._errors.clear()
 
     def _draw(self) -> int:

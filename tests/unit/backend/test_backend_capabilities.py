@@ -8,16 +8,16 @@ from etconfig.plugin.v1 import Capabilities
 
 
 class TestClaims:
-    """A backend that says nothing claims float32 in contiguous tensors of fixed shape, and no more."""
+    """By default a backend claims float32 in contiguous tensors of fixed shape, and nothing else."""
 
-    def test_every_claim_beyond_the_least_is_off(self) -> None:
+    def test_every_optional_claim_is_off_by_default(self) -> None:
         claims = Capabilities()
         assert (claims.dtypes, claims.dim_orders, claims.precision) == ({"float32"}, {"contiguous"}, None)
         flags = [value for value in vars(claims).values() if isinstance(value, bool)]
         assert len(flags) == 7
         assert not any(flags)
 
-    def test_dtypes_that_this_version_does_not_know_may_be_claimed(self) -> None:
+    def test_a_dtype_unknown_to_this_version_may_be_claimed(self) -> None:
         assert Capabilities(dtypes=frozenset({"float8_e4m3fn"})).dtypes == {"float8_e4m3fn"}
 
     def test_zero_is_a_precision(self) -> None:
@@ -25,7 +25,7 @@ class TestClaims:
 
 
 class TestPrecision:
-    """A claim of precision names a dtype that is claimed too, and a relative error."""
+    """A claim of precision names a claimed dtype and a relative error."""
 
     def test_a_dtype_that_is_not_claimed_is_refused(self) -> None:
         message = "precision names 'float16', but dtypes are ['float32']; claim it there too"
@@ -33,7 +33,7 @@ class TestPrecision:
             Capabilities(precision={"float16": 1e-3})
 
     @pytest.mark.parametrize("error", [-1e-6, 1.0, float("nan"), float("inf")])
-    def test_what_is_no_relative_error_is_refused(self, error: float) -> None:
+    def test_a_value_that_is_not_a_relative_error_is_refused(self, error: float) -> None:
         message = f"precision of float32 is {error}; expected a relative error, from 0 to below 1"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             Capabilities(precision={"float32": error})
