@@ -63,14 +63,14 @@ def fact_names(tree: Checked) -> Iterator[str]:
     """The names of the facts in `tree`, in order, repeated as often as they occur."""
     if isinstance(tree, (FactValueOf, HasFact)):
         yield tree.name
-    elif isinstance(tree, Constant):
-        return
-    else:
-        for child in _children(tree):
-            yield from fact_names(child)
+    for child in children(tree):
+        yield from fact_names(child)
 
 
-def _children(tree: Operation | ListOf | Logic | CheckedConditional) -> tuple[Checked, ...]:
+def children(tree: Checked) -> tuple[Checked, ...]:
+    """The trees right below the root of `tree`."""
+    if isinstance(tree, (Constant, FactValueOf, HasFact)):
+        return ()
     if isinstance(tree, CheckedConditional):
         return tree
     return tree.items if isinstance(tree, ListOf) else tree.operands

@@ -1,0 +1,384 @@
+"""Conditions without a device: the values that facts can have where some conditions hold and others do not.
+
+Simple reasoning about single facts: bounds, equality, membership, negation, and whether a fact is known. It
+never rules out what is possible; it may fail to rule out what is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile.expression.checked import (
+    Checked,
+    Choice,
+    Constant,
+    FactValueOf,
+    HasFact,
+    ListOf,
+    Logic,
+    Operation,
+    children,
+    fact_names,
+)
+from etconfig.profile.expression.operations import INT_MAX, INT_MIN
+from etconfig.profile.expression.range_arithmetic import range_of_operation
+from etconfig.profile.expression.ranges import (
+    ANY_BOOL,
+    FALSE,
+    TRUE,
+    BoolRange,
+    ListRange,
+    NumberRange,
+    TextRange,
+    ValueRange,
+    intersection,
+    joined,
+    range_of_fact,
+    range_of_list,
+    range_of_value,
+)
+from etconfig.records import record
+
+Requirement: TypeAlias = "tuple[Checked, bool]"
+"""A condition and whether it holds; one that does not hold is false, unknown or without a value."""
+
+_ROUNDS = 3
+"""How often the requirements are read: a later one may say more about a fact of an earlier one."""
+
+_MAX_CONDITION, _MAX_CHOICE = 512, 64
+"""The most nodes of a condition, and of one before a `?`, to reason about: the time grows with the square."""
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+@record(frozen=True)
+class Assumptions:
+    """What is assumed about the facts of a device. Each method that adds to it gives new assumptions.
+
+    Attributes:
+        registry: The facts that there are.
+        ranges: The values that facts can have, where that is less than the registry says.
+        known: Whether facts are known, where that is assumed.
+        verdicts: Comparisons that are assumed to be true or false, by their text.
+    """
+
+    registry: FactRegistry
+    ranges: Mapping[str, ValueRange]
+    known: Mapping[str, bool]
+    verdicts: Mapping[str, bool]
+
+    @classmethod
+    def none(cls, registry: FactRegistry) -> Assumptions:
+        """Nothing but the bounds of the facts."""
+        return cls(registry, {}, {}, {})
+
+    def range_of_fact(self, name: str) -> ValueRange:
+        """The values that a fact can have."""
+        found = self.ranges.get(name)
+        if found is None:
+            info = self.registry.get(name)
+            assert info is not None  # or the expression was refused
+            found = range_of_fact(info)
+        return found
+
+    def range_of(self, tree: Checked) -> ValueRange | None:
+        """The values that an expression can have; None if it has none."""
+        if isinstance(tree, Constant):
+            return range_of_value(tree.value)
+        if isinstance(tree, FactValueOf):
+            return None if self.known.get(tree.name) is False else self.range_of_fact(tree.name)
+        if isinstance(tree, HasFact):
+            known = self.known.get(tree.name)
+            return ANY_BOOL if known is None else TRUE if known else FALSE
+        if isinstance(tree, Logic):
+            return self._range_of_logic(tree)
+        if isinstance(tree, Choice):
+            return self._range_of_choice(tree)
+        operands: list[ValueRange] = []
+        for operand in tree.items if isinstance(tree, ListOf) else tree.operands:
+            found = self.range_of(operand)
+            if found is None:
+                return None
+            operands.append(found)
+        return range_of_list(operands) if isinstance(tree, ListOf) else self._range_of_call(tree, operands)
+
+    def _range_of_call(self, tree: Operation, operands: list[ValueRange]) -> ValueRange | None:
+        verdict = self.verdicts.get(repr(tree))
+        if verdict is not None:
+            return TRUE if verdict else FALSE
+        if tree.function == "in" and isinstance(tree.operands[1], ListOf):
+            each = [
+                self.range_of(Operation("==", (tree.operands[0], item))) for item in tree.operands[1].items
+            ]
+            return TRUE if TRUE in each else FALSE if all(one == FALSE for one in each) else ANY_BOOL
+        return range_of_operation(tree.function, operands)
+
+    def _range_of_logic(self, tree: Logic) -> BoolRange | None:
+        """`&&` or `||`: one operand may decide; otherwise all of them agree."""
+        ranges = [found for found in map(self.range_of, tree.operands) if isinstance(found, BoolRange)]
+        values = {tree.decisive for found in ranges if tree.decisive in found.values}
+        others = [found for found in ranges if (not tree.decisive) in found.values]
+        if len(others) == len(tree.operands):
+            values.add(not tree.decisive)
+        return BoolRange(frozenset(values)) if values else None
+
+    def _range_of_choice(self, tree: Choice) -> ValueRange | None:
+        found: ValueRange | None = None
+        condition = self.range_of(tree.condition)
+        is_simple = _is_simple(tree.condition, _MAX_CHOICE)
+        for truth, branch in ((True, tree.then), (False, tree.otherwise)):
+            if not isinstance(condition, BoolRange) or truth not in condition.values:
+                continue
+            here = self.assume(tree.condition, truth) if is_simple else self
+            of_branch = None if here is None else here.range_of(branch)
+            if of_branch is not None:
+                found = of_branch if found is None else joined(found, of_branch)
+        return found
+
+    def assume_all(self, requirements: Iterable[Requirement]) -> Assumptions | None:
+        """These assumptions and all requirements; None if they contradict each other."""
+        here: Assumptions | None = self
+        requirements = tuple(requirements)
+        for _ in range(_ROUNDS):
+            before = here
+            for tree, holds in requirements:
+                assert here is not None
+                here = here.assume(tree, True) if holds else here._assume_not_met(tree)
+                if here is None:
+                    return None
+            assert here is not None
+            if before is not None and here.ranges == before.ranges and here.known == before.known:
+                break
+        return here
+
+    def _assume_not_met(self, tree: Checked) -> Assumptions | None:
+        """A condition is not met where it is false, and also where its facts are unknown."""
+        if _may_fail(tree) or not all(self.known.get(name) for name in fact_names(tree)):
+            return self
+        return self.assume(tree, False)
+
+    def assume(self, tree: Checked, truth: bool) -> Assumptions | None:
+        """These assumptions, and that a condition is true or false; None if it cannot be."""
+        return self._assume(tree, truth) if _is_simple(tree, _MAX_CONDITION) else self
+
+    def _assume(self, tree: Checked, truth: bool) -> Assumptions | None:
+        found = self.range_of(tree)
+        if not isinstance(found, BoolRange) or truth not in found.values:
+            return None
+        if isinstance(tree, FactValueOf):
+            return self._with(tree.name, BoolRange(frozenset((truth,))))
+        if isinstance(tree, HasFact):
+            return self._with_known(tree.name, truth)
+        if isinstance(tree, Logic):
+            return self._assume_logic(tree, truth)
+        if isinstance(tree, Operation):
+            return self._assume_operation(tree, truth)
+        return self
+
+    def _assume_logic(self, tree: Logic, truth: bool) -> Assumptions | None:
+        if truth is not tree.decisive:  # every operand of `&&` is true, or every one of `||` is false
+            here: Assumptions | None = self
+            for operand in tree.operands:
+                here = here._assume(operand, truth) if here is not None else None
+            return here
+        # One operand decides; the others may be anything, also unknown.
+        return _in_common([self._assume(operand, truth) for operand in tree.operands])
+
+    def _assume_operation(self, tree: Operation, truth: bool) -> Assumptions | None:
+        if tree.function == "!":
+            return self._assume(tree.operands[0], not truth)
+        verdicts = {**self.verdicts, repr(tree): truth}
+        if tree.function in _OPPOSITE and (truth or tree.function in ("==", "!=")):
+            # `x < nan` is false, and so is `x >= nan`; but what is true makes its opposite false.
+            verdicts[repr(Operation(_OPPOSITE[tree.function], tree.operands))] = not truth
+        here: Assumptions | None = Assumptions(self.registry, self.ranges, self.known, verdicts)
+        for name in _needed_facts(tree):
+            here = here._with_known(name, True) if here is not None else None
+        if here is None or len(tree.operands) != 2:
+            return here
+        left, right = tree.operands
+        if isinstance(left, FactValueOf):
+            here = here._refined(left.name, tree.function, right, truth)
+        elif isinstance(left, Operation) and left.function == "size" and tree.function in _OPPOSITE:
+            here = here._refined_by_size(left.operands[0], tree.function, right, truth)
+        if here is not None and isinstance(right, FactValueOf):
+            if tree.function in _MIRRORED:
+                here = here._refined(right.name, _MIRRORED[tree.function], left, truth)
+            elif tree.function == "in" and isinstance(left, Constant) and isinstance(left.value, str):
+                word = frozenset((left.value,))
+                contained = ListRange(None, contains=word) if truth else ListRange(None, lacks=word)
+                here = here._with(right.name, contained)
+        return here
+
+    def _refined(self, name: str, function: str, other: Checked, truth: bool) -> Assumptions | None:
+        """With what `name function other` says about the fact."""
+        if function == "in":
+            return self._refined_by_membership(name, other, truth)
+        against = self.range_of(other)
+        if function not in _MIRRORED or against is None:
+            return self._refined_by_prefix(name, function, against, truth)
+        function = function if truth else _OPPOSITE[function]
+        own = self.range_of_fact(name)
+        if isinstance(own, NumberRange) and isinstance(against, NumberRange):
+            if against.may_be_nan and not truth:
+                return self  # `x < nan` is false, and so is `x >= nan`
+            return self._with(name, _compared(function, own, against))
+        if isinstance(own, TextRange) and isinstance(against, TextRange):
+            return self._with_text(name, function, against)
+        if isinstance(own, BoolRange) and isinstance(against, BoolRange) and len(against.values) == 1:
+            values = against.values if function == "==" else own.values - against.values
+            return self._with(name, BoolRange(values)) if values else None
+        return self
+
+    def _refined_by_size(
+        self, measured: Checked, function: str, other: Checked, truth: bool
+    ) -> Assumptions | None:
+        """With what `size(fact) function other` says about a list."""
+        own = self.range_of(measured)
+        against = self.range_of(other)
+        if not (
+            isinstance(measured, FactValueOf)
+            and isinstance(own, ListRange)
+            and isinstance(against, NumberRange)
+            and not against.may_be_nan
+        ):
+            return self
+        sizes = NumberRange(own.shortest, own.longest)
+        compared = _compared(function if truth else _OPPOSITE[function], sizes, against)
+        lengths = intersection(sizes, compared)
+        if not isinstance(lengths, NumberRange):
+            return None
+        return self._with(measured.name, ListRange(None, int(lengths.lowest), int(lengths.highest)))
+
+    def _with_text(self, name: str, function: str, against: TextRange) -> Assumptions | None:
+        if function == "==":
+            return self._with(name, against)
+        if function == "!=" and against.words is not None and len(against.words) == 1:
+            return self._with(name, TextRange(None, against.words))
+        return self
+
+    def _refined_by_membership(self, name: str, items: Checked, truth: bool) -> Assumptions | None:
+        found = self.range_of(items)
+        if not isinstance(found, ListRange) or found.item is None:
+            return self
+        if truth:
+            return self._with(name, found.item)
+        return self._with(name, TextRange(None, found.contains)) if found.contains else self
+
+    def _refined_by_prefix(
+        self, name: str, function: str, against: ValueRange | None, truth: bool
+    ) -> Assumptions | None:
+        """With what `startsWith` and the like say, where the possible texts are few."""
+        own = self.range_of_fact(name)
+        if not (isinstance(own, TextRange) and isinstance(against, TextRange) and own.words is not None):
+            return self
+        kept = [
+            word for word in own.words if truth in _truths(function, TextRange(frozenset((word,))), against)
+        ]
+        return self._with(name, TextRange(frozenset(kept))) if kept else None
+
+    def _with(self, name: str, values: ValueRange) -> Assumptions | None:
+        """A fact is known, and within a range."""
+        here = self._with_known(name, True)
+        common = intersection(self.range_of_fact(name), values)
+        if here is None or common is None:
+            return None
+        return Assumptions(self.registry, {**here.ranges, name: common}, here.known, here.verdicts)
+
+    def _with_known(self, name: str, is_known: bool) -> Assumptions | None:
+        if self.known.get(name, is_known) is not is_known:
+            return None
+        return Assumptions(self.registry, self.ranges, {**self.known, name: is_known}, self.verdicts)
+
+
+def _compared(function: str, own: NumberRange, against: NumberRange) -> NumberRange:
+    """The numbers for which `number function other` can be true for some number of `against`."""
+    lowest: float = INT_MIN if isinstance(own.lowest, int) else -math.inf
+    highest: float = INT_MAX if isinstance(own.highest, int) else math.inf
+    if function in ("<", "<="):
+        highest = _below(against.highest, own) if function == "<" else against.highest
+    elif function in (">", ">="):
+        lowest = _above(against.lowest, own) if function == ">" else against.lowest
+    elif function == "==":
+        lowest, highest = against.lowest, against.highest
+    elif against.lowest == against.highest:  # `!=` a number at a bound of an integer moves the bound
+        lowest = _above(own.lowest, own) if own.lowest == against.lowest else lowest
+        highest = _below(own.highest, own) if own.highest == against.highest else highest
+    if isinstance(own.lowest, int):
+        lowest, highest = _whole(lowest, math.ceil, INT_MIN), _whole(highest, math.floor, INT_MAX)
+    return NumberRange(lowest, highest)
+
+
+def _below(bound: float, own: NumberRange) -> float:
+    """The largest number below a bound, of the kind that the fact has."""
+    if isinstance(own.lowest, int):
+        return bound if math.isinf(bound) or bound >= INT_MAX else math.ceil(bound) - 1
+    return math.nextafter(bound, -math.inf)
+
+
+def _above(bound: float, own: NumberRange) -> float:
+    """The smallest number above a bound, of the kind that the fact has."""
+    if isinstance(own.lowest, int):
+        return bound if math.isinf(bound) or bound <= INT_MIN else math.floor(bound) + 1
+    return math.nextafter(bound, math.inf)
+
+
+def _whole(bound: float, rounded: Callable[[float], int], unbounded: int) -> int:
+    return unbounded if math.isinf(bound) else rounded(bound)
+
+
+def _truths(function: str, left: ValueRange, right: ValueRange) -> frozenset[bool]:
+    found = range_of_operation(function, (left, right))
+    return found.values if isinstance(found, BoolRange) else frozenset()
+
+
+def _is_simple(tree: Checked, most_nodes: int) -> bool:
+    """True if a condition is small and asks no other condition with `? :`, which would be looked at again."""
+    waiting, nodes = [tree], 0
+    while waiting:
+        each = waiting.pop()
+        nodes += 1
+        if nodes > most_nodes or isinstance(each, Choice):
+            return False
+        waiting += children(each)
+    return True
+
+
+def _needed_facts(tree: Checked) -> Iterator[str]:
+    """The facts without which an operation has no value; `has`, `&&` and `? :` can do without theirs."""
+    if isinstance(tree, FactValueOf):
+        yield tree.name
+    elif isinstance(tree, (Operation, ListOf)):
+        for operand in tree.items if isinstance(tree, ListOf) else tree.operands:
+            yield from _needed_facts(operand)
+
+
+def _may_fail(tree: Checked) -> bool:
+    """True if an expression may have no value though all of its facts are known: integers may overflow."""
+    if isinstance(tree, Operation) and tree.function.startswith("int "):
+        return True
+    return any(map(_may_fail, children(tree)))
+
+
+def _in_common(cases: Iterable[Assumptions | None]) -> Assumptions | None:
+    """What is assumed in every case; None if there is no case."""
+    possible = [case for case in cases if case is not None]
+    if not possible:
+        return None
+    ranges = dict(possible[0].ranges)
+    for case in possible[1:]:
+        ranges = {
+            name: joined(values, case.ranges[name]) for name, values in ranges.items() if name in case.ranges
+        }
+    agreed = [
+        {key: value for key, value in first.items() if all(other.get(key) is value for other in others)}
+        for first, *others in (
+            [case.known for case in possible],
+            [case.verdicts for case in possible],
+        )
+    ]
+    return Assumptions(possible[0].registry, ranges, *agreed)
