@@ -15,6 +15,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts import FactSheet
 from etconfig.profile import (
+    ConditionChecker,
     Layer,
     Profile,
     ProfileReader,
@@ -26,7 +27,14 @@ from etconfig.profile import (
 )
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
-from etconfig.resolver import ANY_METHOD, Resolver, Target, verify_against_program, verify_layers
+from etconfig.resolver import (
+    ANY_METHOD,
+    ExpressionVerifier,
+    Resolver,
+    Target,
+    verify_against_program,
+    verify_layers,
+)
 from etconfig.schema import BackendSpec
 
 if TYPE_CHECKING:
@@ -79,6 +87,14 @@ class Validator:
     def _profiles(self) -> ProfileReader:
         return ProfileReader(self.installation.profiles)
 
+    @cached_property
+    def _conditions(self) -> ConditionChecker:
+        return ConditionChecker(self._profiles.expressions.registry)
+
+    @cached_property
+    def _expressions(self) -> ExpressionVerifier:
+        return ExpressionVerifier(self._profiles.expressions.registry)
+
     def _problems(self, path: Path) -> Iterator[Diagnostic]:
         try:
             chain, project = self._read(path)
@@ -87,6 +103,7 @@ class Validator:
             yield from error.diagnostics
             yield from self._salvaged_problems(path)
             return
+        yield from self._condition_problems(layers[-1], None if project else chain[-1])
         specs, broken = self._specs(layers)
         yield from broken
         if self.program is None and self.device is not None:
@@ -117,6 +134,15 @@ class Validator:
         except ConfigError:
             return ()  # it is no TOML, or chooses plugins wrongly: that was said
 
+    def _condition_problems(self, layer: Layer, profile: Profile | None) -> Iterator[Diagnostic]:
+        """What is wrong with the conditions of the file itself; what it extends has files of its own."""
+        conditions = [each.condition for each in layer.assignments if each.condition is not None]
+        if profile is not None and profile.match is not None:
+            conditions.append(profile.match)
+        if conditions:
+            yield from self._conditions.constant_conditions(conditions)
+            yield from self._conditions.shadowed_assignments(layer.assignments)
+
     def _specs(self, layers: Sequence[Layer]) -> tuple[dict[str, BackendSpec], list[Diagnostic]]:
         """The schemas of the installed backends that the layers mention, and warnings for broken ones."""
         mentioned = {assignment.path.backend for layer in layers for assignment in layer.assignments}
@@ -142,8 +168,10 @@ class Validator:
         self, layers: Sequence[Layer], specs: Mapping[str, BackendSpec], targets: Sequence[Target] = ()
     ) -> Iterator[Diagnostic]:
         """What is wrong with the layers against schemas, and where arguments of targets do not resolve."""
+        # Where a device is given, its own values count, not those that others might have.
+        expressions = self._expressions if self.device is None else None
+        yield from verify_layers(layers, specs, self._backend_ids, self._known_fits, expressions)
         if not targets:
-            yield from verify_layers(layers, specs, self._backend_ids, self._known_fits)
             return
         by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=self.fact_overrides)
         try:

@@ -34,6 +34,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unknown-method", "The program has no method of this name."),
     ("unknown-instance", "No layer declares this named instance."),
     ("invalid-value", "A value has the wrong type or breaks a constraint."),
+    ("unproven-value", "An expression may give a value that the option does not accept on some device."),
     ("missing-option", "A required option is not set."),
     ("unknown-fact-value", "An expression needs a fact that is not known on this device."),
     ("option-conflict", "Two options contradict each other."),
@@ -61,6 +62,8 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("expression-too-large", "An expression exceeds a bound on length or depth."),
     ("expression-type", "A part of an expression has a type that does not fit."),
     ("evaluation-failed", "An expression divides by zero or exceeds 64 bits."),
+    ("constant-condition", "A condition never holds, or always does."),
+    ("shadowed-assignment", "A later assignment always takes this one's place."),
     # facts
     ("unknown-fact", "No fact has this name."),
     ("invalid-fact-value", "A fact is given a value of another type or out of its range."),

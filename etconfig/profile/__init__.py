@@ -12,7 +12,10 @@ from etconfig.lazy import lazy_names
 _HOME = {
     "Assignment": "layer",
     "AssignmentPlace": "layer",
+    "Assumptions": "expression.assumptions",
+    "BoolRange": "expression.ranges",
     "ClauseResult": "expression",
+    "ConditionChecker": "condition_checks",
     "Document": "document",
     "DocumentSettings": "settings",
     "EvaluationResult": "expression",
@@ -23,6 +26,8 @@ _HOME = {
     "InstanceDeclaration": "layer",
     "Layer": "layer",
     "PlaceFinder": "layer",
+    "ListRange": "expression.ranges",
+    "NumberRange": "expression.ranges",
     "PluginChoices": "project",
     "Profile": "profile",
     "ProfileFile": "library",
@@ -35,10 +40,12 @@ _HOME = {
     "RawValue": "layer",
     "Reference": "profile",
     "Selection": "selection",
+    "TextRange": "expression.ranges",
     "TextValue": "layer",
     "UNSET": "layer",
     "Unknown": "expression",
     "Unset": "layer",
+    "ValueRange": "expression.ranges",
     "bundled_profiles": "library",
     "check_trusted": "trust",
     "layers_of": "layers",
@@ -57,6 +64,7 @@ _HOME = {
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
+    from etconfig.profile.condition_checks import ConditionChecker
     from etconfig.profile.document import Document, load_document, parse_document
     from etconfig.profile.expression import (
         ClauseResult,
@@ -68,6 +76,8 @@ if TYPE_CHECKING:
         Unknown,
         parse_expression,
     )
+    from etconfig.profile.expression.assumptions import Assumptions
+    from etconfig.profile.expression.ranges import BoolRange, ListRange, NumberRange, TextRange, ValueRange
     from etconfig.profile.inheritance import ProfileReader, load_chain, load_profile
     from etconfig.profile.layer import (
         UNSET,
@@ -104,7 +114,10 @@ __all__ = [
     "UNSET",
     "Assignment",
     "AssignmentPlace",
+    "Assumptions",
+    "BoolRange",
     "ClauseResult",
+    "ConditionChecker",
     "Document",
     "DocumentSettings",
     "EvaluationResult",
@@ -114,6 +127,8 @@ __all__ = [
     "Fault",
     "InstanceDeclaration",
     "Layer",
+    "ListRange",
+    "NumberRange",
     "PlaceFinder",
     "PluginChoices",
     "Profile",
@@ -127,9 +142,11 @@ __all__ = [
     "RawValue",
     "Reference",
     "Selection",
+    "TextRange",
     "TextValue",
     "Unknown",
     "Unset",
+    "ValueRange",
     "bundled_profiles",
     "check_trusted",
     "layers_of",

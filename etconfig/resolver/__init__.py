@@ -31,6 +31,7 @@ _HOME = {
     "told_values": "difference",
     "values_without_configuration": "unconfigured",
     "verify_against_program": "program_check",
+    "ExpressionVerifier": "expression_fit",
     "verify_layers": "matching",
 }
 """Which module each public name lives in."""
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from etconfig.resolver.chain import OptionChain, Story
     from etconfig.resolver.difference import OptionChange, ToldValue, differences, told_values
     from etconfig.resolver.explain import explain_option, find_stories, shown
+    from etconfig.resolver.expression_fit import ExpressionVerifier
     from etconfig.resolver.matching import Fit, verify_layers
     from etconfig.resolver.overrides import (
         ENVIRONMENT_VARIABLE,
@@ -58,6 +60,7 @@ __all__ = [
     "ENVIRONMENT_VARIABLE",
     "Arguments",
     "BackendArguments",
+    "ExpressionVerifier",
     "Fit",
     "OptionChain",
     "OptionChange",

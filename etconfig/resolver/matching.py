@@ -8,15 +8,15 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest_backend
-from etconfig.profile import UNSET, Assignment, Expression, ExpressionType, Layer, TextValue
+from etconfig.profile import UNSET, Assignment, Expression, Layer, TextValue
 from etconfig.provenance import OriginKind
 from etconfig.records import record
 from etconfig.resolver.chain import Candidate
+from etconfig.resolver.expression_fit import ExpressionVerifier, fits_type
 from etconfig.resolver.program_check import verify_assignment
 from etconfig.schema import (
     BackendSpec,
     OptionInfo,
-    OptionKind,
     OptionProblem,
     check_value,
     find_option,
@@ -34,15 +34,6 @@ _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 """Layers that speak about this run, where a name that matches nothing is a mistake. In a variable, which may
 serve several programs, a backend that one of them does not use is only worth a warning."""
 
-_FITTING = {
-    ExpressionType.BOOL: (OptionKind.BOOLEAN,),
-    ExpressionType.INT: (OptionKind.INTEGER, OptionKind.CHOICE),
-    ExpressionType.FLOAT: (OptionKind.FLOAT,),
-    # A quantity such as "64 KiB" is a string that stands for an integer.
-    ExpressionType.STRING: (OptionKind.STRING, OptionKind.CHOICE, OptionKind.INTEGER),
-}
-"""Which kinds of option an expression's type can serve; lists serve arrays."""
-
 
 @record(frozen=True, kw_only=True)
 class Names:
@@ -54,12 +45,15 @@ class Names:
         backends_of: The program's methods, and the backends that each delegates to; None when there is no
             program, and any name will do.
         instances: The declared instances, and the method of each.
+        expressions: Finds values of expressions that options do not accept; None leaves that to resolving
+            on a device.
     """
 
     specs: Mapping[str, BackendSpec]
     known_backends: Collection[str]
     backends_of: Mapping[str, Sequence[str]] | None
     instances: Mapping[str, str]
+    expressions: ExpressionVerifier | None = None
 
 
 class MatchedAssignment(NamedTuple):
@@ -126,6 +120,8 @@ class Matcher:
         if isinstance(value, Diagnostic):
             self._found.append(value)
             return None
+        if isinstance(value, Expression) and self.names.expressions is not None:
+            self._found += self.names.expressions.problems(spec, info, value, assignment.condition)
         return MatchedAssignment(assignment, info, value)
 
 
@@ -134,6 +130,7 @@ def verify_layers(
     specs: Mapping[str, BackendSpec],
     known_backends: Collection[str],
     known_fits: set[Fit],
+    expressions: ExpressionVerifier | None = None,
 ) -> tuple[Diagnostic, ...]:
     """What is wrong with the assignments of files, whatever the methods that they are meant for.
 
@@ -142,8 +139,16 @@ def verify_layers(
         specs: The schemas of backends, by id.
         known_backends: The ids that are no mistake.
         known_fits: What was found right before, with the same schemas; it is not checked again. Grows.
+        expressions: Finds values of expressions that options do not accept.
     """
-    matcher = Matcher(names=Names(specs=specs, known_backends=known_backends, backends_of=None, instances={}))
+    names = Names(
+        specs=specs,
+        known_backends=known_backends,
+        backends_of=None,
+        instances={},
+        expressions=expressions,
+    )
+    matcher = Matcher(names=names)
     for layer in layers:
         for assignment in layer.assignments:
             path, value = assignment.path, assignment.value
@@ -175,8 +180,7 @@ def _typed(spec: BackendSpec, info: OptionInfo, assignment: Assignment) -> objec
 
 
 def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Expression) -> object | Diagnostic:
-    kinds = (OptionKind.ARRAY,) if expression.type.is_list else _FITTING[expression.type]
-    if info.type.kind in kinds:
+    if fits_type(info.type, expression.type):
         return expression
     given = f"an expression of type {expression.type}"
     return Diagnostic(

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile.expression.checked import (
     Checked,
-    Choice,
+    CheckedConditional,
     Constant,
     FactValueOf,
     HasFact,
@@ -96,7 +96,7 @@ class Assumptions:
             return ANY_BOOL if known is None else TRUE if known else FALSE
         if isinstance(tree, Logic):
             return self._range_of_logic(tree)
-        if isinstance(tree, Choice):
+        if isinstance(tree, CheckedConditional):
             return self._range_of_choice(tree)
         operands: list[ValueRange] = []
         for operand in tree.items if isinstance(tree, ListOf) else tree.operands:
@@ -126,7 +126,7 @@ class Assumptions:
             values.add(not tree.decisive)
         return BoolRange(frozenset(values)) if values else None
 
-    def _range_of_choice(self, tree: Choice) -> ValueRange | None:
+    def _range_of_choice(self, tree: CheckedConditional) -> ValueRange | None:
         found: ValueRange | None = None
         condition = self.range_of(tree.condition)
         is_simple = _is_simple(tree.condition, _MAX_CHOICE)
@@ -138,6 +138,35 @@ class Assumptions:
             if of_branch is not None:
                 found = of_branch if found is None else joined(found, of_branch)
         return found
+
+    def is_never(self, condition: Checked) -> bool:
+        """True if a condition is true on no device."""
+        return self.assume(condition, True) is None or self.range_of(condition) in (None, FALSE)
+
+    def is_always(self, condition: Checked) -> bool:
+        """True if a condition is true on every device on which it has a value."""
+        return self.assume(condition, False) is None or self.range_of(condition) == TRUE
+
+    def implies(self, condition: Checked) -> bool:
+        """True if a condition is met on every device of which this is true."""
+        has_value = all(self.known.get(name) for name in fact_names(condition)) and not _may_fail(condition)
+        return has_value and self.is_always(condition)
+
+    def may_divide_by_zero(self, tree: Checked) -> bool:
+        """True if a divisor of integers in an expression can be 0 where it is computed."""
+        if isinstance(tree, Operation) and tree.function in ("int /", "int %"):
+            divisor = self.range_of(tree.operands[1])
+            if isinstance(divisor, NumberRange) and divisor.lowest <= 0 <= divisor.highest:
+                return True
+        if isinstance(tree, CheckedConditional) and _is_simple(tree.condition, _MAX_CHOICE):
+            cases = (
+                (self._assume(tree.condition, True), tree.then),
+                (self._assume(tree.condition, False), tree.otherwise),
+            )
+            return self.may_divide_by_zero(tree.condition) or any(
+                case is not None and case.may_divide_by_zero(branch) for case, branch in cases
+            )
+        return any(map(self.may_divide_by_zero, children(tree)))
 
     def assume_all(self, requirements: Iterable[Requirement]) -> Assumptions | None:
         """These assumptions and all requirements; None if they contradict each other."""
@@ -342,7 +371,7 @@ def _is_simple(tree: Checked, most_nodes: int) -> bool:
     while waiting:
         each = waiting.pop()
         nodes += 1
-        if nodes > most_nodes or isinstance(each, Choice):
+        if nodes > most_nodes or isinstance(each, CheckedConditional):
             return False
         waiting += children(each)
     return True

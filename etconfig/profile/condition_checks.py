@@ -1,0 +1,93 @@
+"""Conditions that have no effect: they never hold, always hold, or a later one always wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.facts.registry import FactRegistry
+from etconfig.option_path import OptionPath
+from etconfig.profile.expression import Expression
+from etconfig.profile.expression.assumptions import Assumptions
+from etconfig.profile.layer import Assignment
+
+_MAX_COMPARED = 32
+"""The most overlays of one option that are compared in pairs; of more, only equal conditions are found."""
+
+_MAX_SHOWN = 80
+_MAX_KNOWN = 1024
+
+
+class ConditionChecker:
+    """Checks the conditions of many documents; what it knows of a text is not found out again.
+
+    Attributes:
+        registry: The facts that conditions may name.
+    """
+
+    def __init__(self, registry: FactRegistry) -> None:
+        self.registry = registry
+        self._nothing = Assumptions.none(registry)
+        self._verdict = lru_cache(_MAX_KNOWN)(self._find_verdict)
+
+    def constant_conditions(self, conditions: Iterable[Expression]) -> Iterator[Diagnostic]:
+        """Report the conditions that hold on no device, or on all whose facts are known, each once."""
+        for condition in {id(each): each for each in conditions}.values():
+            verdict = self._verdict(condition)
+            if verdict is not None:
+                yield Diagnostic(
+                    code="constant-condition",
+                    message=f"{_shown(condition)} {verdict[0]}",
+                    spans=(condition.span,),
+                    help=verdict[1],
+                    severity=Severity.WARNING,
+                )
+
+    def shadowed_assignments(self, assignments: Sequence[Assignment]) -> Iterator[Diagnostic]:
+        """Report the overlays of one document whose place a later one takes wherever they hold."""
+        by_path: dict[OptionPath, list[Assignment]] = {}
+        for assignment in assignments:
+            if assignment.condition is not None and not isinstance(assignment.value, dict):  # tables merge
+                by_path.setdefault(assignment.path, []).append(assignment)
+        for overlays in by_path.values():
+            last_of = {overlay.condition: overlay for overlay in overlays}
+            for index, earlier in enumerate(overlays):
+                assert earlier.condition is not None
+                later = last_of[earlier.condition]
+                if later is earlier and len(overlays) <= _MAX_COMPARED:
+                    later = self._taking_over(earlier, overlays[index + 1 :]) or earlier
+                if later is not earlier:
+                    yield _shadowed(earlier, later)
+
+    def _find_verdict(self, condition: Expression) -> tuple[str, str] | None:
+        if not condition.facts:
+            return None  # `true` and `false` are meant so
+        if self._nothing.is_never(condition.tree):
+            return "never holds", "correct it, or remove what depends on it"
+        if self._nothing.is_always(condition.tree):
+            return "holds wherever its facts are known", "write has(...) if that is meant, or remove it"
+        return None
+
+    def _taking_over(self, earlier: Assignment, later: Sequence[Assignment]) -> Assignment | None:
+        """The first of the later overlays that holds wherever an earlier one does."""
+        if not later or earlier.condition is None:
+            return None
+        met = self._nothing.assume(earlier.condition.tree, True)
+        if met is None:
+            return None  # it never holds, which is reported
+        return next((each for each in later if each.condition and met.implies(each.condition.tree)), None)
+
+
+def _shadowed(earlier: Assignment, later: Assignment) -> Diagnostic:
+    return Diagnostic(
+        code="shadowed-assignment",
+        message=f"{earlier.path} is always replaced by the value at {later.span.place}",
+        spans=(earlier.key_span, later.key_span),
+        help="remove it, or put the narrower condition last",
+        severity=Severity.WARNING,
+    )
+
+
+def _shown(condition: Expression) -> str:
+    return repr(condition.source) if len(condition.source) <= _MAX_SHOWN else "this condition"

@@ -1,0 +1,256 @@
+"""Expressions against the options that they set: on which devices the value would not be accepted.
+
+Nothing is evaluated. A value that no device can give is an error, one that some device may give a warning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from etconfig.diagnostics import Diagnostic, Fix, Severity
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile import (
+    Assumptions,
+    Expression,
+    ExpressionType,
+    ListRange,
+    NumberRange,
+    TextRange,
+    ValueRange,
+)
+from etconfig.schema import BackendSpec, OptionInfo, OptionKind, OptionType
+from etconfig.schema.coerce import Mismatch, coerce
+
+if TYPE_CHECKING:
+    from etconfig.schema.constraints import Constraint
+
+_KINDS = {
+    ExpressionType.BOOL: OptionKind.BOOLEAN,
+    ExpressionType.INT: OptionKind.INTEGER,
+    ExpressionType.FLOAT: OptionKind.FLOAT,
+    ExpressionType.STRING: OptionKind.STRING,
+}
+_MAX_SHOWN_WORDS = 5
+_MAX_SHOWN_CHARACTERS = 80
+_MAX_KNOWN = 4096
+
+
+def fits_type(wanted: OptionType, given: ExpressionType) -> bool:
+    """True if an expression of a type can give a value of an option, or of the items of one."""
+    if wanted.kind is OptionKind.ARRAY:
+        item = given.element
+        return given.is_list and (item is None or (wanted.item is not None and fits_type(wanted.item, item)))
+    if given.is_list:
+        return False
+    if wanted.kind is OptionKind.CHOICE:
+        kind = {ExpressionType.INT: int, ExpressionType.STRING: str}.get(given)
+        return any(type(choice) is kind for choice in wanted.choices)
+    # A quantity such as "64 KiB" is a string that stands for a number.
+    is_quantity = given is ExpressionType.STRING and wanted.unit is not None
+    return is_quantity or wanted.kind is _KINDS[given]
+
+
+class ExpressionVerifier:
+    """Finds values of expressions that options do not accept, on some device or on all.
+
+    What it knows of an expression and an option is not found out again: files repeat each other.
+
+    Attributes:
+        registry: The facts, with the bounds of their values.
+    """
+
+    def __init__(self, registry: FactRegistry) -> None:
+        self.registry = registry
+        self._known: dict[tuple[str, str, Expression, Expression | None], tuple[_Doubt, ...]] = {}
+
+    def problems(
+        self, spec: BackendSpec, info: OptionInfo, expression: Expression, condition: Expression | None
+    ) -> Iterator[Diagnostic]:
+        """Report the values that an option does not accept.
+
+        Args:
+            spec: The backend.
+            info: The option, whose type the expression fits.
+            expression: The value.
+            condition: The condition under which it is set, or None.
+        """
+        key = (spec.id, info.name, expression, condition)
+        found = self._known.get(key)
+        if found is None:
+            found = tuple(self._doubts(info.type, expression, condition))
+            if len(self._known) < _MAX_KNOWN:
+                self._known[key] = found
+        for doubt in found:
+            yield _diagnostic(spec, info, expression, doubt)
+
+    def _doubts(
+        self, wanted: OptionType, expression: Expression, condition: Expression | None
+    ) -> Iterator[_Doubt]:
+        device: Assumptions | None = Assumptions.none(self.registry)
+        if condition is not None and device is not None:
+            device = device.assume(condition.tree, True)
+        if device is None:
+            return  # it is never set
+        values = device.range_of(expression.tree)
+        if values is None:
+            yield _Doubt("without a value on every device", True)
+            return
+        yield from _doubts(wanted, values, expression.source)
+        if device.may_divide_by_zero(expression.tree):
+            advice = "keep the divisor from 0, as in 8 / max(cpu.efficiency_cores, 1)"
+            yield _Doubt("without a value, for it divides by zero", False, advice=advice)
+
+
+def _diagnostic(spec: BackendSpec, info: OptionInfo, expression: Expression, doubt: _Doubt) -> Diagnostic:
+    verb = "is" if doubt.is_certain else "may be"
+    return Diagnostic(
+        code="invalid-value" if doubt.is_certain else "unproven-value",
+        message=f"{spec.id}.{info.name}: {_shown(expression)} {verb} {doubt.what}, expected {info.expected}",
+        spans=(expression.span,),
+        help=f"write {doubt.better}" if doubt.better else doubt.advice,
+        severity=Severity.ERROR if doubt.is_certain else Severity.WARNING,
+        fix=_replacing(expression, doubt.better) if doubt.better else None,
+    )
+
+
+class _Doubt(NamedTuple):
+    """What a value may be that an option does not accept.
+
+    Attributes:
+        what: What it may be, such as `more than 128`.
+        is_certain: It is so on every device.
+        better: The expression to write instead, or None.
+        advice: What to do where there is no such expression.
+    """
+
+    what: str
+    is_certain: bool
+    better: str | None = None
+    advice: str | None = None
+
+
+def _doubts(wanted: OptionType, values: ValueRange, source: str) -> Iterator[_Doubt]:
+    if isinstance(values, NumberRange):
+        yield from _number_doubts(wanted, values, source)
+    elif isinstance(values, TextRange):
+        yield from _text_doubts(wanted, values)
+    elif isinstance(values, ListRange):
+        yield from _list_doubts(wanted, values)
+
+
+def _number_doubts(wanted: OptionType, values: NumberRange, source: str) -> Iterator[_Doubt]:
+    if wanted.kind is OptionKind.CHOICE:
+        yield from _choice_doubts(wanted, values)
+        return
+    if values.may_be_nan:
+        yield _Doubt("not a number", False, advice="keep it from dividing by zero and from overflowing")
+    lowest, highest = _bounds(wanted)
+    below, above = values.lowest < lowest, values.highest > highest
+    if values.highest < lowest or values.lowest > highest:
+        only = values.lowest == values.highest
+        what = (
+            f"{_number(values.lowest)}"
+            if only
+            else f"at most {_number(values.highest)}"
+            if values.highest < lowest
+            else f"at least {_number(values.lowest)}"
+        )
+        yield _Doubt(f"{what} on every device", True)
+    elif below or above:
+        sides = [f"less than {_number(lowest)}"] * below + [f"more than {_number(highest)}"] * above
+        yield _Doubt(
+            " or ".join(sides), False, _clamped(source, lowest if below else None, highest if above else None)
+        )
+    for constraint in wanted.constraints:
+        step = constraint.bound
+        if _keyword(constraint) == "multipleOf" and isinstance(step, int) and values.step % step:
+            only = values.lowest == values.highest
+            yield _Doubt(f"no multiple of {step}", only, None if only else f"({source}) / {step} * {step}")
+
+
+def _bounds(wanted: OptionType) -> tuple[float, float]:
+    """The least and the greatest number that an option accepts."""
+    lowest, highest = -math.inf, math.inf
+    is_whole = wanted.kind is OptionKind.INTEGER
+    for constraint in wanted.constraints:
+        keyword, bound = _keyword(constraint), constraint.bound
+        if keyword == "minimum":
+            lowest = max(lowest, bound)
+        elif keyword == "maximum":
+            highest = min(highest, bound)
+        elif keyword == "exclusiveMinimum":
+            lowest = max(lowest, math.floor(bound) + 1 if is_whole else math.nextafter(bound, math.inf))
+        elif keyword == "exclusiveMaximum":
+            highest = min(highest, math.ceil(bound) - 1 if is_whole else math.nextafter(bound, -math.inf))
+    return lowest, highest
+
+
+def _keyword(constraint: Constraint) -> str:
+    """The kind of a bound, as JSON Schema calls it: the classes come with pydantic, which few files need."""
+    return constraint.keyword("Items")
+
+
+def _clamped(source: str, lowest: float | None, highest: float | None) -> str:
+    """The expression kept within bounds."""
+    if highest is not None:
+        source = f"min({source}, {_number(highest)})"
+    return source if lowest is None else f"max({source}, {_number(lowest)})"
+
+
+def _number(number: float) -> str:
+    return str(number) if isinstance(number, int) else repr(float(number))
+
+
+def _choice_doubts(wanted: OptionType, values: NumberRange) -> Iterator[_Doubt]:
+    choices = [choice for choice in wanted.choices if isinstance(choice, int)]
+    possible = [choice for choice in choices if values.lowest <= choice <= values.highest]
+    if not possible:
+        yield _Doubt("another number on every device", True)
+    elif len(possible) <= values.highest - values.lowest:
+        yield _Doubt(
+            "another number", False, advice="choose with conditions: cpu.available_cores > 4 ? 4 : 2"
+        )
+
+
+def _text_doubts(wanted: OptionType, values: TextRange) -> Iterator[_Doubt]:
+    if values.words is None:
+        if wanted.kind is not OptionKind.STRING:
+            advice = 'choose with conditions: os.name == "linux" ? ... : ...'
+            yield _Doubt("any text", False, advice=advice)
+        return
+    wrong = sorted(word for word in values.words if isinstance(coerce(wanted, word), Mismatch))
+    if wrong:
+        is_certain = len(wrong) == len(values.words)
+        shown = [repr(word) for word in wrong[:_MAX_SHOWN_WORDS]]
+        more = [f"{len(wrong) - len(shown)} others"] if len(wrong) > len(shown) else []
+        what = " or ".join((*shown, *more))
+        yield _Doubt(f"{what} on every device" if is_certain else what, is_certain)
+
+
+def _list_doubts(wanted: OptionType, values: ListRange) -> Iterator[_Doubt]:
+    for constraint in wanted.constraints:
+        bound = constraint.bound
+        if _keyword(constraint) == "minItems" and values.shortest < bound:
+            yield _Doubt(f"a list of fewer than {bound} items", values.longest < bound)
+        elif _keyword(constraint) == "maxItems" and values.longest > bound:
+            yield _Doubt(f"a list of more than {bound} items", values.shortest > bound)
+    if values.item is not None and wanted.item is not None:
+        for doubt in _doubts(wanted.item, values.item, ""):
+            # The list may be empty, and a wrong item need not be in it.
+            is_certain = doubt.is_certain and values.shortest > 0
+            yield _Doubt(f"a list with an item that is {doubt.what}", is_certain)
+
+
+def _replacing(expression: Expression, better: str) -> Fix | None:
+    """The fix that writes another expression in place of one that stands in quotes."""
+    for quote in ("'", '"'):
+        if expression.span.underlined == f"{quote}{expression.source}{quote}" and quote not in better:
+            return Fix(span=expression.span, replacement=f"{quote}{better}{quote}")
+    return None
+
+
+def _shown(expression: Expression) -> str:
+    source = expression.source
+    return repr(source) if len(source) <= _MAX_SHOWN_CHARACTERS else "the expression"
