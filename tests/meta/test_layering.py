@@ -80,6 +80,12 @@ PARTS: dict[str, dict[str, set[str]]] = {
         "checks": {"kit", "interpose", "cases", "subject", "process"},
         "runner": {"kit", "subject", "process", "checks"},
     },
+    "cli": {
+        "shared": set(),
+        "rendering": {"shared"},
+        "commands": {"shared", "rendering"},
+        "startup": {"shared", "commands"},
+    },
 }
 """Rooms that are layered inside: their packages, lowest first, and those that each imports."""
 

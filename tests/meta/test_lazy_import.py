@@ -41,7 +41,7 @@ def modules_of(*arguments: str | Path) -> set[str]:
     [
         "import etconfig",
         "import etconfig.errors",
-        "import etconfig.app.installation, etconfig.cli.startup.listings",
+        "import etconfig.app.installation, etconfig.cli.shared.listings",
     ],
 )
 def test_no_third_party_package_is_loaded(code: str) -> None:

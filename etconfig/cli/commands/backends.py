@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from etconfig.app.installation import Installation
+from etconfig.cli.shared.completion import complete_backend
+from etconfig.cli.shared.listings import list_backends
 from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
 from etconfig.cli.shared.output import print_json, print_table
-from etconfig.cli.startup.completion import complete_backend
-from etconfig.cli.startup.listings import list_backends
 from etconfig.errors import BackendUnavailableError
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.options import executor_option, json_option
 from etconfig.cli.shared.output import print_json, print_table
 from etconfig.cli.shared.writing import check_can_write, write_file
-from etconfig.cli.startup.completion import complete_backend
 from etconfig.conformance.kit.levels import KIT, LEVELS
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from etconfig.cli.shared.completion import complete_option_path
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
 from etconfig.cli.shared.output import print_json
-from etconfig.cli.startup.completion import complete_option_path
 
 
 @click.command("explain")

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.completion import complete_profile_name
 from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.listings import list_profiles
 from etconfig.cli.shared.options import (
     device_options,
     json_option,
@@ -17,9 +19,7 @@ from etconfig.cli.shared.options import (
     read_device,
 )
 from etconfig.cli.shared.output import print_json, print_table
-from etconfig.cli.startup.completion import complete_profile_name
-from etconfig.cli.startup.listings import list_profiles
-from etconfig.cli.startup.usage import SuggestingGroup
+from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
     from etconfig.profile import ProfileMatch

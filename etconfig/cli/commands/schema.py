@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.app.installation import Installation
+from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import print_json, show_diagnostics
-from etconfig.cli.startup.completion import complete_backend
 from etconfig.errors import PluginError
 
 if TYPE_CHECKING:

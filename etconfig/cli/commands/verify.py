@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from etconfig.cli.shared.completion import complete_method
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
@@ -19,7 +20,6 @@ from etconfig.cli.shared.options import (
     program_argument,
 )
 from etconfig.cli.shared.output import print_json, print_table
-from etconfig.cli.startup.completion import complete_method
 
 if TYPE_CHECKING:
     from etconfig.analysis import VerificationReport

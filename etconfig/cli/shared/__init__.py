@@ -1,1 +1,1 @@
-"""Options, files and output that several commands share."""
+"""Options, files, output and completion that several commands share."""

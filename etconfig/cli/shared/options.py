@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from etconfig.app.installation import Installation
+from etconfig.cli.shared.completion import complete_assignment, complete_method, complete_profile
 from etconfig.cli.shared.output import show_diagnostics
-from etconfig.cli.startup.completion import complete_assignment, complete_method, complete_profile
 from etconfig.records import record
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from etconfig.cli.startup.listings import aligned_text, json_text
+from etconfig.cli.shared.listings import aligned_text, json_text
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic

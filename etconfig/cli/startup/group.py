@@ -9,8 +9,8 @@ from importlib import import_module
 import click
 
 from etconfig.cli.shared.output import fail
+from etconfig.cli.shared.usage import SuggestingGroup, fail_usage
 from etconfig.cli.startup.command_list import COMMANDS
-from etconfig.cli.startup.usage import SuggestingGroup, fail_usage
 from etconfig.version import __version__
 
 _COMPLETION_VARIABLE = "_ETCONFIG_COMPLETE"

@@ -45,7 +45,7 @@ def _listing_text(things: str, as_json: bool) -> str | None:
     from pathlib import Path
 
     from etconfig.app.installation import Installation
-    from etconfig.cli.startup.listings import aligned_text, json_text, list_backends, list_profiles
+    from etconfig.cli.shared.listings import aligned_text, json_text, list_backends, list_profiles
 
     installation = Installation(Path.cwd())
     listing = list_backends(installation) if things == "backends" else list_profiles(installation)
