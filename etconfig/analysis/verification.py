@@ -69,8 +69,8 @@ def methods_with_cases(program: LoadedProgram, method: str | None = None) -> tup
         return names
     path = program.program.path or "the program"
     if not cases:
-        advice = "bundle them with executorch.devtools.BundledProgram"
-        raise ValueError(f"{path} holds no recorded cases; {advice}")
+        help_line = "bundle them with executorch.devtools.BundledProgram"
+        raise ValueError(f"{path} holds no recorded cases; {help_line}")
     known = ", ".join(map(repr, cases))
     raise ValueError(f"{path} holds no recorded cases for method {method!r}; it has some for {known}")
 

@@ -14,7 +14,7 @@ import pytest
 from command_line import TWO_CAMERAS, Outcome
 
 import etconfig
-from etconfig.cli.startup.command_list import COMMANDS
+from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 
 VALID = TWO_CAMERAS / "profiles" / "demo" / "two-cameras.toml"
 FINDINGS = TWO_CAMERAS / "typo.toml"
@@ -80,7 +80,7 @@ class TestCommandLine:
             (["bakends"], "no command 'bakends'; did you mean 'backends'?", "etconfig"),
             (
                 ["frobnicate"],
-                f"no command 'frobnicate'; commands are {', '.join(sorted(COMMANDS))}",
+                f"no command 'frobnicate'; commands are {', '.join(sorted(COMMAND_SUMMARIES))}",
                 "etconfig",
             ),
             (["profiles", "lst"], "no command 'lst'; did you mean 'list'?", "etconfig profiles"),

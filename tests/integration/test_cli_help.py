@@ -13,7 +13,7 @@ import pytest
 from command_line import DATA, Outcome
 from packages import EVERYTHING
 
-from etconfig.cli.startup.command_list import COMMANDS
+from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.cli.startup.group import etconfig
 from etconfig.transport import write_package
 
@@ -156,18 +156,20 @@ def test_every_example_runs_as_it_stands(
     assert done.status == (1 if example in FINDS_SOMETHING else 0), done.stderr
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", sorted(COMMAND_SUMMARIES))
 def test_the_summary_in_the_list_is_the_first_line_of_the_commands_own_help(name: str) -> None:
     """The list of commands is written down, so that none is imported for it."""
     help_text = ALL[f"etconfig {name}"].help
     assert help_text is not None
-    assert COMMANDS[name] == help_text.splitlines()[0]
+    assert COMMAND_SUMMARIES[name] == help_text.splitlines()[0]
 
 
 def test_the_list_holds_every_command_and_its_summary(cli: Callable[..., Outcome]) -> None:
     shown = cli("--help").stdout
     listed = shown.partition("Commands:\n")[2].split()
-    assert listed == " ".join(f"{name} {COMMANDS[name]}" for name in sorted(COMMANDS)).split()
+    assert (
+        listed == " ".join(f"{name} {summary}" for name, summary in sorted(COMMAND_SUMMARIES.items())).split()
+    )
 
 
 def test_without_a_command_the_help_is_shown_and_the_status_is_that_of_a_mistake(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from etconfig.cli.startup.command_list import help_text
+from etconfig.cli.startup.command_list import group_help
 from etconfig.cli.startup.group import run
 from etconfig.cli.startup.quick_answers import quick_text
 
@@ -34,7 +34,7 @@ def test_the_help_is_that_of_the_command_group(
     text = quick_text([option])
     monkeypatch.setenv("COLUMNS", "80")
     assert run([option]) == 0
-    assert text == help_text() == capsys.readouterr().out
+    assert text == group_help() == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("line", ["", "resolve", "backends ReferenceCpuBackend", "profiles --json", "-h -h"])

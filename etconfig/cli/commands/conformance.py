@@ -124,8 +124,8 @@ def _refuse_others(context: click.Context, mode: str, used: Collection[str]) -> 
     for parameter in context.command.params:
         is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if is_given and parameter.name not in used:
-            hint = parameter.get_error_hint(context)
-            raise click.UsageError(f"{mode} checks nothing, so {hint} has no effect; leave it out", context)
+            option = parameter.get_error_hint(context)
+            raise click.UsageError(f"{mode} checks nothing, so {option} has no effect; leave it out", context)
 
 
 def _settings(backend: str, level: int, kit: str, executor: str, programs: Path | None) -> Settings:
@@ -161,29 +161,29 @@ def _run(settings: Settings, xfails: Mapping[str, str], *, is_silent: bool) -> R
     if is_silent:
         return run_conformance(settings, xfails)
     level = -1
-    told: dict[str, str] = {}
+    seen_in: dict[str, str] = {}
 
     def show(check: Check, result: Result) -> None:
         nonlocal level
         if check.level > level:
             level = check.level
             click.echo(f"L{level} {LEVELS[level]}")
-        _print_result(result, told)
+        _print_result(result, seen_in)
 
     report = run_conformance(settings, xfails, progress=show)
     _print_end(report)
     return report
 
 
-def _print_result(result: Result, told: dict[str, str]) -> None:
-    """Print one result; of what another check has `told` already, its name alone."""
+def _print_result(result: Result, seen_in: dict[str, str]) -> None:
+    """Print one result; of what another check has reported already, its name alone."""
     note = " (advisory)" if result.is_advisory else ""
     text = ": ".join(filter(None, (result.reason, result.message)))
-    if text in told:
-        note += f": as {told[text]}"
+    if text in seen_in:
+        note += f": as {seen_in[text]}"
         text = ""
     elif text:
-        told[text] = result.check_id
+        seen_in[text] = result.check_id
     click.echo(f"  {result.outcome.value:<14}  {result.check_id}{note}")
     for line in textwrap.wrap(text, _LINE - 18, break_long_words=False, break_on_hyphens=False):
         click.echo(f"  {'':<14}    {line}")

@@ -43,7 +43,7 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
     """
     from etconfig.resolver import differences
 
-    sides = [_told(text, program, request) for text in (old, new)]
+    sides = [_values_of(text, program, request) for text in (old, new)]
     changes = differences(*sides)
     if as_json:
         print_json({"changes": [change.to_jsonable() for change in changes]})
@@ -51,13 +51,15 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
         click.echo("The options are the same.")
     for change in () if as_json else changes:
         click.echo(change)
-        for mark, told in (("-", change.old), ("+", change.new)):
-            if told is not None:
-                click.echo(f"  {mark} {told}")
+        for mark, value in (("-", change.old), ("+", change.new)):
+            if value is not None:
+                click.echo(f"  {mark} {value}")
     return 1 if changes else 0
 
 
-def _told(text: str, program: Path | None, request: ConfigurationRequest) -> Mapping[OptionPath, ToldValue]:
+def _values_of(
+    text: str, program: Path | None, request: ConfigurationRequest
+) -> Mapping[OptionPath, ToldValue]:
     """The options of one side."""
     from etconfig.resolver import load_saved_resolution, told_values
 

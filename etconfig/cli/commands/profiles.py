@@ -74,16 +74,16 @@ def show_command(profile: str, profile_paths: Sequence[Path], as_json: bool) -> 
     """
     from etconfig.profile import load_chain, load_document
 
-    told = []
+    chain = []
     for each in load_chain(make_installation(profile_paths).profiles, profile):
         if each.path is not None:  # whatever a library holds came from a file
             text = load_document(each.path).source.text
-            told.append({"name": each.name, "path": str(each.path), "text": text})
+            chain.append({"name": each.name, "path": str(each.path), "text": text})
     if as_json:
-        print_json(told)
+        print_json(chain)
         return
     click.echo(
-        "\n".join(f"# {each['name']}: {each['path']}\n{each['text'].rstrip()}\n" for each in told), nl=False
+        "\n".join(f"# {each['name']}: {each['path']}\n{each['text'].rstrip()}\n" for each in chain), nl=False
     )
 
 
@@ -118,18 +118,18 @@ def match_command(
         installation.profiles.find(name)  # a mistyped one is an error
     facts = read_device(installation, sheet, fact_texts).known.values
     matches = match_profiles(installation.profiles, facts)
-    told = [match for match in matches if not names or match.profile.name in names]
+    named = [match for match in matches if not names or match.profile.name in names]
     problem, selected = None, None
     try:
         selected = select_profile(installation.profiles, facts).profile.name
     except ConfigError as error:
         problem = error
     if as_json:
-        rows = [{"profile": m.profile.name, "matches": m.is_match, "why": list(m.reasons)} for m in told]
+        rows = [{"profile": m.profile.name, "matches": m.is_match, "why": list(m.reasons)} for m in named]
         print_json({"selected": selected, "profiles": rows})
     else:
-        _print_matches(told if show_all or names else [match for match in told if match.is_match])
-        others = 0 if show_all or names else len(told) - sum(match.is_match for match in told)
+        _print_matches(named if show_all or names else [match for match in named if match.is_match])
+        others = 0 if show_all or names else len(named) - sum(match.is_match for match in named)
         if others:
             click.echo(f"\n{format_count(others, 'profile')} not shown, which do not match; --all says why.")
         click.echo(f"\nauto selects {selected}" if problem is None else f"\nauto selects none: {problem}")

@@ -86,12 +86,12 @@ def _follow(
         return before
     changes = differences(told_values(before), told_values(after))
     if changes:
-        turned = _turned(before.facts_used(), after.facts_used())
-        (_print_json if as_json else _print)(turned, changes)
+        fact_changes = _changed_facts(before.facts_used(), after.facts_used())
+        (_print_json if as_json else _print)(fact_changes, changes)
     return after
 
 
-def _turned(
+def _changed_facts(
     old: Mapping[str, object], new: Mapping[str, object]
 ) -> dict[str, tuple[object | None, object | None]]:
     """The facts that differ, as (old, new) by name; None for unknown."""
@@ -100,11 +100,11 @@ def _turned(
 
 
 def _print(
-    turned: Mapping[str, tuple[object | None, object | None]], changes: Sequence[OptionChange]
+    fact_changes: Mapping[str, tuple[object | None, object | None]], changes: Sequence[OptionChange]
 ) -> None:
     from etconfig.resolver import shown
 
-    for name, sides in turned.items():
+    for name, sides in fact_changes.items():
         old, new = ("unknown" if value is None else shown(value) for value in sides)
         click.echo(f"{name}: {old} → {new}")
     for change in changes:
@@ -113,10 +113,10 @@ def _print(
 
 
 def _print_json(
-    turned: Mapping[str, tuple[object | None, object | None]], changes: Sequence[OptionChange]
+    fact_changes: Mapping[str, tuple[object | None, object | None]], changes: Sequence[OptionChange]
 ) -> None:
     data = {
-        "facts": {name: {"old": old, "new": new} for name, (old, new) in turned.items()},
+        "facts": {name: {"old": old, "new": new} for name, (old, new) in fact_changes.items()},
         "changes": [
             {**change.to_jsonable(), "applies": change.applies.value if change.applies else "load"}
             for change in changes

@@ -14,7 +14,7 @@ _WIDTH, _HEIGHT = 960, 320
 """Of the field of one arena, in pixels."""
 _LEFT, _RIGHT, _TOP, _GAP, _STRIP = 90, 20, 68, 84, 48
 """Margins, the room between fields, and the height of the curve of bytes in use."""
-_COLOURS = {"input": "#4c78a8", "output": "#e45756", "state": "#b279a2", "intermediate": "#3f8f8b"}
+_COLORS = {"input": "#4c78a8", "output": "#e45756", "state": "#b279a2", "intermediate": "#3f8f8b"}
 _MAX_RECTANGLES = 3000
 """How many tensors of an arena are drawn one by one, the largest ones."""
 _CELL = 2
@@ -55,8 +55,8 @@ def memory_svg(plans: Mapping[str, MemoryPlan]) -> str:
 
 def _legend() -> Iterator[str]:
     x = _LEFT
-    for role, colour in _COLOURS.items():
-        yield f'<rect x="{x}" y="14" width="12" height="12" fill="{colour}"/>'
+    for role, color in _COLORS.items():
+        yield f'<rect x="{x}" y="14" width="12" height="12" fill="{color}"/>'
         yield f'<text x="{x + 18}" y="24">{role}</text>'
         x += 110
     yield f'<text x="{x}" y="24" class="axis">curve: bytes in use</text>'
@@ -106,13 +106,13 @@ def _rectangle(each: Allocation, plan: MemoryPlan, size: int, top: int) -> Itera
     x, y, width, height = _box(each, plan, size, top)
     tensor = each.tensor
     kind = f"{tensor.scalar_type.dtype_name} {list(tensor.sizes)}"
-    told = (
+    description = (
         f"value {each.value}, {each.role}: {kind}, {format_bytes(each.size_bytes)} at {each.offset}, "
         f"instructions {each.first} to {each.last}"
     )
     place = f'x="{x:.1f}" y="{y:.1f}" width="{max(width, _LEAST):.1f}" height="{max(height, _LEAST):.1f}"'
-    title = f"<title>{escape(told)}</title>"
-    yield f'<rect class="tensor" {place} fill="{_COLOURS[each.role]}">{title}</rect>'
+    title = f"<title>{escape(description)}</title>"
+    yield f'<rect class="tensor" {place} fill="{_COLORS[each.role]}">{title}</rect>'
     if height >= _LABEL_HEIGHT and width >= _LABEL_WIDTH:
         text = kind if width >= 7 * len(kind) else format_bytes(each.size_bytes)
         if width >= 7 * len(text):
@@ -135,8 +135,8 @@ def _small(rest: Sequence[Allocation], plan: MemoryPlan, size: int, top: int) ->
             length = _CELL * len(members)
             path.append(f"M{_CELL * members[0]} {_CELL * row}h{length}v{_CELL}h-{length}z")
     if path:
-        told = f"{format_count(len(rest), 'small tensor')}, rounded"
-        yield f'<path d="{"".join(path)}" fill="#8fbfbc"><title>{told}</title></path>'
+        description = f"{format_count(len(rest), 'small tensor')}, rounded"
+        yield f'<path d="{"".join(path)}" fill="#8fbfbc"><title>{description}</title></path>'
 
 
 def _axes(plan: MemoryPlan, size: int, top: int) -> Iterator[str]:

@@ -70,8 +70,8 @@ def _print_method(method: MethodReport) -> None:
     if method.obstacles:
         click.echo("  cannot run here with the built-in executor:")
     for obstacle in method.obstacles:
-        advice = f" ({obstacle.help})" if obstacle.help else ""
-        click.echo(f"    {obstacle.what}: {obstacle.why}{advice}")
+        help_note = f" ({obstacle.help})" if obstacle.help else ""
+        click.echo(f"    {obstacle.what}: {obstacle.why}{help_note}")
 
 
 def _print_delegates(delegates: Sequence[DelegateReport]) -> None:

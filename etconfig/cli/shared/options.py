@@ -116,7 +116,7 @@ class ConfigurationRequest:
         return make_installation(self.profile_paths)
 
     @cached_property
-    def device(self) -> Device:
+    def device(self) -> RequestedDevice:
         """The device that is meant."""
         return read_device(self.installation, self.sheet, self.fact_texts)
 
@@ -170,7 +170,7 @@ def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def with_request(**parameters: Any) -> Any:
-        return function(request=ConfigurationRequest(**_taken(parameters)), **parameters)
+        return function(request=ConfigurationRequest(**_pop_request_values(parameters)), **parameters)
 
     return _with_configuration_options(with_request)
 
@@ -180,12 +180,12 @@ def several_configurations_options(function: Callable[..., Any]) -> Callable[...
 
     @wraps(function)
     def with_requests(**parameters: Any) -> Any:
-        asked = _taken(parameters)
-        profiles, sheets = asked.pop("profile") or (None,), asked.pop("sheet") or (None,)
+        values = _pop_request_values(parameters)
+        profiles, sheets = values.pop("profile") or (None,), values.pop("sheet") or (None,)
         if len(profiles) > 1 and len(sheets) > 1:
             raise click.UsageError("give several --profile or several --facts, not both")
         requests = [
-            ConfigurationRequest(profile=profile, sheet=sheet, **asked)
+            ConfigurationRequest(profile=profile, sheet=sheet, **values)
             for profile in profiles
             for sheet in sheets
         ]
@@ -194,7 +194,7 @@ def several_configurations_options(function: Callable[..., Any]) -> Callable[...
     return _with_configuration_options(with_requests, several=True)
 
 
-def _taken(parameters: dict[str, Any]) -> dict[str, Any]:
+def _pop_request_values(parameters: dict[str, Any]) -> dict[str, Any]:
     """What belongs to a request, taken out of the parameters of a command."""
     names = [field.name for field in fields(ConfigurationRequest) if field.name in parameters]
     return {name: parameters.pop(name) for name in names}
@@ -233,7 +233,7 @@ def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
 
 
 @record(frozen=True)
-class Device:
+class RequestedDevice:
     """The device that a command is about.
 
     Attributes:
@@ -250,7 +250,7 @@ class Device:
         return self.facts.with_overrides(self.by_hand)
 
 
-def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequence[str]) -> Device:
+def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequence[str]) -> RequestedDevice:
     """The device that `--facts` and `--fact` mean.
 
     Raises:
@@ -260,4 +260,4 @@ def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequ
 
     registry = installation.fact_registry
     facts = installation.detect_facts() if sheet is None else load_fact_sheet(sheet, registry)
-    return Device(facts, dict(parse_fact_assignments(fact_texts, registry)))
+    return RequestedDevice(facts, dict(parse_fact_assignments(fact_texts, registry)))

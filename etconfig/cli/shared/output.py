@@ -26,8 +26,8 @@ def style_for(stream: TextIO) -> Style:
     """Colours for a terminal that knows them, none for a pipe or with NO_COLOR."""
     from etconfig.diagnostics.render import ansi, plain
 
-    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return ansi if wanted and stream.isatty() else plain
+    is_colored = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return ansi if is_colored and stream.isatty() else plain
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
@@ -47,12 +47,12 @@ def fail(error: EtconfigError) -> None:
     print_error(error.message, error.help)
 
 
-def print_error(message: str, advice: str | None = None) -> None:
+def print_error(message: str, help_line: str | None = None) -> None:
     """One sentence on stderr, and what to do about it."""
     style = style_for(sys.stderr)
     click.echo(f"{style('error', 'error')}: {message}", err=True)
-    if advice:
-        click.echo(f"  = {style('help', 'help')}: {advice}", err=True)
+    if help_line:
+        click.echo(f"  = {style('help', 'help')}: {help_line}", err=True)
 
 
 def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:

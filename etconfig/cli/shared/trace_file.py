@@ -68,12 +68,12 @@ def trace_options(function: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def _requested(path: Path | None, wanted: str | None) -> TraceFile | None:
+def _requested(path: Path | None, chosen_format: str | None) -> TraceFile | None:
     if path is None:
-        if wanted is not None:
+        if chosen_format is not None:
             raise click.UsageError("--trace-format goes with --trace")
         return None
-    form = wanted or _FORMATS.get(path.suffix)
+    form = chosen_format or _FORMATS.get(path.suffix)
     if form is None:
         raise click.UsageError(f"{path} ends in none of {', '.join(_FORMATS)}: give --trace-format")
     from etconfig.tracing import RecordingTracer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-COMMANDS = {
+COMMAND_SUMMARIES = {
     "backends": "List installed backends and their options.",
     "bench": "Measure how fast a method of a program runs.",
     "conformance": "Check a backend against the contract and its own claims.",
@@ -25,13 +25,13 @@ COMMANDS = {
 """Every command and its summary; a test holds each against the command's own docstring."""
 
 HELP_COLUMNS = 80
-"""How wide a terminal must be for `help_text`, which breaks no lines; wider ones change nothing."""
+"""How wide a terminal must be for `group_help`, which breaks no lines; wider ones change nothing."""
 
 
-def help_text() -> str:
+def group_help() -> str:
     """What `etconfig --help` prints; a test holds it against what click makes of the command group."""
-    width = max(map(len, COMMANDS))
-    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    width = max(map(len, COMMAND_SUMMARIES))
+    commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMAND_SUMMARIES.items())
     return f"""\
 Usage: etconfig [OPTIONS] COMMAND [ARGS]...
 

@@ -10,7 +10,7 @@ import click
 
 from etconfig.cli.shared.output import fail
 from etconfig.cli.shared.usage import SuggestingGroup, fail_usage
-from etconfig.cli.startup.command_list import COMMANDS
+from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.version import __version__
 
 _COMPLETION_VARIABLE = "_ETCONFIG_COMPLETE"
@@ -19,17 +19,17 @@ _COMPLETION_VARIABLE = "_ETCONFIG_COMPLETE"
 
 class _LazyGroup(SuggestingGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(COMMAND_SUMMARIES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMAND_SUMMARIES:
             return None
         command: click.Command = import_module(f"etconfig.cli.commands.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(COMMAND_SUMMARIES.items()))
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,4 +1,4 @@
-"""What is asked most plainly is answered without click, whose import takes as long as all else together."""
+"""What is listing most plainly is answered without click, whose import takes as long as all else together."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def quick_text(arguments: Sequence[str]) -> str | None:
     if sys.stdout.isatty():
         return None
     if list(arguments) in (["--help"], ["-h"]):
-        from etconfig.cli.startup.command_list import help_text
+        from etconfig.cli.startup.command_list import group_help
 
-        return None if "COLUMNS" in os.environ else help_text()
-    asked = _LISTINGS.get(" ".join(arguments))
-    if asked is None:
+        return None if "COLUMNS" in os.environ else group_help()
+    listing = _LISTINGS.get(" ".join(arguments))
+    if listing is None:
         return None
     try:
-        return _listing_text(*asked)
+        return _listing_text(*listing)
     except Exception as error:
         from etconfig.errors import EtconfigError  # no need of them before something goes wrong
 
