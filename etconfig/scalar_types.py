@@ -1,6 +1,6 @@
-"""Words that the program wing shares: scalar types and dim orders.
+"""Scalar types and dim orders, with the numbers and names of ExecuTorch's schema/scalar_type.fbs.
 
-Numbers and names are those of ExecuTorch's schema/scalar_type.fbs. No numpy here.
+Every room may use them: this module imports no numpy.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import enum
 from collections.abc import Sequence
 
 MAX_RANK = 16
-"""The most dimensions a tensor may have. Source: kTensorDimensionLimit, tensor_dimension_limit.h."""
+"""The largest number of dimensions of a tensor. Source: kTensorDimensionLimit, tensor_dimension_limit.h."""
 
 
 class ScalarType(enum.IntEnum):
@@ -43,12 +43,12 @@ class ScalarType(enum.IntEnum):
 
     @property
     def itemsize_bytes(self) -> int:
-        """Bytes one element takes in memory."""
+        """The size of one element in memory."""
         return _ITEMSIZE_BYTES[self]
 
     @property
     def dtype_name(self) -> str:
-        """The name that numpy (with ml_dtypes) and torch users know, such as `float32`."""
+        """The name in numpy (with ml_dtypes) and torch, such as `float32`."""
         return _DTYPE_NAMES.get(self, self.name.lower())
 
 
@@ -100,12 +100,12 @@ _ITEMSIZE_BYTES = {
 
 
 def is_permutation(dim_order: Sequence[int]) -> bool:
-    """Whether `dim_order` names each of its positions exactly once."""
+    """True if `dim_order` contains each of its positions exactly once."""
     return sorted(dim_order) == list(range(len(dim_order)))
 
 
 def strides_of(sizes: Sequence[int], dim_order: Sequence[int], itemsize_bytes: int) -> tuple[int, ...]:
-    """Byte strides of a dense tensor laid out in `dim_order` (outermost dimension first).
+    """Return the byte strides of a dense tensor laid out in `dim_order` (outermost dimension first).
 
     A dimension of size 0 counts as 1, as in ExecuTorch's `dim_order_to_stride`.
     """

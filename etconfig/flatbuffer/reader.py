@@ -44,7 +44,7 @@ _SHORT_VECTORS = {
 
 
 class ReadErrors(Protocol):
-    """Makes the exceptions that a reader raises; a module with these functions will do."""
+    """The exceptions that a reader raises. A module with these functions will do."""
 
     def truncated(self, field: str, offset: int, needed_bytes: int, available_bytes: int, /) -> Exception:
         """`field`, at `offset`, takes more bytes than are left there."""
@@ -107,13 +107,13 @@ class FlatBufferReader:
     # --- numbers -------------------------------------------------------------------------
 
     def u32(self, position: int, field: str) -> int:
-        """An unsigned 32-bit integer."""
+        """Return an unsigned 32-bit integer."""
         self._check_bounds(position, 4, field)
         value: int = _U32.unpack_from(self._data, position)[0]
         return value
 
     def u64(self, position: int, field: str) -> int:
-        """An unsigned 64-bit integer."""
+        """Return an unsigned 64-bit integer."""
         self._check_bounds(position, 8, field)
         value: int = _U64.unpack_from(self._data, position)[0]
         return value
@@ -121,7 +121,7 @@ class FlatBufferReader:
     # --- tables --------------------------------------------------------------------------
 
     def root(self) -> int:
-        """The position of the root table."""
+        """Return the position of the root table."""
         position = self.u32(0, "root")
         if position < 8:
             detail = f"the offset {position} leads into the file's identifier"
@@ -129,7 +129,7 @@ class FlatBufferReader:
         return position
 
     def table(self, position: int, layout: Layout) -> Sequence[Any]:
-        """The fields of the table at `position`, in the layout's order, without those it skips.
+        """Return the fields of the table at `position`, in the layout's order, without those it skips.
 
         An absent field reads as its default, a reference as the position that it leads to,
         an absent reference as 0.
@@ -137,8 +137,7 @@ class FlatBufferReader:
         if position + 4 > self.size_bytes:
             raise self._errors.truncated("", position, 4, self.size_bytes - position)
         vtable = position - _I32.unpack_from(self._data, position)[0]
-        # A compiled reader depends on bytes that were checked once and never change, so most tables are
-        # read without looking at their vtable again.
+        # The bytes never change, so a vtable that was checked once need not be checked for the next table.
         reader = self._table_readers[layout].get(vtable) or self.table_reader(vtable, layout)
         size_bytes, mask, alignment, unpack_from, pick, references, _ = reader
         if position + size_bytes > self.size_bytes:
@@ -162,13 +161,13 @@ class FlatBufferReader:
         return resolved
 
     def field_position(self, position: int, layout: Layout, name: str) -> int:
-        """Where the field `name` of the table at `position` lies; the position itself if it is absent."""
+        """Return the position of a field of the table at `position`, or `position` if it is absent."""
         vtable = position - _I32.unpack_from(self._data, position)[0]
         index = [field.name for field in layout.fields].index(name)
         return position + self.table_reader(vtable, layout).offsets[index]
 
     def table_reader(self, vtable: int, layout: Layout) -> TableReader:
-        """The reader of the tables of `layout` that share the vtable at `vtable`."""
+        """Return the reader of the tables of `layout` that share the vtable at `vtable`."""
         reader = self._table_readers[layout].get(vtable)
         if reader is None:
             reader = self._table_readers[layout][vtable] = self._compile_table_reader(vtable, layout)
@@ -195,7 +194,7 @@ class FlatBufferReader:
     # --- vectors and strings -------------------------------------------------------------
 
     def numbers(self, position: int, kind: FieldKind, field: str) -> tuple[Any, ...]:
-        """The vector of numbers at `position`."""
+        """Return the vector of numbers at `position`."""
         start, count = self._vector(position, kind, field)
         self.work_left_bytes -= count * kind.size_bytes
         if self.work_left_bytes < 0:
@@ -205,7 +204,7 @@ class FlatBufferReader:
         return struct.unpack_from(f"<{count}{kind.code}", self._data, start)
 
     def references(self, position: int, field: str) -> tuple[int, ...]:
-        """The positions that the vector of references at `position` leads to."""
+        """Return the positions that the vector of references at `position` leads to."""
         offsets = self.numbers(position, REFERENCE, field)
         start = position + 4
         if 0 in offsets:
@@ -216,7 +215,7 @@ class FlatBufferReader:
         return tuple(map(add, offsets, range(start, start + 4 * len(offsets), 4)))
 
     def string(self, position: int, field: str) -> str:
-        """The string at `position`."""
+        """Return the string at `position`."""
         start, size_bytes = self._vector(position, U8, field)
         limit = self._max_string_bytes
         if size_bytes > limit:
@@ -232,13 +231,13 @@ class FlatBufferReader:
             raise self._errors.undecodable(field, error.reason, start + error.start) from None
 
     def bytes_copy(self, position: int, field: str) -> bytes:
-        """The vector of bytes at `position`."""
+        """Return the vector of bytes at `position`."""
         start, size_bytes = self._vector(position, U8, field)
         self.charge(size_bytes, field)
         return bytes(self._data[start : start + size_bytes])
 
     def _vector(self, position: int, kind: FieldKind, field: str) -> tuple[int, int]:
-        """Where the elements of the vector at `position` start, and how many there are."""
+        """Return where the elements of the vector at `position` start, and their number."""
         if not position:
             raise self._errors.missing_field(field)
         start = position + 4
@@ -251,13 +250,13 @@ class FlatBufferReader:
         if position % 4 or (count and start % element_bytes):  # flatc does not align what is not there
             detail = "the vector is not aligned to its elements"
             raise self._errors.malformed("misaligned", field, detail, offset=position)
-        self.work_left_bytes -= 4  # the elements count where they are decoded
+        self.work_left_bytes -= 4  # the length; the elements are charged where they are decoded
         return start, count
 
     # --- checks --------------------------------------------------------------------------
 
     def charge(self, work_bytes: int, field: str) -> None:
-        """Count work, before it is done."""
+        """Count work before doing it, so that a hostile file is refused instead of decoded."""
         self.work_left_bytes -= work_bytes
         if self.work_left_bytes < 0:
             raise self._too_much_work(field)

@@ -1,4 +1,4 @@
-"""How to read the tables that share one vtable, compiled from the vtable's field offsets."""
+"""`TableReader`: reads the tables that share one vtable; compiled from the vtable's field offsets."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class TableReader(NamedTuple):
 
 @lru_cache(maxsize=256)
 def compile_table_reader(layout: Layout, offsets: tuple[int, ...], table_bytes: int) -> TableReader:
-    """Compile a vtable, whose slots hold `offsets` (0 for an absent field).
+    """Compile a vtable with these `offsets` in its slots (0 for an absent field).
 
-    The same vtables are in every program that one exporter wrote, so those last compiled are
-    remembered: it is a fifth of the time to open a small program.
+    Every program of one exporter has the same vtables, so the last ones are cached: compiling them
+    again would be a fifth of the time that opening a small program takes.
 
     Raises:
-        VtableError: fields overlap each other, leave the table or are not aligned.
+        VtableError: Fields overlap each other, leave the table or are not aligned.
     """
     by_field = [offsets[f.slot] if f.slot < len(offsets) else 0 for f in layout.fields]
     present = sorted((offset, index) for index, offset in enumerate(by_field) if offset)
@@ -81,7 +81,7 @@ def compile_table_reader(layout: Layout, offsets: tuple[int, ...], table_bytes: 
 
 
 def _compile_struct(lying: Sequence[tuple[int, Field]], table_bytes: int) -> struct.Struct:
-    """A struct that reads the fields in the order in which they lie."""
+    """Return a struct that reads the fields in the order in which they lie."""
     codes = ["<4x"]  # every table starts with the offset of its vtable
     end = 4
     for offset, field in lying:
@@ -94,7 +94,7 @@ def _compile_struct(lying: Sequence[tuple[int, Field]], table_bytes: int) -> str
 
 
 def _alignment(lying: Sequence[tuple[int, Field]]) -> tuple[int, int]:
-    """The (mask, value) that a table's position must match for all its fields to be aligned."""
+    """Return the (mask, value) that a table's position must match for all its fields to be aligned."""
     mask, alignment = 3, 0
     for offset, field in lying:
         if offset % min(field.kind.size_bytes, 4):
@@ -110,7 +110,7 @@ def _alignment(lying: Sequence[tuple[int, Field]]) -> tuple[int, int]:
 def _picker(
     order: Sequence[int], defaults: tuple[Any, ...]
 ) -> Callable[[tuple[Any, ...]], tuple[Any, ...]] | None:
-    """A function that adds `defaults` to a tuple and moves item i to place `order[i]`."""
+    """Return a function that appends `defaults` to a tuple and moves item i to index `order[i]`."""
     places = sorted(range(len(order)), key=order.__getitem__)
     if places == list(range(len(order))):
         return (lambda fields: fields + defaults) if defaults else None

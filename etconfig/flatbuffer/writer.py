@@ -23,7 +23,7 @@ class FlatBufferWriter:
     """
 
     def __init__(self) -> None:
-        # here, because the package imports numpy, and few commands write anything
+        # Imported here: the package imports numpy, and few commands write a FlatBuffer.
         from flatbuffers import Builder, number_types
 
         self._builder = Builder()
@@ -39,28 +39,31 @@ class FlatBufferWriter:
         }
 
     def string(self, text: str) -> EndOffset:
-        """A string; the same text is written once."""
+        """Write a string; equal strings are written once."""
         return EndOffset(self._builder.CreateSharedString(text))
 
     def byte_vector(self, data: bytes, alignment: int = 4) -> EndOffset:
-        """A vector of bytes, which lie at a multiple of `alignment` from the end of the buffer."""
+        """Write a vector of bytes, the first at a multiple of `alignment` from the end of the buffer."""
         self._builder.Prep(alignment, len(data))
         return EndOffset(self._builder.CreateByteVector(data))
 
     def reference_vector(self, references: Sequence[EndOffset]) -> EndOffset:
-        """A vector of tables or strings."""
+        """Write a vector of tables or strings."""
         self._builder.StartVector(4, len(references), 4)
         for reference in reversed(references):
             self._builder.PrependUOffsetTRelative(reference)
         return EndOffset(self._builder.EndVector())
 
     def table(self, layout: Layout, **values: float | EndOffset | None) -> EndOffset:
-        """A table of these fields, in any order.
+        """Write a table.
 
         Args:
-            layout: The layout.
-            values: By the field's name, its number or what it refers to. None leaves it out; a default is
-                written like any other number.
+            layout: Its layout.
+            values: The number, or the offset of the referenced object, of each field by name. None leaves a
+                field out; a default is written like any other number.
+
+        Raises:
+            KeyError: The layout has no such field.
         """
         fields = {field.name: field for field in layout.fields}
         present = [(fields[name], value) for name, value in values.items() if value is not None]
@@ -77,11 +80,11 @@ class FlatBufferWriter:
         return EndOffset(self._builder.EndObject())
 
     def finish(self, root: EndOffset, identifier: bytes, *, with_size: bool = False) -> bytes:
-        """The whole buffer, with the four bytes that identify the schema, and on demand its size in front."""
+        """Return the buffer, with the schema's identifier of four bytes, and on demand its size in front."""
         finish = self._builder.FinishSizePrefixed if with_size else self._builder.Finish
         finish(root, file_identifier=identifier)
         return bytes(self._builder.Output())
 
     def unfinished(self) -> bytes:
-        """The bytes so far, to be added to a buffer that exists; offsets count from its new end."""
+        """Return the bytes so far, to be appended to an existing buffer; offsets count from its new end."""
         return bytes(self._builder.Bytes[self._builder.Head() :])

@@ -1,4 +1,4 @@
-"""Bundled programs (.bpte): a program with recorded inputs, and the outputs expected of them.
+"""Bundled programs (.bpte): a program with recorded inputs and expected outputs.
 
 Source: executorch devtools/bundled_program/schema/bundled_program_schema.fbs.
 """
@@ -27,7 +27,7 @@ _PROGRAM_ALIGNMENT_BYTES = 16
 
 
 class _ValueTypes(enum.IntEnum):
-    """The members of the union that a Value holds; 0 is a Value without any."""
+    """The members of the union in a Value; 0 stands for none."""
 
     TENSOR = 1
     INT = 2
@@ -50,17 +50,17 @@ BundledValue: TypeAlias = "BundledTensor | int | bool | float"
 
 
 class BundledCase(NamedTuple):
-    """Inputs of one execute, and the outputs expected of it; none if the case is for profiling only."""
+    """The inputs of one execute and the expected outputs, which a case for profiling lacks."""
 
     inputs: tuple[BundledValue, ...]
     expected_outputs: tuple[BundledValue, ...]
 
 
 class Bundle(NamedTuple):
-    """What a bundled program holds.
+    """The contents of a bundled program.
 
     Attributes:
-        program: Where the program lies in the file.
+        program: The extent of the program in the file.
         cases: The recorded cases of each method that has any.
     """
 
@@ -69,10 +69,10 @@ class Bundle(NamedTuple):
 
 
 def read_bundle(file: Cursor) -> Bundle:
-    """Read all cases, and find the program.
+    """Read all cases, and find the program, which is not read yet.
 
     Raises:
-        ProgramError: the file is malformed. The program in it was not looked at.
+        ProgramError: The file is malformed.
     """
     return file.at(file.root(), "root", _BundleReader(file).read)
 
@@ -125,8 +125,8 @@ class _BundleReader:
     def _read_tensor(self, table: int) -> BundledTensor:
         scalar_type, sizes, data, dim_order = self._cursor.table(table, _TENSOR)
         layout = read_tensor_layout(self._cursor, table, scalar_type, sizes, dim_order)
-        # what a tensor without elements refers to may be absent
+        # exporters may leave out the data of a tensor without elements
         extent = self._cursor.bytes_extent(data, "data") if data else Extent(table, 0)
-        if layout.size_bytes > extent.size_bytes:  # more is normal: a view's whole storage is recorded
+        if layout.size_bytes > extent.size_bytes:  # more is normal: for a view, its whole storage is recorded
             raise truncated("data", extent.start, layout.size_bytes, extent.size_bytes)
         return BundledTensor(layout, self._cursor.view(Extent(extent.start, layout.size_bytes), "data"))

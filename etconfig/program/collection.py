@@ -1,4 +1,4 @@
-"""`collection_paused`: build many long-lived objects without the garbage collector looking at them."""
+"""`collection_paused`: keep the garbage collector away while many long-lived objects are built."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Let Python's cyclic garbage collector rest meanwhile, in all threads.
+    """Pause Python's cyclic garbage collector, in all threads.
 
-    What is built here lives on and holds no garbage, but the collector would go through all of it
-    several times: with 30,000 instructions that took twice the time of the work itself. Collection
-    resumes with the first of several threads that leaves, and always does: only a thread that
-    found the collector running stops it, and that thread starts it again.
+    The objects of a plan live on and contain no garbage, but the collector would visit all of them
+    several times: with 30,000 instructions that took twice the time of the work itself. With several
+    threads, collection resumes when the first one leaves. It always resumes: only a thread that found
+    the collector running stops it, and that thread starts it again.
     """
     if not gc.isenabled():
         yield
         return
     try:
-        gc.disable()  # within: Ctrl-C may come right after it
+        gc.disable()  # inside `try`, because Ctrl-C may come right after it
         yield
     finally:
         gc.enable()

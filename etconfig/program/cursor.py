@@ -1,4 +1,4 @@
-"""The one bounded cursor: every byte of a program is read here, or by the reader it builds on."""
+"""`Cursor`: the bounded reader of programs. Every byte is read here or in `FlatBufferReader`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _ZEROS = 1 << 20
-"""The number of bytes that are compared with zero at once."""
+"""How much `is_zero` reads at a time, so that a large gap takes little memory."""
 
 
 class Extent(NamedTuple):
@@ -38,12 +38,12 @@ class Extent(NamedTuple):
 class Cursor(FlatBufferReader):
     """Reads the first `size_bytes` bytes of `data` as a part of a program, and nothing after them.
 
-    Adds to a FlatBufferReader what lies outside of tables, and errors that know their way: a `field`
-    becomes the region of an error. Every method raises a ProgramError if the bytes are not what they
-    should be.
+    In addition to what a FlatBufferReader does, it reads bytes outside of tables, and its errors say
+    where they are: an error gains a region, such as `execution_plan[0].values[3].sizes`, on its way out.
+    Every method raises a ProgramError if the bytes are not what they should be.
 
     `fetch(start, end)` brings bytes into `data` that may not be there yet, and returns where they end
-    (see `etconfig.program.source`); `head`, `first` and `view` call it for what they return.
+    (see `etconfig.program.source`). `head`, `first` and `view` call it for the bytes that they return.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Cursor(FlatBufferReader):
         self._fetch = fetch
 
     def first(self, size_bytes: int) -> Cursor:
-        """A cursor over fewer bytes, with a work budget of its own."""
+        """Return a cursor over fewer bytes, with a work budget of its own."""
         self._check_bounds(0, size_bytes, "")
         self._bring(Extent(0, size_bytes), "")
         return Cursor(self._data, size_bytes, self.limits)
@@ -72,19 +72,19 @@ class Cursor(FlatBufferReader):
     # --- bytes ---------------------------------------------------------------------------
 
     def head(self, size_bytes: int) -> bytes:
-        """The first bytes, as many of them as there are."""
+        """Return the first `size_bytes` bytes, or fewer if the file has fewer."""
         extent = Extent(0, min(size_bytes, self.size_bytes))
         self._bring(extent, "")
         return bytes(self._data[: extent.end])
 
     def view(self, extent: Extent, field: str) -> memoryview:
-        """The bytes of `extent`, without a copy. They are not decoded, so they count as no work."""
+        """Return the bytes of `extent` without a copy. They are not decoded, so nothing is charged."""
         self._check_bounds(extent.start, extent.size_bytes, field)
         self._bring(extent, field)
         return self._data[extent.start : extent.end]
 
     def is_zero(self, extent: Extent) -> bool:
-        """Whether all bytes of `extent` are zero."""
+        """Return True if all bytes of `extent` are zero."""
         for start in range(extent.start, extent.end, _ZEROS):
             size_bytes = min(_ZEROS, extent.end - start)
             if bytes(self.view(Extent(start, size_bytes), "")).count(0) < size_bytes:
@@ -92,13 +92,13 @@ class Cursor(FlatBufferReader):
         return True
 
     def bytes_extent(self, position: int, field: str) -> Extent:
-        """Where the vector of bytes at `position` lies. They are not read, so they count as no work."""
+        """Return the extent of the vector of bytes at `position`, which are not read and not charged."""
         return Extent(*self._vector(position, U8, field))
 
     # --- tables and vectors --------------------------------------------------------------
 
     def at(self, position: int, field: str, read: Callable[[int], _T]) -> _T:
-        """What `read` makes of the table at `position`; an error in it gains `field` as its region."""
+        """Read the table at `position` with `read`; an error in it gains `field` as its region."""
         try:
             return read(position)
         except ProgramError as error:
@@ -106,9 +106,9 @@ class Cursor(FlatBufferReader):
             raise
 
     def each(self, position: int, field: str, read: Callable[[int], _T]) -> tuple[_T, ...]:
-        """What `read` makes of each table of the vector at `position`.
+        """Read each table of the vector at `position` with `read`.
 
-        An error in it gains `field[i]` as its region, and the table's position if it has no offset yet.
+        An error gains `field[i]` as its region, and the table's position if it has no offset yet.
         """
         positions = self.references(position, field)
         items: list[_T] = []
@@ -122,7 +122,7 @@ class Cursor(FlatBufferReader):
         return tuple(items)
 
     def length(self, position: int, field: str, limit: int, limit_name: str) -> int:
-        """How many elements the vector of references at `position` has: at most `limit`."""
+        """Return the length of the vector of references at `position`, which is at most `limit`."""
         _, count = self._vector(position, REFERENCE, field)
         if count > limit:
             raise limit_exceeded(field, f"a vector of {count} elements", limit_name, limit, offset=position)
@@ -131,7 +131,7 @@ class Cursor(FlatBufferReader):
     def indices(
         self, position: int, kind: FieldKind, valid: range, field: str, target: str
     ) -> tuple[int, ...]:
-        """The vector of numbers at `position`, each of which must be a `valid` index into `target`."""
+        """Return the vector of numbers at `position`, each of which must be a `valid` index into `target`."""
         items = self.numbers(position, kind, field)
         if items and (min(items) < valid.start or max(items) >= valid.stop):
             at = next(i for i, item in enumerate(items) if item not in valid)
@@ -142,7 +142,7 @@ class Cursor(FlatBufferReader):
     # --- reading in bulk -----------------------------------------------------------------
 
     def windows(self, size_bytes: int) -> np.ndarray[Any, Any]:
-        """The `size_bytes` bytes from each multiple of 4 on, as many as fit; they overlap. No copy."""
+        """Return `size_bytes` bytes from each multiple of 4 on, as many as fit; they overlap. No copy."""
         import numpy as np
 
         count = max((self.size_bytes - size_bytes) // 4 + 1, 0)
@@ -151,7 +151,10 @@ class Cursor(FlatBufferReader):
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Let what is read inside cost nothing if it ends in an exception."""
+        """Undo all charges of the work inside if it ends in an exception.
+
+        The caller then reads the same tables in another way, and must find the budget untouched.
+        """
         work_left_bytes = self.work_left_bytes
         readers = {layout: dict(known) for layout, known in self._table_readers.items()}
         try:
@@ -164,7 +167,7 @@ class Cursor(FlatBufferReader):
     # --- fetching ------------------------------------------------------------------------
 
     def _bring(self, extent: Extent, field: str) -> None:
-        """See to it that the bytes are in memory: the file may have become shorter since it was opened."""
+        """Ensure that the bytes are in memory: the file may have become shorter since it was opened."""
         end = extent.end if self._fetch is None else self._fetch(extent.start, extent.end)
         if end < extent.end:
             raise truncated(field, extent.start, extent.size_bytes, end - extent.start)

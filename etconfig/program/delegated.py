@@ -1,4 +1,4 @@
-"""What a method gives its delegates."""
+"""`delegated_dtypes`: the element types that a method passes to its delegates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from etconfig.program import model
 
 
 def delegated_dtypes(plan: model.ExecutionPlan) -> Mapping[str, frozenset[str]]:
-    """The element types, such as `float32`, of the tensors that a method gives each backend, by its id."""
+    """Return the element types, such as `float32`, of the tensors passed to each backend, by its id."""
     found: dict[str, set[str]] = {delegate.id: set() for delegate in plan.delegates}
     for chain in plan.chains if found else ():  # most large plans delegate nothing
         for call in chain.instructions:
@@ -19,7 +19,7 @@ def delegated_dtypes(plan: model.ExecutionPlan) -> Mapping[str, frozenset[str]]:
 
 
 def _tensors(plan: model.ExecutionPlan, indices: tuple[int, ...]) -> list[model.SerializedTensor]:
-    """The tensors among these values, and in the lists among them; -1 stands for none."""
+    """Return the tensors among these values, and in the lists among them; -1 stands for None."""
     tensors: list[model.SerializedTensor] = []
     for value in (plan.values[index] for index in indices if index >= 0):
         if isinstance(value, model.SerializedTensor):

@@ -1,4 +1,4 @@
-"""`ExternalData`: what lies outside of a program, found by key in the data files given with it."""
+"""`ExternalData`: tensors and blobs outside a program, found by key in the data files opened with it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from etconfig.program.source import LoadMode, ProgramSource
 from etconfig.program.tensor_layout import TensorLayout
 
 DataSources: TypeAlias = "ProgramSource | DataFile | Sequence[ProgramSource | DataFile]"
-"""One .ptd or several: paths, bytes, or files that are open already."""
+"""One or several .ptd files: paths, bytes, or open files."""
 
 
 class ExternalData:
     """The data files of one program.
 
     Attributes:
-        files: The files, in the order in which they were given.
+        files: The files, in the order of the argument.
     """
 
     def __init__(self, files: Sequence[DataFile], inside: Mapping[str, object]) -> None:
-        """Join `files`; `inside` has the keys of the data that the program itself stores.
+        """Join `files`; the keys of `inside` are those that the program itself stores.
 
         Raises:
-            MalformedProgramError: a key is there twice.
+            MalformedProgramError: A key occurs twice.
         """
         self.files = tuple(files)
         self._homes = dict.fromkeys(inside, "the program")
@@ -40,15 +40,15 @@ class ExternalData:
 
     @property
     def readers(self) -> Mapping[str, Callable[[], memoryview]]:
-        """What reads the data of all files, by key."""
+        """Functions that read the data of all files, by key."""
         return {key: blob.read for key, blob in self._blobs.items()}
 
     def tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
-        """The data of the external tensors of `plan`, by fully qualified name.
+        """Return the data of the external tensors of `plan`, by fully qualified name.
 
         Raises:
-            MissingDataError: no file has some of them; all are named.
-            MalformedProgramError: a file has another type or shape for one of them.
+            MissingDataError: Some are in none of the files; the error lists all of these.
+            MalformedProgramError: A file has another type or shape for one of them.
         """
         wanted = [
             value for value in different(plan.values) if type(value) is SerializedTensor and value.external
@@ -84,7 +84,7 @@ class ExternalData:
 
 
 def open_data_files(sources: DataSources, limits: Limits, load_mode: LoadMode) -> list[DataFile]:
-    """Open what is not open yet; raises as `open_data_file`."""
+    """Open the files that are not open yet; raises the same errors as `open_data_file`."""
     if isinstance(sources, Sequence) and not isinstance(sources, (str, bytes, bytearray, memoryview)):
         several: Sequence[ProgramSource | DataFile] = sources
     else:
@@ -96,6 +96,6 @@ def open_data_files(sources: DataSources, limits: Limits, load_mode: LoadMode) -
 
 
 def _key(tensor: SerializedTensor) -> str:
-    """The name of an external tensor; the reader has seen to it that there is one."""
+    """Return the name of an external tensor; the reader has refused those without one."""
     assert tensor.fully_qualified_name is not None
     return tensor.fully_qualified_name

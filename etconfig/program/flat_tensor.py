@@ -1,4 +1,4 @@
-"""`open_data_file` and `DataFile`: a .ptd, which holds tensors and blobs of programs by key.
+"""`open_data_file` and `DataFile`: a .ptd, which stores tensors and blobs of programs by key.
 
 Source: executorch extension/flat_tensor/serialize/flat_tensor.fbs and flat_tensor_header.h.
 """
@@ -22,7 +22,7 @@ from etconfig.program.source import LoadMode, ProgramSource, open_bytes
 from etconfig.program.tensor_layout import TensorLayout, read_tensor_layout
 
 _FLAT_TENSOR = Layout(version=U32, segments=REFERENCE, named_data=REFERENCE, old_segments=REFERENCE)
-"""ExecuTorch 0.6 and older wrote other tables under the same identifier; their segments lie in slot 3."""
+"""ExecuTorch 0.6 and older wrote other tables under the same identifier; their segments are in slot 3."""
 
 _NAMED_DATA = Layout(key=REFERENCE, segment_index=U32, tensor_layout=REFERENCE)
 _TENSOR_LAYOUT = Layout(scalar_type=I8, sizes=REFERENCE, dim_order=REFERENCE)
@@ -34,11 +34,11 @@ _REGION = "data header"
 
 
 class NamedBlob(NamedTuple):
-    """What a data file stores under one key.
+    """One tensor or blob of a data file.
 
     Attributes:
-        read: Gives the bytes, read-only; raises ProgramError if they cannot be read.
-        layout: The tensor that they are; None for opaque bytes, such as a delegate's.
+        read: Returns the bytes, read-only; raises ProgramError if they cannot be read.
+        layout: The type and shape of a tensor; None for opaque bytes, such as a delegate's.
     """
 
     read: Callable[[], memoryview]
@@ -46,12 +46,12 @@ class NamedBlob(NamedTuple):
 
     @property
     def data(self) -> memoryview:
-        """The bytes; as `read()`."""
+        """The result of `read()`."""
         return self.read()
 
 
 class _Header(NamedTuple):
-    """The bounds of the tables, and of the segments after them. All were checked against the file."""
+    """The bounds of the tables and of the segments after them, checked against the size of the file."""
 
     tables_end: int
     segments_start: int
@@ -59,13 +59,13 @@ class _Header(NamedTuple):
 
 
 class DataFile:
-    """A data file, as `open_data_file` returns it. Nothing about it changes, and programs may share it.
+    """A data file, as `open_data_file` returns it. It is immutable, and programs may share it.
 
     Attributes:
         path: The file, or None if it was opened from bytes.
         size_bytes: The size of the file.
         version: The version that the file states; ExecuTorch writes 0.
-        blobs: What it holds, by key, in the order of the file.
+        blobs: Its tensors and blobs by key, in the order of the file.
     """
 
     def __init__(self, path: str | None, file: Cursor, version: int, blobs: Mapping[str, NamedBlob]) -> None:
@@ -77,14 +77,14 @@ class DataFile:
 
     @property
     def name(self) -> str:
-        """What to call the file in a message."""
+        """The name of the file in messages."""
         return self.path or "data in memory"
 
     def whole(self) -> memoryview:
-        """All bytes of the file, read-only, for an executor that reads them itself.
+        """Return all bytes of the file, read-only, for an executor that parses them itself.
 
         Raises:
-            ProgramError: the file cannot be read, or became shorter.
+            ProgramError: The file cannot be read, or became shorter.
         """
         with naming(self.path):
             return self._file.view(Extent(0, self.size_bytes), "")
@@ -100,12 +100,12 @@ def open_data_file(
 
     Args:
         source: The path of the file, or its bytes.
-        limits: What the file may take.
-        load_mode: How it comes into memory; see `LoadMode`.
+        limits: Bounds on the file.
+        load_mode: `copy` reads the file, `mmap` maps it; see `LoadMode`.
 
     Raises:
-        ProgramError: the file cannot be read, is no data file, or is malformed.
-        ValueError: there is no such `load_mode`.
+        ProgramError: The file cannot be read, is not a data file, or is malformed.
+        ValueError: `load_mode` is unknown.
     """
     path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
     with naming(path):

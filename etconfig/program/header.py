@@ -1,4 +1,4 @@
-"""The head of a program: is it one, and where do its tables end and its segments start?
+"""The extended header of a program: where its tables end and its segments start.
 
 Source: executorch schema/extended_header.cpp and runtime/executor/program.cpp.
 """
@@ -18,13 +18,14 @@ _REGION = "extended header"
 
 
 class ExtendedHeader(NamedTuple):
-    """The header after the file's identifier. A program whose segments are all empty has none.
+    """The header after the file's identifier. A program whose segments are all empty lacks it.
 
     Attributes:
-        length: Bytes of the header itself.
-        program_size: Bytes from the start of the file to the end of the tables.
-        segment_base_offset: Where the segments start; their offsets count from here. 0 if there are none.
-        segment_data_size: Bytes of all segments; None in files older than ExecuTorch 1.0.
+        length: The size of the header itself, in bytes.
+        program_size: The bytes from the start of the file to the end of the tables.
+        segment_base_offset: The position of the first segment, from which the offsets of all of them count;
+            0 without segments.
+        segment_data_size: The bytes of all segments; None in files older than ExecuTorch 1.0.
     """
 
     length: int
@@ -34,11 +35,11 @@ class ExtendedHeader(NamedTuple):
 
 
 def read_header(file: Cursor) -> ExtendedHeader | None:
-    """The extended header, verified against the file's size, or None if there is none.
+    """Return the extended header, verified against the file's size, or None if there is none.
 
     Raises:
-        MalformedProgramError: the header contradicts itself.
-        TruncatedProgramError: the file is smaller than the header says.
+        MalformedProgramError: The header contradicts itself.
+        TruncatedProgramError: The file is smaller than the header says.
     """
     if file.head(_START + len(_MAGIC))[_START:] != _MAGIC:
         return None

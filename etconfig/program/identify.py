@@ -1,4 +1,4 @@
-"""Is it a program? And if not, what is it, and what should be done?"""
+"""Checks of a file's first bytes: is it a program, and if not, what is it and what can the user do?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HEAD_BYTES = 64
 
 
 class _Format(NamedTuple):
-    """A file format that people mistake for a program: its magic bytes, its name, the way out."""
+    """A file format that people mistake for a program: its magic bytes, its name, and what to do instead."""
 
     at: int
     magic: bytes
@@ -40,16 +40,16 @@ _FORMATS = (
 
 
 def is_bundled(file: Cursor) -> bool:
-    """Whether the file carries the identifier of a bundled program."""
+    """Return True if the file has the identifier of a bundled program."""
     return file.head(8)[4:] == b"BP08"
 
 
 def check_is_program(file: Cursor) -> None:
-    """Raise unless the file carries the identifier of a program.
+    """Check that the file has the identifier of a program.
 
     Raises:
-        NotAProgramError: it is something else; the message says what, and what to do.
-        UnsupportedProgramError: it is a program of another schema version.
+        NotAProgramError: It is something else; the message says what, and what to do.
+        UnsupportedProgramError: It is a program of another schema version.
     """
     head = file.head(_HEAD_BYTES)
     identifier = head[4:8]
@@ -70,10 +70,10 @@ def check_is_program(file: Cursor) -> None:
 
 
 def check_is_data_file(file: Cursor) -> None:
-    """Raise unless the file carries the identifier of a data file.
+    """Check that the file has the identifier of a data file.
 
     Raises:
-        NotAProgramError: it is something else; the message says what, and what to do.
+        NotAProgramError: It is something else; the message says what, and what to do.
     """
     head = file.head(_HEAD_BYTES)
     if head[4:8] != b"FT01":
@@ -89,7 +89,7 @@ def check_is_data_file(file: Cursor) -> None:
 
 
 def _describe(head: bytes) -> tuple[str, str | None]:
-    """What a file with this head seems to be, and what to do about it."""
+    """Describe a file by its first bytes, and say what to do about it."""
     if not head:
         return "an empty file", "export or copy the program again"
     for known in _FORMATS:
@@ -102,7 +102,10 @@ def _describe(head: bytes) -> tuple[str, str | None]:
 
 
 def _as_text(head: bytes) -> str | None:
-    """The first line if the bytes are printable text, else None. A last character may be cut in two."""
+    """Return the first line if the bytes are printable text, else None.
+
+    The last character may be incomplete: the bytes are only the beginning of the file.
+    """
     text = head.decode("utf-8", errors="ignore")
     if len(text.encode("utf-8")) < len(head) - 3:
         return None

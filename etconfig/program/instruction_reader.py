@@ -27,9 +27,9 @@ class InstructionReader:
 
     Args:
         cursor: Reads the program's tables.
-        value_count: How many values the plan has.
-        operator_count: How many operators the plan has.
-        delegate_count: How many delegates the plan has.
+        value_count: The number of values of the plan.
+        operator_count: The number of its operators.
+        delegate_count: The number of its delegates.
     """
 
     def __init__(self, cursor: Cursor, value_count: int, operator_count: int, delegate_count: int) -> None:
@@ -47,10 +47,10 @@ class InstructionReader:
         }
 
     def read_chains(self, position: int) -> tuple[Chain, ...]:
-        """The chains of the vector at `position`; a plan has at least one.
+        """Read the chains of the vector at `position`; a plan has at least one.
 
         Raises:
-            ProgramError: a chain is malformed, or an instruction refers to something that is not there.
+            ProgramError: A chain is malformed, or an instruction refers to something that is not there.
         """
         chains = self._cursor.each(position, "chains", self._read_chain)
         if not chains:

@@ -11,7 +11,7 @@ from etconfig.flatbuffer.layout import BOOLEAN, F64, I8, I32, I64, REFERENCE, U8
 
 
 class KernelTypes(enum.IntEnum):
-    """The members of the union that an EValue holds; 0 is an EValue without any."""
+    """The members of the union in an EValue; 0 stands for none."""
 
     NULL = 1
     INT = 2
@@ -27,7 +27,7 @@ class KernelTypes(enum.IntEnum):
 
 
 class InstructionArguments(enum.IntEnum):
-    """The members of the union that an Instruction holds; 0 is an Instruction without any."""
+    """The members of the union in an Instruction; 0 stands for none."""
 
     KERNEL_CALL = 1
     DELEGATE_CALL = 2

@@ -1,4 +1,4 @@
-"""`Limits`: what the reader of programs accepts. One place, one frozen record."""
+"""`Limits`: the bounds within which programs are accepted."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Limits:
         max_instructions: Instructions of one chain.
         max_string_bytes: One name, key or string value, in UTF-8.
         max_work_per_byte: Bytes decoded for each byte of the program's tables. An exporter's
-            program is decoded once, so 1 would do for it; a hostile one can let many places
-            share one table, and this is what bounds the time and the memory it takes.
+            program is decoded once, so 1 would do for it. In a hostile one, many references can
+            lead to one table; this limit bounds the time and memory that such a program takes.
     """
 
     max_file_bytes: int = 64 << 30
@@ -31,4 +31,4 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
-"""What is accepted unless a caller says otherwise."""
+"""The limits that apply unless a caller passes others."""

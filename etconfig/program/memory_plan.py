@@ -1,4 +1,4 @@
-"""`MemoryPlan`: which tensor lies where in a method's arenas, and during which instructions."""
+"""`MemoryPlan`: the places of tensors in a method's arenas, and the instructions that use them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from etconfig.program import model
 from etconfig.records import record
 
 Role: TypeAlias = Literal["input", "output", "state", "intermediate"]
-"""What a planned tensor is for. A state has initial data, and is kept between executes."""
+"""The purpose of a planned tensor. A state has initial data, and is kept between executes."""
 
 _LISTS = (model.TensorList, model.OptionalTensorList)
 
@@ -24,7 +24,7 @@ class Allocation:
     Attributes:
         value: Its index in the plan's values.
         tensor: The tensor.
-        role: What it is for.
+        role: Its purpose.
         first: The first instruction that uses it, counted over all chains; 0 for inputs and states.
         last: The last one; that of the whole method for outputs and states.
     """
@@ -37,12 +37,12 @@ class Allocation:
 
     @property
     def memory_id(self) -> int:
-        """The arena."""
+        """The number of the arena."""
         return self._place.memory_id
 
     @property
     def offset(self) -> int:
-        """Where in the arena it begins, in bytes."""
+        """Its position in the arena, in bytes."""
         return self._place.memory_offset
 
     @property
@@ -61,7 +61,7 @@ class MemoryPlan:
     """The arenas of one method.
 
     Attributes:
-        instructions: How many instructions there are in all chains.
+        instructions: The number of instructions in all chains.
         arena_bytes: The sizes of the arenas by memory id, without those of no bytes and the reserved
             memory 0.
         allocations: The planned tensors that something uses.
@@ -79,13 +79,13 @@ class MemoryPlan:
         return found
 
     def of_arena(self, memory_id: int) -> Sequence[Allocation]:
-        """The tensors in one arena."""
+        """Return the tensors in one arena."""
         return self._by_arena.get(memory_id, ())
 
     def use(self, memory_id: int) -> tuple[float, float]:
-        """The parts of an arena that are in use at most, and on average over the instructions.
+        """Return the parts of an arena that are in use at most, and on average over the instructions.
 
-        Counted as `live_bytes` does, in proportion to the tensors and not to the instructions.
+        Counts like `live_bytes`, but takes time in proportion to the tensors, not to the instructions.
         """
         tensors = self.of_arena(memory_id)
         changes = [(each.first, each.size_bytes) for each in tensors]
@@ -99,9 +99,9 @@ class MemoryPlan:
         return most / size, total / self.instructions / size
 
     def live_bytes(self, memory_id: int) -> list[int]:
-        """For each instruction, how many bytes of an arena hold tensors in use.
+        """Return the bytes of an arena that tensors in use take, for each instruction.
 
-        Tensors that share bytes at one time are counted once each, so this may exceed the arena.
+        Tensors that share bytes at one time are counted once each, so a number may exceed the arena.
         """
         changes = [0] * (self.instructions + 1)
         for each in self.of_arena(memory_id):
@@ -115,10 +115,10 @@ class MemoryPlan:
 
 
 def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
-    """The memory plan of a method.
+    """Return the memory plan of a method.
 
-    A tensor is in use from the first instruction that has it as an argument to the last one. What
-    is in use before a loop and within it is so until the loop ends; loops in loops count as one.
+    A tensor is in use from the first instruction that has it as an argument to the last one. A tensor
+    that is in use before a loop and within it stays in use until the loop ends; nested loops count as one.
     """
     instructions = [each for chain in plan.chains for each in chain.instructions]
     uses = _uses(plan, instructions)
@@ -158,9 +158,9 @@ def _role(index: int, tensor: model.SerializedTensor, inputs: set[int], outputs:
 def _uses(
     plan: model.ExecutionPlan, instructions: Sequence[model.Instruction]
 ) -> Mapping[int, tuple[int, int]]:
-    """The first and the last instruction that uses each value.
+    """Return the first and the last instruction that uses each value.
 
-    The items of a list are looked at once, not for each instruction that has it as an argument.
+    The items of a list are visited once, not for each instruction that has the list as an argument.
     """
     uses: dict[int, tuple[int, int]] = {}
     for index, instruction in enumerate(instructions):
@@ -174,7 +174,7 @@ def _uses(
 
 
 def _values_of(instruction: model.Instruction) -> Iterator[int]:
-    """The values that an instruction uses."""
+    """Yield the values that an instruction uses."""
     if isinstance(instruction, (model.KernelCall, model.DelegateCall)):
         yield from instruction.args
     elif isinstance(instruction, model.MoveCall):
@@ -186,7 +186,7 @@ def _values_of(instruction: model.Instruction) -> Iterator[int]:
 
 
 def _tensors_of(plan: model.ExecutionPlan, values: Sequence[int]) -> Iterator[int]:
-    """The values, and those in lists among them."""
+    """Yield the values, and the items of the lists among them."""
     for index in values:
         yield index
         value = plan.values[index]
@@ -195,7 +195,7 @@ def _tensors_of(plan: model.ExecutionPlan, values: Sequence[int]) -> Iterator[in
 
 
 def _loops(plan: model.ExecutionPlan) -> list[tuple[int, int]]:
-    """The first and the last instruction of the outermost loops, counted over all chains, in order."""
+    """Return the first and the last instruction of each outermost loop, counted over all chains, in order."""
     found, start = [], 0
     for chain in plan.chains:
         for index, each in enumerate(chain.instructions):

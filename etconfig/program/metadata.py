@@ -1,4 +1,4 @@
-"""`MethodMeta` and `TensorInfo`: what a method takes and gives, known without loading it.
+"""`MethodMeta` and `TensorInfo`: the inputs and outputs of a method, known without loading it.
 
 Names follow executorch.runtime.
 """
@@ -13,33 +13,33 @@ from etconfig.scalar_types import ScalarType
 
 
 class TensorInfo:
-    """What is known about a tensor."""
+    """The shape, type and memory of a tensor."""
 
     def __init__(self, tensor: model.SerializedTensor) -> None:
         self._tensor = tensor
 
     def sizes(self) -> tuple[int, ...]:
-        """The sizes; upper bounds if the shape is dynamic."""
+        """Return the sizes; upper bounds if the shape is dynamic."""
         return self._tensor.sizes
 
     def dim_order(self) -> tuple[int, ...]:
-        """The dimensions from outermost to innermost in memory."""
+        """Return the dimensions from outermost to innermost in memory."""
         return self._tensor.dim_order
 
     def dtype(self) -> ScalarType:
-        """The element type, an integer enumeration with ExecuTorch's numbers."""
+        """Return the element type, a member of an integer enumeration with ExecuTorch's numbers."""
         return self._tensor.scalar_type
 
     def shape_dynamism(self) -> model.TensorShapeDynamism:
-        """Whether and how the shape may change."""
+        """Return in which way the shape may change."""
         return self._tensor.shape_dynamism
 
     def is_memory_planned(self) -> bool:
-        """Whether the program, not the caller, provides the memory."""
+        """Return True if the program, not the caller, provides the memory."""
         return self._tensor.allocation_info is not None or self._tensor.is_constant
 
     def nbytes(self) -> int:
-        """Bytes of the data, at the upper bounds if the shape is dynamic."""
+        """Return the size of the data in bytes, at the upper bounds if the shape is dynamic."""
         return self._tensor.size_bytes
 
     def __repr__(self) -> str:
@@ -50,7 +50,7 @@ class TensorInfo:
 
 
 class MethodMeta:
-    """What is known about a method."""
+    """The inputs, outputs and attributes of a method."""
 
     def __init__(self, plan: model.ExecutionPlan) -> None:
         self._name = plan.name
@@ -59,64 +59,64 @@ class MethodMeta:
         self._plan = plan
 
     def name(self) -> str:
-        """The method's name, such as `forward`."""
+        """Return the method's name, such as `forward`."""
         return self._name
 
     def num_inputs(self) -> int:
-        """How many inputs `execute` takes."""
+        """Return the number of inputs of `execute`."""
         return len(self._inputs)
 
     def num_outputs(self) -> int:
-        """How many outputs `execute` returns."""
+        """Return the number of outputs of `execute`."""
         return len(self._outputs)
 
     def input_tag(self, index: int) -> str:
-        """The kind of input `index`: Tensor, Int, Bool, Double, String, or None for a symbolic number.
+        """Return the kind of input `index`: Tensor, Int, Bool, Double, String, or None for a symbolic number.
 
         Raises:
-            IndexError: there is no such input.
+            IndexError: There is no such input.
         """
         return _tag(self._at(self._inputs, index, "input"))
 
     def output_tag(self, index: int) -> str:
-        """The kind of output `index`, as for `input_tag`.
+        """Return the kind of output `index`, as `input_tag` does.
 
         Raises:
-            IndexError: there is no such output.
+            IndexError: There is no such output.
         """
         return _tag(self._at(self._outputs, index, "output"))
 
     def input_tensor_meta(self, index: int) -> TensorInfo:
-        """What is known about input `index`.
+        """Return the shape, type and memory of input `index`.
 
         Raises:
-            IndexError: there is no such input.
-            TypeError: it is no tensor.
+            IndexError: There is no such input.
+            TypeError: It is not a tensor.
         """
         return _tensor_info(self._at(self._inputs, index, "input"), f"input {index}")
 
     def output_tensor_meta(self, index: int) -> TensorInfo:
-        """What is known about output `index`.
+        """Return the shape, type and memory of output `index`.
 
         Raises:
-            IndexError: there is no such output.
-            TypeError: it is no tensor.
+            IndexError: There is no such output.
+            TypeError: It is not a tensor.
         """
         return _tensor_info(self._at(self._outputs, index, "output"), f"output {index}")
 
     def num_attributes(self) -> int:
-        """How many attributes there are: mutable buffers that the program names."""
+        """Return the number of attributes, which are mutable buffers with a name."""
         return len(self._attributes)
 
     def attribute_names(self) -> tuple[str, ...]:
-        """The attributes' names, in the order of the program."""
+        """Return the attributes' names, in the order of the program."""
         return tuple(self._attributes)
 
     def attribute_tensor_meta(self, index: int) -> TensorInfo:
-        """What is known about attribute `index`.
+        """Return the shape, type and memory of attribute `index`.
 
         Raises:
-            IndexError: there is no such attribute.
+            IndexError: There is no such attribute.
         """
         return _tensor_info(self._at([*self._attributes.values()], index, "attribute"), f"attribute {index}")
 

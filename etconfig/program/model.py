@@ -1,6 +1,6 @@
 """A program as serialized: frozen records with the names of ExecuTorch's schema/program.fbs.
 
-Tuples, not dataclasses: a large program holds tens of thousands of them, and a tuple is
+Named tuples, not dataclasses: a large program has tens of thousands of them, and a tuple is
 the cheapest record to make. Every index in a record was verified against its table.
 """
 
@@ -15,7 +15,7 @@ from etconfig.scalar_types import ScalarType
 
 
 class TensorShapeDynamism(enum.IntEnum):
-    """How a tensor's shape may vary. Source: program.fbs."""
+    """The ways in which a tensor's shape may vary. Source: program.fbs."""
 
     STATIC = 0
     DYNAMIC_BOUND = 1
@@ -25,14 +25,16 @@ class TensorShapeDynamism(enum.IntEnum):
 
 
 class DeviceType(enum.IntEnum):
-    """The kind of device whose memory holds a tensor. Source: program.fbs."""
+    """The kind of device in whose memory a tensor lies. Source: program.fbs."""
 
     CPU = 0
     CUDA = 1
 
 
 class AllocationDetails(NamedTuple):
-    """Where the memory plan places a tensor: `non_const_buffer_sizes[memory_id]`, at a byte offset."""
+    """The place of a tensor in the memory plan: arena `memory_id`, whose size is in
+    `non_const_buffer_sizes`, at a byte offset.
+    """
 
     memory_id: int
     memory_offset: int
@@ -96,8 +98,8 @@ class SerializedTensor(NamedTuple):
     """A tensor's metadata: the Tensor of program.fbs. `etconfig.kernel.tensor.Tensor` has memory as well.
 
     `data_buffer_idx > 0` without `allocation_info` is a constant; with it, a mutable tensor
-    with an initial state. `allocation_info` alone is planned memory; neither means that the
-    memory comes with the call. `external` tensors are found by `fully_qualified_name`.
+    with an initial state. `allocation_info` alone is planned memory. With neither, the caller
+    provides the memory. `external` tensors are found by `fully_qualified_name`.
     """
 
     scalar_type: ScalarType
@@ -114,17 +116,17 @@ class SerializedTensor(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """The bytes that the data take, at the upper bounds in `sizes` if the shape is dynamic."""
+        """The size of the data, at the upper bounds in `sizes` if the shape is dynamic."""
         return math.prod(self.sizes) * self.scalar_type.itemsize_bytes
 
     @property
     def attribute_name(self) -> str | None:
-        """What the program calls a mutable buffer; None for other tensors."""
+        """The name of a mutable buffer; None for other tensors."""
         return None if self.allocation_info is None else self.fully_qualified_name
 
     @property
     def is_constant(self) -> bool:
-        """Whether the data are read-only and come with the program or a .ptd."""
+        """True if the data are read-only and come with the program or a .ptd."""
         return self.allocation_info is None and (self.data_buffer_idx > 0 or self.external)
 
 
@@ -136,7 +138,7 @@ EValue: TypeAlias = (
 
 
 class Operator(NamedTuple):
-    """An operator's name and overload; `full_name` is what kernels are registered under."""
+    """An operator's name and overload; kernels are registered under `full_name`."""
 
     name: str
     overload: str
@@ -192,7 +194,7 @@ class Chain(NamedTuple):
 
 
 class DataLocation(enum.IntEnum):
-    """Where a delegate's payload lies. Source: program.fbs."""
+    """The place of a delegate's payload: in the tables or in a segment. Source: program.fbs."""
 
     INLINE = 0
     SEGMENT = 1
@@ -200,9 +202,9 @@ class DataLocation(enum.IntEnum):
 
 @record(frozen=True)
 class BackendDelegateDataReference:
-    """Which payload: an index into the inline data or into the segments.
+    """A reference to a payload: an index into the inline data or into the segments.
 
-    No tuple, since a field named `index` would hide `tuple.index`.
+    Not a named tuple, because a field named `index` would hide `tuple.index`.
     """
 
     location: DataLocation
@@ -210,7 +212,7 @@ class BackendDelegateDataReference:
 
 
 class CompileSpec(NamedTuple):
-    """One key and bytes that were fixed ahead of time."""
+    """A key and bytes that were fixed ahead of time."""
 
     key: str
     value: bytes
@@ -225,7 +227,7 @@ class BackendDelegate(NamedTuple):
 
 
 class NonConstBufferDevice(NamedTuple):
-    """On which device `non_const_buffer_sizes[buffer_idx]` is to be allocated."""
+    """The device on which arena `buffer_idx` of `non_const_buffer_sizes` is to be allocated."""
 
     buffer_idx: int
     device_type: DeviceType
@@ -249,7 +251,7 @@ class ExecutionPlan(NamedTuple):
     non_const_buffer_device: tuple[NonConstBufferDevice, ...] = ()
 
     def attributes(self) -> dict[str, SerializedTensor]:
-        """The mutable buffers that the program names; of equal names the first, as in ExecuTorch."""
+        """Return the mutable buffers with a name; of equal names the first, as in ExecuTorch."""
         found: dict[str, SerializedTensor] = {}
         for value in self.values:
             if isinstance(value, SerializedTensor) and value.attribute_name:

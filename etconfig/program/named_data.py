@@ -1,4 +1,4 @@
-"""`NamedData`: data by key, each of which is read when it is looked up."""
+"""`NamedData`: data by key, read on lookup."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class NamedData(Mapping[str, memoryview]):
     """An immutable mapping; looking up a key raises ProgramError if its bytes cannot be read."""
 
     def __init__(self, readers: Mapping[str, Callable[[], memoryview]]) -> None:
-        """Data that `readers` read, by key."""
+        """Take the functions that read the data, by key."""
         self._readers = dict(readers)
 
     def __getitem__(self, key: str) -> memoryview:

@@ -28,7 +28,7 @@ def read_payloads(
         file_bytes: The size of the whole file, segments included.
 
     Raises:
-        ProgramError: a payload lies outside the file or its segment, or overlaps another one.
+        ProgramError: A payload lies outside the file or its segment, or overlaps another one.
     """
     _, _, constant_buffer, delegate_data, segment_list, constant_segment, mutable_data, named_data = root
     base = header.segment_base_offset if header else 0
@@ -71,7 +71,7 @@ def _read_mutable_data(
 
 
 def _read_subsegments(cursor: Cursor, table: int, segments: Sequence[Extent]) -> tuple[Extent, ...]:
-    """Split a segment at its offsets. The first is a placeholder: alone, it stands for no data."""
+    """Split a segment at its offsets. The first offset is a placeholder; alone, it stands for no data."""
     segment_index, offsets_position = cursor.table(table, layout.SUBSEGMENT_OFFSETS)
     offsets = cursor.numbers(offsets_position, U64, "offsets") if offsets_position else ()
     if len(offsets) < 2:
@@ -88,7 +88,7 @@ def _read_subsegments(cursor: Cursor, table: int, segments: Sequence[Extent]) ->
 
 
 def _split(segment: Extent, offsets: Sequence[int]) -> tuple[Extent, ...]:
-    """The extent from each offset to the next larger one. Offsets may repeat and come in any order."""
+    """Return the extent from each offset to the next larger one. Offsets may repeat, in any order."""
     boundaries = sorted({*offsets[1:], segment.size_bytes})
     extents = [Extent(segment.start, 0)]
     for offset in offsets[1:]:
@@ -99,7 +99,7 @@ def _split(segment: Extent, offsets: Sequence[int]) -> tuple[Extent, ...]:
 
 
 def _read_inline(cursor: Cursor, position: int, field: str, table_layout: Layout) -> tuple[Extent, ...]:
-    """The payloads of tables that hold one vector of bytes each; an absent vector is an empty one."""
+    """Read the payloads of tables with one vector of bytes each; an absent vector counts as empty."""
 
     def read(table: int) -> Extent:
         (data,) = cursor.table(table, table_layout)

@@ -1,7 +1,7 @@
-"""Where a program's payloads lie: segments, constants, initial states, delegate and named data.
+"""`Payloads`: the extents of segments, constants, initial states, delegate and named data in a program.
 
-A payload lies inline in a vector of the tables, or in a segment after them. All are located and
-checked against the file when the program is opened; none is read or copied.
+A payload lies inline in a vector of the tables, or in a segment after them. Opening a program locates
+all of them and checks them against the file, but reads and copies none.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from etconfig.records import record
 class Payloads:
     """The extents of all payloads of a program.
 
-    The extent of a constant or an initial state reaches to the next one, since the file holds
-    only where each starts: it is the room for the tensor, which may be smaller.
+    The extent of a constant or an initial state reaches to the next one, because the file says only where
+    each starts. The tensor itself may be smaller.
 
     Attributes:
         segments: Program.segments.
@@ -36,18 +36,18 @@ class Payloads:
     named_data: Mapping[str, Extent]
 
     def constant(self, data_buffer_idx: int, size_bytes: int) -> Extent:
-        """The bytes of a constant tensor that takes `size_bytes`.
+        """Return the extent of a constant tensor of `size_bytes` bytes.
 
         Raises:
-            MalformedProgramError: there is no such constant.
-            TruncatedProgramError: it is smaller.
+            MalformedProgramError: There is no such constant.
+            TruncatedProgramError: It is smaller.
         """
         return _subextent(self.constants, data_buffer_idx, size_bytes, "constants")
 
     def mutable_initial_data(
         self, mutable_data_segments_idx: int, data_buffer_idx: int, size_bytes: int
     ) -> Extent:
-        """The initial state of a mutable tensor that takes `size_bytes`; raises as `constant` does."""
+        """Return the extent of a mutable tensor's initial state; raises the same errors as `constant`."""
         valid = range(len(self.mutable_data))
         if mutable_data_segments_idx not in valid:
             raise bad_index(
@@ -57,10 +57,10 @@ class Payloads:
         return _subextent(self.mutable_data[mutable_data_segments_idx], data_buffer_idx, size_bytes, region)
 
     def delegate(self, reference: BackendDelegateDataReference) -> Extent:
-        """The payload of a delegate.
+        """Return the extent of a delegate's payload.
 
         Raises:
-            MalformedProgramError: there is no such payload.
+            MalformedProgramError: There is no such payload.
         """
         if reference.location is DataLocation.INLINE:
             extents, target = self.inline_delegates, "backend_delegate_data"

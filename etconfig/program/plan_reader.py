@@ -45,7 +45,7 @@ class PlanReader:
 
     Args:
         cursor: Reads the program's tables.
-        payloads: Where the program's payloads lie.
+        payloads: The extents of the program's payloads.
     """
 
     def __init__(self, cursor: Cursor, payloads: Payloads) -> None:
@@ -53,10 +53,10 @@ class PlanReader:
         self._payloads = payloads
 
     def read(self, table: int) -> ExecutionPlan:
-        """The plan at `table`.
+        """Read the plan at `table`.
 
         Raises:
-            ProgramError: it is malformed, or refers to something that is not there.
+            ProgramError: It is malformed, or refers to something that does not exist.
         """
         cursor = self._cursor
         name, values, inputs, outputs, chains, operators, delegates, sizes, devices = cursor.table(
@@ -86,9 +86,9 @@ class PlanReader:
     def _charge_lists(
         self, values: tuple[EValue, ...], chains: Sequence[Chain], outputs: Sequence[int]
     ) -> None:
-        """Count the items of long lists as work, again for each use: who is given one looks at all of them.
+        """Charge the items of long lists as work, again for each use, because every user visits all of them.
 
-        Without that, a file of 40 KB could ask for 10 million tensors to be joined, and so for gigabytes.
+        Otherwise a file of 40 KB could have 10 million tensors joined, which takes gigabytes.
         """
         if not any(map(_cost, different(values))):
             return
@@ -157,5 +157,5 @@ class PlanReader:
 
 
 def _cost(value: EValue) -> int:
-    """The bytes of a long list's items."""
+    """Return the bytes of a long list's items, and 0 for anything else."""
     return 4 * len(value.items) if isinstance(value, _LISTS) and len(value.items) > MAX_RANK else 0

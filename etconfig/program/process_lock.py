@@ -1,4 +1,4 @@
-"""`ProcessLock`: a lock that a forked process finds open."""
+"""`ProcessLock`: a lock that is open in a forked process."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import threading
 
 
 class ProcessLock:
-    """A lock for each process. Whoever held it when a process forked does not exist in the child.
+    """A lock with a new, open state in each forked process.
 
-    Use it as `with lock.current():`, so that an interrupt cannot come between taking it and entering.
+    `fork` copies the lock but not the thread that took it, so in the child a plain lock that was taken
+    at that moment would stay locked forever.
+
+    Use it as `with lock.current():`, so that an interrupt cannot come between taking and entering it.
     """
 
     __slots__ = ("_lock", "_process")
@@ -19,7 +22,7 @@ class ProcessLock:
         self._process = os.getpid()
 
     def current(self) -> threading.Lock:
-        """The lock of this process."""
+        """Return the lock of this process."""
         if self._process != os.getpid():
             self._lock, self._process = threading.Lock(), os.getpid()
         return self._lock

@@ -1,4 +1,4 @@
-"""`open_program` and `Program`: a .pte, verified, immutable and shared between threads."""
+"""`open_program` and `Program`: a .pte, verified, immutable, and safe to share between threads."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
 
 
 class Verification(enum.Enum):
-    """When the plans are read and verified. Both levels verify everything before it is used.
+    """The time at which plans are read and verified. Both levels verify everything before it is used.
 
-    Named after executorch.runtime.Verification, whose Minimal trusts the file instead.
+    The names are those of executorch.runtime.Verification, whose Minimal trusts the file instead.
     """
 
     Minimal = "minimal"
-    """Each plan when it is first asked for: opening takes less time."""
+    """Each plan on first use: opening takes less time."""
     InternalConsistency = "internal-consistency"
     """All plans when the program is opened: a program that opens is sound."""
 
 
 class _Contents(NamedTuple):
-    """What an open program needs to answer.
+    """The parts of an open program.
 
     Attributes:
-        file: Gives views of the whole file.
+        file: Returns views of the whole file.
         tables: Reads the program's tables.
         version: Program.version.
-        payloads: Where the payloads lie.
+        payloads: The extents of the payloads.
         named_data: Program.named_data.
-        external: What lies outside the file.
+        external: The data outside the file.
         plan_tables: The position of each plan's table, by name, in the order of the file.
     """
 
@@ -69,21 +69,21 @@ class _Contents(NamedTuple):
 
 
 class Program:
-    """A program, as `open_program` returns it. Nothing about it changes, and threads may share it.
+    """A program, as `open_program` returns it. It is immutable, and threads may share it.
 
-    Payloads are given as views into the file's bytes, read-only and without a copy; a large file is
-    read when they are first asked for (see `LoadMode`). They stay valid after `close`, which only lets
-    go of the bytes: they are freed with their last view.
+    Payloads are returned as views into the file's bytes, read-only and without a copy; the parts of a
+    large file are read on first use (see `LoadMode`). The views stay valid after `close`, which only
+    drops the program's own reference to the bytes: they are freed with their last view.
 
     Attributes:
         path: The file, or None if the program was opened from bytes.
         size_bytes: The size of the program: of the file, unless it is a bundled one.
-        verification: The level that was asked for, which is the level that is done.
+        verification: The level of verification.
         header: The extended header, or None if there is none.
-        version: The version that the program states; ExecuTorch writes 0.
+        version: The version in the file; ExecuTorch writes 0.
         method_names: The methods, in the order of the file.
-        segments: Where the segments lie in the file.
-        constant_bytes: The room that all constants take.
+        segments: The extents of the segments in the file.
+        constant_bytes: The size of all constants together.
         bundled_cases: For a bundled program (.bpte), the recorded cases of each method; else empty.
     """
 
@@ -117,11 +117,11 @@ class Program:
     # --- methods -------------------------------------------------------------------------
 
     def plan(self, name: str) -> ExecutionPlan:
-        """The method `name`, verified. It is read once; threads that ask at the same time wait.
+        """Return the method `name`, verified. It is read once; other threads wait meanwhile.
 
         Raises:
-            MethodNotFoundError: the program has no such method.
-            ProgramError: the method is malformed (only with Verification.Minimal), or the program is closed.
+            MethodNotFoundError: The program has no such method.
+            ProgramError: The method is malformed (only with Verification.Minimal), or the program is closed.
         """
         with self._used() as contents:
             if name not in contents.plan_tables:
@@ -136,11 +136,11 @@ class Program:
     # --- payloads ------------------------------------------------------------------------
 
     def constant(self, data_buffer_idx: int, size_bytes: int) -> memoryview:
-        """The first `size_bytes` bytes of a constant.
+        """Return the first `size_bytes` bytes of a constant.
 
         Raises:
-            MalformedProgramError: there is no such constant.
-            TruncatedProgramError: it has fewer bytes.
+            MalformedProgramError: There is no such constant.
+            TruncatedProgramError: It has fewer bytes.
         """
         with self._used() as contents:
             return contents.file.view(contents.payloads.constant(data_buffer_idx, size_bytes), "constants")
@@ -148,7 +148,10 @@ class Program:
     def mutable_initial_data(
         self, mutable_data_segments_idx: int, data_buffer_idx: int, size_bytes: int
     ) -> memoryview:
-        """The first `size_bytes` bytes of the initial state of a mutable tensor. Raises as `constant`."""
+        """Return the first `size_bytes` bytes of a mutable tensor's initial state.
+
+        Raises the same errors as `constant`.
+        """
         with self._used() as contents:
             extent = contents.payloads.mutable_initial_data(
                 mutable_data_segments_idx, data_buffer_idx, size_bytes
@@ -156,25 +159,25 @@ class Program:
             return contents.file.view(extent, "mutable_data_segments")
 
     def delegate_data(self, delegate: BackendDelegate) -> memoryview:
-        """The payload of a delegate of one of this program's plans.
+        """Return the payload of a delegate of one of this program's plans.
 
         Raises:
-            MalformedProgramError: there is no such payload.
+            MalformedProgramError: There is no such payload.
         """
         with self._used() as contents:
             return contents.file.view(contents.payloads.delegate(delegate.processed), "processed")
 
     @property
     def named_data(self) -> Mapping[str, memoryview]:
-        """The data that the program and its data files store under a key."""
+        """The data that the program and its data files store, by key."""
         with self._used() as contents:
             return contents.named_data
 
     def unclaimed(self) -> tuple[Extent, ...]:
-        """The parts of the program that are neither tables nor in a segment, though not all zero.
+        """Return the parts of the program outside of tables and segments that are not all zero.
 
-        An exporter leaves only zeros there, to align; what else is there belongs to something that
-        nobody verified. Such parts are read to tell.
+        Exporters leave only zeros there, for alignment. Any other bytes belong to something that was not
+        verified. To find them, those parts are read.
         """
         with self._used() as contents:
             gaps = gaps_between(contents.tables.size_bytes, self.segments, self.size_bytes)
@@ -182,25 +185,25 @@ class Program:
 
     @property
     def data_files(self) -> tuple[DataFile, ...]:
-        """The data files that were given with the program."""
+        """The data files that were opened with the program."""
         with self._used() as contents:
             return contents.external.files
 
     def whole(self) -> memoryview:
-        """All bytes of the program, read-only, for an executor that reads them itself.
+        """Return all bytes of the program, read-only, for an executor that parses them itself.
 
         Raises:
-            ProgramError: the file cannot be read or became shorter, or the program is closed.
+            ProgramError: The file cannot be read or became shorter, or the program is closed.
         """
         with self._used() as contents:
             return contents.file.view(Extent(0, self.size_bytes), "")
 
     def external_tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
-        """The data of the tensors of `plan` that lie outside the program, by fully qualified name.
+        """Return the data of the tensors of `plan` outside the program, by fully qualified name.
 
         Raises:
-            MissingDataError: no data file has some of them; all are named.
-            MalformedProgramError: a data file has another type or shape for one of them.
+            MissingDataError: Some are in none of the data files; the error lists all of these.
+            MalformedProgramError: A data file has another type or shape for one of them.
         """
         with self._used() as contents:
             return contents.external.tensors(plan)
@@ -208,7 +211,7 @@ class Program:
     # --- lifetime ------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the file's bytes. Closing twice does nothing."""
+        """Drop the file's bytes. Closing twice does nothing."""
         self._contents = None
         self._plans = {}
 
@@ -228,7 +231,7 @@ class Program:
 
 
 class _Use:
-    """Gives the contents of a program, unless it is closed; errors name the file."""
+    """A context with the contents of a program, unless it is closed; errors name the file."""
 
     __slots__ = ("_contents", "_naming")
 
@@ -259,17 +262,16 @@ def open_program(
 
     Args:
         source: The path of the file, or its bytes.
-        data: The data files (.ptd) that hold what lies outside the program.
-        verification: When the methods are verified. Everything else always is, here.
-        limits: What the program may take.
-        load_mode: How files come into memory: `copy` reads them, `mmap` maps them. See `LoadMode`
-            for the risk.
-        phase: Encloses each part of the work, to time it; it is given the part's name.
+        data: The data files (.ptd) with the tensors and blobs that lie outside the program.
+        verification: When to verify the methods. Everything else is always verified here.
+        limits: Bounds on the program.
+        load_mode: `copy` reads files, `mmap` maps them. See `LoadMode` for the risk.
+        phase: Returns a context, such as a timer, for a part of the work, from the part's name.
 
     Raises:
-        ProgramError: a file cannot be read, is no program or data file, or is malformed, or a key is
-            stored twice. No other exception comes out, whatever the files hold.
-        ValueError: there is no such `load_mode`.
+        ProgramError: A file cannot be read, is not a program or data file, or is malformed, or a key is
+            stored twice. Whatever the files contain, no other exception is raised.
+        ValueError: `load_mode` is unknown.
     """
     path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
     with phase("read data files"):
@@ -299,7 +301,7 @@ def _read_bundle(file: Cursor) -> Bundle:
 
 
 def _read_contents(file: Cursor, header: ExtendedHeader | None, data_files: Sequence[DataFile]) -> _Contents:
-    """Read what does not belong to one method."""
+    """Read everything that does not belong to one method."""
     tables = file.first(header.program_size if header else file.size_bytes)
     position = tables.root()
     root = tables.at(position, "root", lambda table: tables.table(table, layout.PROGRAM))
@@ -338,7 +340,7 @@ def _read_plan_tables(tables: Cursor, position: int) -> Mapping[str, int]:
 
 
 def _read_plan(contents: _Contents, name: str) -> ExecutionPlan:
-    """Read one plan. A failure costs no work budget, so that it fails the same way again."""
+    """Read one plan. A failure leaves the work budget as it was, so that the next try fails the same way."""
     tables, table = contents.tables, contents.plan_tables[name]
     work_left_bytes = tables.work_left_bytes
     try:

@@ -52,7 +52,7 @@ PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
 
 
 NO_MEMORY = "there is not enough memory"
-"""Why a file cannot be read."""
+"""A reason for which a file cannot be read."""
 
 
 def malformed(
@@ -91,7 +91,7 @@ def undecodable(field: str, reason: str, offset: int) -> MalformedProgramError:
 
 
 def missing_field(field: str) -> MalformedProgramError:
-    """A field is absent; `Cursor.each` adds where."""
+    """A required field is absent; `Cursor.each` adds where."""
     return malformed("missing-field", field, "the field is required, but absent")
 
 
@@ -127,10 +127,10 @@ def bad_index(field: str, index: int, valid: range, target: str, offset: int | N
 
 
 def known(members: Mapping[int, _T], number: int, field: str) -> _T:
-    """The member of an enumeration that `number` stands for.
+    """Return the member of an enumeration with this number.
 
     Raises:
-        UnsupportedProgramError: there is none; a later version may know it.
+        UnsupportedProgramError: There is none; a later version may know it.
     """
     try:
         return members[number]
@@ -139,16 +139,16 @@ def known(members: Mapping[int, _T], number: int, field: str) -> _T:
 
 
 class naming:  # noqa: N801  # it is called as contextlib's are
-    """Let every ProgramError name the file, and count its offset from the start of the file.
+    """A context that adds the file's path to every ProgramError, and counts its offset from the file's start.
 
-    An error that names a file already is left as it is. That memory runs out is a ProgramError, too: the
-    file may hold more than this process can take.
+    An error that names a file already is left as it is. A MemoryError becomes a ProgramError, too: the
+    file may contain more than fits into this process.
     """
 
     __slots__ = ("_base", "_path")
 
     def __init__(self, path: str | None, base: int = 0) -> None:
-        """Take the file's path, and where in it begins what is read."""
+        """Take the file's path, and the position in it at which the part begins that is read."""
         self._path = path
         self._base = base
 
@@ -166,7 +166,7 @@ class naming:  # noqa: N801  # it is called as contextlib's are
 
 
 def locate(error: ProgramError, region: str = "", offset: int | None = None) -> None:
-    """Widen the error's region by the enclosing one; `offset` counts if it has none of its own."""
+    """Prefix the error's region with the enclosing one; `offset` applies if the error has none."""
     error.region = ".".join(filter(None, (region, error.region)))
     if error.offset is None:
         error.offset = offset

@@ -11,16 +11,16 @@ from etconfig.program.program_errors import malformed, truncated
 
 
 def read_segments(cursor: Cursor, position: int, base: int, end: int) -> tuple[Extent, ...]:
-    """Where the segments of the vector at `position` lie in the file.
+    """Return the extents in the file of the segments of the vector at `position`.
 
     Args:
         cursor: Reads the file's tables.
         position: The vector of DataSegment tables; 0 if there is none.
-        base: Where the segments start, from which their offsets count; 0 if nothing says it.
-        end: Where they end.
+        base: The position of the first segment, from which offsets count; 0 if the file does not state it.
+        end: The position after the last segment.
 
     Raises:
-        ProgramError: a segment leaves these bounds, or shares bytes with another one.
+        ProgramError: A segment leaves these bounds, or shares bytes with another one.
     """
 
     def read(table: int) -> Extent:
@@ -39,7 +39,7 @@ def read_segments(cursor: Cursor, position: int, base: int, end: int) -> tuple[E
 
 
 def gaps_between(start: int, segments: Sequence[Extent], end: int) -> list[Extent]:
-    """What lies from `start` to `end` in none of `segments`, which share no bytes, in order."""
+    """Return the extents from `start` to `end` outside of all `segments`, which share no bytes, in order."""
     gaps = []
     for segment in sorted(segments):
         if segment.start > start:
@@ -49,7 +49,7 @@ def gaps_between(start: int, segments: Sequence[Extent], end: int) -> list[Exten
 
 
 def _check_disjoint(segments: Sequence[Extent]) -> None:
-    """Raise if two segments share bytes: each belongs to one payload alone."""
+    """Check that no two segments share bytes: each belongs to one payload alone."""
     by_start = sorted((segment.start, segment.end, i) for i, segment in enumerate(segments))
     occupied = [entry for entry in by_start if entry[0] < entry[1]]
     for (_, end, first), (start, _, second) in pairwise(occupied):

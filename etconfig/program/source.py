@@ -1,4 +1,4 @@
-"""Where the bytes of a file come from: memory, a file that is read when needed, or a mapped file."""
+"""`open_bytes`: the bytes of a program from memory, from a file read on demand, or from a mapped file."""
 
 from __future__ import annotations
 
@@ -19,32 +19,31 @@ ProgramSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryv
 """The path of a .pte file, or its bytes."""
 
 LoadMode: TypeAlias = Literal["copy", "mmap"]
-"""How a file comes into memory: `copy` reads it, `mmap` maps it and lets the system read pages.
+"""The way in which a file comes into memory: `copy` reads it, `mmap` maps it and lets the system read pages.
 
-`copy` reads a part of the file when it is first needed, into memory of its own: opening takes the
-same time and memory whatever the size of the constants, and loading a method reads its constants.
-What was read no longer depends on the file. Should the file become shorter before, the part that is
-missing is a TruncatedProgramError.
+`copy` reads each part of the file on first use, into private memory: opening takes the same time and
+memory whatever the size of the constants, and loading a method reads its constants. Bytes that were
+read no longer depend on the file. If the file becomes shorter before a part was read, that part is a
+TruncatedProgramError.
 
-A mapping reads nothing ahead and shares its pages with other processes, but whoever truncates the
-file while it is mapped kills the process (SIGBUS), and whoever writes to it changes what was
-verified. Map only files that nobody else writes: files that are replaced by renaming a new one over
-them are safe.
+A mapping reads nothing ahead and shares its pages with other processes. But truncating the file while
+it is mapped kills the process (SIGBUS), and writing to it changes bytes after they were verified. Map
+only files that nobody else writes; replacing a file by renaming a new one over it is safe.
 """
 
 FILE_BLOCK_BYTES = 256 << 10
-"""A file is read in parts of this size; one that is not larger is read at once."""
+"""The size of the parts in which a file is read; a file that is not larger is read at once."""
 
 
 def open_bytes(source: ProgramSource, load_mode: LoadMode, limits: Limits) -> Cursor:
-    """A cursor over the bytes of `source`, which are read-only.
+    """Return a cursor over the bytes of `source`, which are read-only.
 
-    Immutable bytes are used as they are, mutable ones are copied: what was verified must not change.
+    Immutable bytes are used as they are. Mutable ones are copied, because verified bytes must not change.
 
     Raises:
-        UnreadableProgramError: the file cannot be read.
-        UnsupportedProgramError: it exceeds `limits.max_file_bytes`.
-        ValueError: there is no such `load_mode`.
+        UnreadableProgramError: The file cannot be read.
+        UnsupportedProgramError: It exceeds `limits.max_file_bytes`.
+        ValueError: `load_mode` is unknown.
     """
     if load_mode not in ("copy", "mmap"):
         raise ValueError(f"load_mode is {load_mode!r}; expected 'copy' or 'mmap'")
@@ -59,7 +58,7 @@ def open_bytes(source: ProgramSource, load_mode: LoadMode, limits: Limits) -> Cu
 
 def _open_file(path: str | os.PathLike[str], load_mode: LoadMode, limits: Limits) -> Cursor:
     try:
-        # One open serves the check and every read, so that nobody can swap the file in between.
+        # One open file serves the checks and every read, so that nobody can swap it in between.
         file = open(path, "rb", buffering=0, opener=_open_without_blocking)  # noqa: SIM115  # see _Blocks
         try:
             status = os.fstat(file.fileno())
@@ -87,12 +86,12 @@ def _not_read(error: Exception) -> Exception:
 
 
 class _Blocks:
-    """The bytes of a file in private memory, block by block as they are asked for.
+    """The bytes of a file in private memory, read block by block on first use.
 
-    The file is open until the last user of this object is gone; views of `data` live longer.
+    The file stays open as long as anything uses this object; views of `data` live longer.
 
     Attributes:
-        data: All bytes; those that were not fetched read as zero, and take no memory.
+        data: All bytes; those that were not fetched yet read as zero, and take no memory.
     """
 
     def __init__(self, file: io.FileIO, size_bytes: int) -> None:
@@ -104,10 +103,13 @@ class _Blocks:
         weakref.finalize(self, file.close)
 
     def fetch(self, start: int, end: int) -> int:
-        """Bring the bytes from `start` to `end` into memory; where they end if the file is shorter now.
+        """Bring the bytes from `start` to `end` into memory.
+
+        Returns:
+            `end`, or the position where the bytes end if the file is shorter now.
 
         Raises:
-            UnreadableProgramError: the system cannot read the file.
+            UnreadableProgramError: The system cannot read the file.
         """
         with self._lock.current():
             for block in range(start // FILE_BLOCK_BYTES, -(-end // FILE_BLOCK_BYTES)):
@@ -119,7 +121,7 @@ class _Blocks:
         return end
 
     def _read(self, start: int) -> int:
-        """Read the block at `start`; where the bytes end that are there."""
+        """Read the block at `start`, and return the position where the bytes in it end."""
         end = min(start + FILE_BLOCK_BYTES, len(self._memory))
         try:
             while start < end and (count := _read_at(self._file, start, self._memory[start:end])):
@@ -133,23 +135,25 @@ def _read_at(file: io.FileIO, position: int, target: memoryview) -> int:
     if sys.platform == "win32":
         file.seek(position)
         return file.readinto(target) or 0
-    return os.preadv(file.fileno(), [target], position)  # a forked process shares the file's position
+    return os.preadv(
+        file.fileno(), [target], position
+    )  # no seek: a forked process shares the file's position
 
 
 def _reserve(size_bytes: int) -> mmap.mmap:
-    """Memory whose pages are taken when they are first written."""
+    """Return memory whose pages are taken when they are first written."""
     if sys.platform == "win32":
         return mmap.mmap(-1, size_bytes)
     return mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def _open_without_blocking(path: str, flags: int) -> int:
-    """Open even a named pipe at once; for regular files the flag means nothing."""
+    """Open even a named pipe at once instead of waiting for a writer; regular files ignore the flag."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _copy(file: io.FileIO, size_bytes: int) -> memoryview:
-    """Read up to `size_bytes`. A file that shrinks meanwhile is short; reading its contents tells."""
+    """Read up to `size_bytes`. If the file shrinks meanwhile, the result is short; reading it then fails."""
     buffer = memoryview(bytearray(size_bytes))
     filled = 0
     while count := file.readinto(buffer[filled:]):
@@ -158,7 +162,7 @@ def _copy(file: io.FileIO, size_bytes: int) -> memoryview:
 
 
 def _map(file: io.FileIO) -> memoryview:
-    """Map the whole file. The mapping goes away when the last view of it does."""
+    """Map the whole file. The mapping lasts as long as its last view."""
     return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 

@@ -1,4 +1,4 @@
-"""`TensorLayout`: the type and shape of stored data; and the checks that every shape must pass."""
+"""`TensorLayout`, the type and shape of stored data, and the checks that every shape must pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from etconfig.scalar_types import MAX_RANK, ScalarType, is_permutation
 
 _SCALAR_TYPES = {member.value: member for member in ScalarType}
 MAX_TENSOR_BYTES = 2**63 - 1
-"""What numpy, and every 64-bit runtime, can count."""
+"""The largest size that numpy, and every 64-bit runtime, can count."""
 
 _ROW_MAJOR = tuple(tuple(range(rank)) for rank in range(MAX_RANK + 1))
 
@@ -27,7 +27,7 @@ class TensorLayout(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """The bytes that the data take."""
+        """The size of the data."""
         return math.prod(self.sizes) * self.scalar_type.itemsize_bytes
 
     def __str__(self) -> str:
@@ -38,7 +38,7 @@ class TensorLayout(NamedTuple):
 def read_tensor_layout(
     cursor: Cursor, table: int, scalar_type: int, sizes: int, dim_order: int
 ) -> TensorLayout:
-    """The layout that a table holds.
+    """Read the layout in a table.
 
     Args:
         cursor: Reads the tables.
@@ -48,7 +48,7 @@ def read_tensor_layout(
         dim_order: The position of its dim order.
 
     Raises:
-        ProgramError: it describes no shape.
+        ProgramError: It does not describe a shape.
     """
     layout = TensorLayout(
         known(_SCALAR_TYPES, scalar_type, "scalar_type"),
@@ -61,12 +61,12 @@ def read_tensor_layout(
 
 
 def check_span(sizes: Sequence[int], scalar_type: ScalarType, offset: int) -> None:
-    """Raise unless every element, of the tensor in the table at `offset`, has an address of 63 bits.
+    """Check that every element of the tensor in the table at `offset` has an address of 63 bits.
 
-    A size of 0 counts as 1, for strides are made of the others: numpy has no such array either.
+    A size of 0 counts as 1, because strides are products of the other sizes; numpy refuses such arrays, too.
 
     Raises:
-        MalformedProgramError: it takes too many bytes.
+        MalformedProgramError: It takes too many bytes.
     """
     count = math.prod(sizes) or math.prod(size or 1 for size in sizes)
     if count * scalar_type.itemsize_bytes > MAX_TENSOR_BYTES:
@@ -75,10 +75,10 @@ def check_span(sizes: Sequence[int], scalar_type: ScalarType, offset: int) -> No
 
 
 def check_shape(sizes: Sequence[int], dim_order: Sequence[int], offset: int) -> None:
-    """Raise unless sizes and dim order, in the table at `offset`, describe a shape.
+    """Check that sizes and dim order, in the table at `offset`, describe a shape.
 
     Raises:
-        MalformedProgramError: they do not.
+        MalformedProgramError: They do not.
     """
     if len(sizes) > MAX_RANK:
         detail = f"the tensor has {len(sizes)} dimensions, at most {MAX_RANK} are supported"

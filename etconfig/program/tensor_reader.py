@@ -25,12 +25,12 @@ class TensorReader:
 
     Args:
         cursor: Reads the program's tables.
-        payloads: Where constants and initial states lie.
+        payloads: The extents of constants and initial states.
         non_const_buffer_sizes: The sizes in bytes of the plan's memory, by `memory_id`.
 
     Attributes:
-        memory_sizes: As given.
-        constants: Where the program's constants lie.
+        memory_sizes: `non_const_buffer_sizes`.
+        constants: The extents of the program's constants.
     """
 
     def __init__(self, cursor: Cursor, payloads: Payloads, non_const_buffer_sizes: Sequence[int]) -> None:
@@ -38,14 +38,14 @@ class TensorReader:
         self._payloads = payloads
         self.memory_sizes = non_const_buffer_sizes
         self.constants = payloads.constants
-        # Memory 0 is reserved, and its size means nothing.
+        # memory 0 is reserved, and its size has no meaning
         self._memory_ids = range(1, len(non_const_buffer_sizes))
 
     def read(self, table: int) -> SerializedTensor:
-        """The tensor at `table`.
+        """Read the tensor at `table`.
 
         Raises:
-            ProgramError: it is malformed, or its memory does not exist.
+            ProgramError: It is malformed, or its memory does not exist.
         """
         cursor = self._cursor
         scalar_type, storage_offset, sizes, dim_order, data_buffer_idx, allocation, dynamism, extra = (
@@ -87,11 +87,11 @@ class TensorReader:
         )
 
     def _check_memory(self, tensor: SerializedTensor, table: int) -> None:
-        """Raise unless the memory that the tensor names exists and holds it."""
+        """Check that the memory that the tensor names exists and is large enough."""
         index, allocation = tensor.data_buffer_idx, tensor.allocation_info
         has_data = index > 0 and not tensor.external
         if allocation is None and not has_data and tensor.shape_dynamism is not TensorShapeDynamism.STATIC:
-            return  # the memory comes with the call, at that call's size: the bounds may be astronomic
+            return  # the caller provides memory of the size that it needs: the bounds may be astronomic
         is_stored = index > 0 or tensor.external
         check_span(tensor.sizes, tensor.scalar_type, table)
         is_unbounded = tensor.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND

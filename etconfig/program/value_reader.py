@@ -31,7 +31,7 @@ _NULL, _LAST_TYPE = KernelTypes.NULL.value, max(KernelTypes).value
 """Plain numbers, which are compared faster than members of an enumeration."""
 
 _INTEGERS = frozenset({KernelTypes.INT, KernelTypes.NULL})
-"""What an IntList may name: a symbolic integer that is an input is serialized as Null."""
+"""The values that an IntList may name: a symbolic integer that is an input is serialized as Null."""
 
 _TENSORS = frozenset({KernelTypes.TENSOR})
 _OPTIONAL_TENSORS = frozenset({KernelTypes.TENSOR, KernelTypes.NULL})
@@ -65,10 +65,10 @@ class ValueReader:
         }
 
     def read(self, position: int) -> tuple[EValue, ...]:
-        """The values of the vector at `position`.
+        """Read the values of the vector at `position`.
 
         Raises:
-            ProgramError: a value is malformed, or refers to something that is not there.
+            ProgramError: A value is malformed, or refers to something that does not exist.
         """
         limits = self._cursor.limits
         count = self._cursor.length(position, "values", limits.max_values, "max_values")
@@ -87,7 +87,7 @@ class ValueReader:
         return tuple(values)
 
     def _read_in_bulk(self, columns: Columns, position: int, count: int) -> tuple[EValue, ...]:
-        from etconfig.program.bulk.bulk_values import BulkValues  # small plans, which are most, need it not
+        from etconfig.program.bulk.bulk_values import BulkValues  # most plans are small and never need it
 
         types, contents = columns.table(columns.references(position, count), layout.E_VALUE)
         columns.check((types >= _NULL) & (types <= _LAST_TYPE))
@@ -101,7 +101,7 @@ class ValueReader:
         return self._readers[value_type](table)
 
     def _read_type(self, table: int) -> tuple[int, int]:
-        """The type of a value and where its contents lie. Null has none, and need not refer to any."""
+        """Return the type of a value and the position of its contents; Null need not have any."""
         value_type, contents = self._cursor.table(table, layout.E_VALUE)
         if value_type != _NULL and not (value_type and contents):
             raise missing_field("val")
@@ -128,7 +128,7 @@ class ValueReader:
     def _read_indices(
         self, table: int, kind: FieldKind, lowest: int, accepted: frozenset[KernelTypes]
     ) -> tuple[int, ...]:
-        """The items of a list, which are indices, from `lowest` on, of values of an accepted type."""
+        """Read the items of a list, which are indices, from `lowest` on, of values of an accepted type."""
         (position,) = self._cursor.table(table, layout.LIST)
         valid = range(lowest, len(self._types))
         items = self._cursor.indices(position, kind, valid, "items", "values")

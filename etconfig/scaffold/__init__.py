@@ -1,4 +1,4 @@
-"""The package of a new backend: its names, its files, and how they are written."""
+"""The package of a new backend: its names, its files, and writing them."""
 
 from etconfig.scaffold.licenses import LICENSES, License
 from etconfig.scaffold.names import PackageNames, derive_names

@@ -12,8 +12,8 @@ class License:
     """A license.
 
     Attributes:
-        identifier: What `pyproject.toml` calls it: an SPDX expression.
-        file: Its text below `etconfig/templates/licenses`, in which `{year}` and `{author}` are left open.
+        identifier: The SPDX expression for `pyproject.toml`.
+        file: Its text below `etconfig/templates/licenses`, with the placeholders `{year}` and `{author}`.
     """
 
     identifier: str
@@ -26,4 +26,4 @@ LICENSES: Mapping[str, License] = {
     "bsd-3-clause": License("BSD-3-Clause", "bsd-3-clause.txt"),
     "proprietary": License("LicenseRef-Proprietary", "proprietary.txt"),
 }
-"""By the name that `etconfig new-backend --license` takes."""
+"""The licenses by their names in `etconfig new-backend --license`."""

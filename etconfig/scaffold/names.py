@@ -1,4 +1,4 @@
-"""What a new package and what is in it are called."""
+"""`derive_names`: the names of a new package and of the things in it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _SUFFIX = "Backend"
 
 @record(frozen=True, kw_only=True)
 class PackageNames:
-    """The names that follow from each other.
+    """The names of one package, each of which follows from the first.
 
     Attributes:
-        distribution: What is installed, such as `acme-npu`.
-        package: What is imported, such as `acme_npu`.
-        backend_id: What programs call the backend, such as `AcmeNpuBackend`. It is the name of a class, too.
+        distribution: The name to install it by, such as `acme-npu`.
+        package: The name to import it by, such as `acme_npu`.
+        backend_id: The name of the backend in programs, such as `AcmeNpuBackend`; also the name of a class.
     """
 
     distribution: str
@@ -31,19 +31,19 @@ class PackageNames:
 
     @property
     def class_prefix(self) -> str:
-        """What the names of classes begin with, such as `AcmeNpu`."""
+        """The beginning of the names of classes, such as `AcmeNpu`."""
         return self.backend_id.removesuffix(_SUFFIX)
 
 
 def derive_names(name: str, backend_id: str | None = None) -> PackageNames:
-    """All names of a package that shall be called `name`.
+    """Return all names of a package called `name`.
 
     Args:
-        name: Such as `acme-npu`; upper-case letters are kept in the names of classes alone.
-        backend_id: The id, unless it shall follow from `name`.
+        name: The name, such as `acme-npu`; upper-case letters are kept in the names of classes only.
+        backend_id: The id of the backend, unless it shall follow from `name`.
 
     Raises:
-        ScaffoldError: one of them cannot be a name.
+        ScaffoldError: One of the names is not valid.
     """
     if not _DISTRIBUTION.fullmatch(name):
         raise ScaffoldError(

@@ -1,7 +1,7 @@
-"""The files of a new package: those of a working one, `example-npu`, under other names.
+"""The files of a new package: copies of a working package, `example-npu`, under other names.
 
-The template is a package like any other: it is linted, type-checked and tested where it lies. What a name
-stands for is replaced in one pass, so that a new name may contain an old one.
+The template is a package like any other, so it is linted, type-checked and tested in its place. All names
+are replaced in one pass, so that a new name may contain an old one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from etconfig.scaffold.names import PackageNames
 TEMPLATE_NAMES = PackageNames(
     distribution="example-npu", package="example_npu", backend_id="ExampleNpuBackend"
 )
-"""What the template calls itself."""
+"""The names in the template."""
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _AUTHOR = "Example Author"
 _LICENSE = "LicenseRef-Example"
 _CACHES = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 _UNSAFE_IN_TOML = re.compile(r'["\\\x00-\x1f\x7f\ud800-\udfff]')
-"""What ends a string or a line, and what stands for bytes that are no UTF-8."""
+"""Characters that end a string or a line, and surrogates, which stand for bytes that are not UTF-8."""
 
 
 class _Renaming:
@@ -49,16 +49,17 @@ class _Renaming:
 def render_package(
     names: PackageNames, license_: License, *, author: str | None, year: int
 ) -> Mapping[Path, bytes]:
-    """The contents of each file, by its path in the package.
+    """Return the content of each file, by its path in the package.
 
     Args:
-        names: What the package is called.
+        names: The names of the package.
         license_: Its license.
-        author: Who holds the copyright; by default the authors of the package.
+        author: The owner of the copyright; by default the authors of the package.
         year: The year of the copyright.
 
     Raises:
-        ScaffoldError: a name is one that the package's own code needs, or the author cannot be written.
+        ScaffoldError: The package's own code needs a name for something else, or the author cannot be
+            written.
     """
     author = f"the {names.distribution} authors" if author is None else author.strip()
     if not author or _UNSAFE_IN_TOML.search(author):
@@ -84,12 +85,12 @@ def render_package(
 
 
 def write_package_files(directory: Path, files: Mapping[Path, bytes]) -> None:
-    """Write `files` into `directory`, which is new or empty; nothing is left of a failure.
+    """Write `files` into `directory`, which is new or empty; a failure leaves nothing behind.
 
     Raises:
-        ScaffoldError: there is something already, or it cannot be written.
+        ScaffoldError: The directory is not empty, or cannot be written.
     """
-    # `.` has no name of its own; a link above it stays one
+    # not resolve(): `.` needs a name here, but a symbolic link above it must stay one
     target = Path(os.path.abspath(directory))  # noqa: PTH100
     beside = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
@@ -97,7 +98,7 @@ def write_package_files(directory: Path, files: Mapping[Path, bytes]) -> None:
         for path, content in files.items():
             (beside / path).parent.mkdir(parents=True, exist_ok=True)
             (beside / path).write_bytes(content)
-        if target.exists():  # it stays the same one, for whoever is in it
+        if target.exists():  # keep the directory itself: it may be the current one of a shell
             for path in beside.iterdir():
                 path.rename(target / path.name)
         else:
@@ -135,7 +136,7 @@ def _rendered(path: Path, content: bytes, rename: _Renaming, names: PackageNames
 
 
 def _check_names_are_free(files: Mapping[Path, bytes], rename: _Renaming) -> None:
-    """A new name must not be one that the code uses for something else, such as `BackendOptions`."""
+    """Check that the code uses no new name for something else, such as `BackendOptions`."""
     sources = (content for path, content in files.items() if path.suffix == ".py")
     words = {word for source in sources for word in _identifiers(source)}
     kept = {word for word in words if rename(word) == word}

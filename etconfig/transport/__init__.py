@@ -1,6 +1,6 @@
-"""Arguments on their way to other worlds: what each way can carry, and what it refuses.
+"""Arguments for runtimes outside of Python: `.etargs` files, generated code, and the limits of each.
 
-Importing this package loads none of its modules: plugins need the words of the option map only.
+Importing this package loads none of its modules, because plugins need only those about the option map.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`read_package`: the bytes of an `.etargs` file, verified; whatever they are, bounded work and one error."""
+"""`read_package`: reads and verifies an `.etargs` file; any bytes take bounded work and give one error."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ MAX_BYTES = 16 << 20
 
 
 def load_package(path: Path) -> Package:
-    """The package in an `.etargs` file.
+    """Return the package in an `.etargs` file.
 
     Raises:
-        SavedResultError: the file cannot be read, or is damaged or something else.
+        SavedResultError: The file cannot be read, or is damaged or something else.
     """
     try:
         with path.open("rb") as file:
@@ -56,16 +56,16 @@ def load_package(path: Path) -> Package:
 
 
 def read_package(data: bytes, path: Path = Path("package.etargs")) -> Package:
-    """The package in the bytes of an `.etargs` file.
+    """Return the package in the bytes of an `.etargs` file.
 
     Work and memory are in proportion to `data`, however tables refer to each other.
 
     Args:
         data: The bytes.
-        path: What errors call them.
+        path: The name of the file in errors.
 
     Raises:
-        SavedResultError: they are damaged or something else; the message says what is wrong with them.
+        SavedResultError: They are damaged or something else; the message says what is wrong.
     """
     try:
         return _package(data)
@@ -88,7 +88,7 @@ def _package(data: bytes) -> Package:
 
 
 class _PackageReader:
-    """Reads the tables of one file. Its methods raise ValueError for what is damaged."""
+    """Reads the tables of one file; its methods raise ValueError if they are damaged."""
 
     def __init__(self, data: bytes) -> None:
         self._errors = EtargsErrors()
@@ -176,7 +176,7 @@ class _PackageReader:
         return tuple([read(table) for table in self._buffer.references(position, field)])
 
     def _text(self, position: int, field: str) -> str:
-        """A text that must be there. Writers share equal texts, so each is decoded, and charged, once."""
+        """Read a required text. Writers share equal texts, so each position is decoded and charged once."""
         text = self._texts.get(position)
         if text is None:
             text = self._texts[position] = self._buffer.string(position, field)
@@ -187,7 +187,7 @@ class _PackageReader:
 
 
 def _choice(members: Sequence[_T], number: int) -> _T:
-    """The member that a byte field stands for."""
+    """Return the member with this number."""
     if number >= len(members):
         raise ValueError(f"a choice among {len(members)} is {number}")
     return members[number]

@@ -1,4 +1,4 @@
-"""`write_package`: a package as the bytes of an `.etargs` file."""
+"""`write_package`: writes a package as the bytes of an `.etargs` file."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from etconfig.transport.package import (
 
 
 def write_package(package: Package) -> bytes:
-    """The bytes of an `.etargs` file; the same package gives the same bytes.
+    """Return the bytes of an `.etargs` file; equal packages give equal bytes.
 
     Raises:
-        OptionError: a value does not fit the format: an integer of more than 64 bits, or arrays and tables
+        OptionError: A value does not fit the format: an integer of more than 64 bits, or arrays and tables
             nested too deep.
     """
     writer = _Writer()

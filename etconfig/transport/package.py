@@ -1,4 +1,4 @@
-"""`Package`: resolved arguments as plain data, ready for another world; of one device or of many."""
+"""`Package`: resolved arguments of one or more devices, as plain data."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class PackedOption:
     Attributes:
         name: Its name.
         value: Its value; None leaves it to the runtime.
-        key: Its key in ExecuTorch's option map, or None when the map has none for it.
+        key: Its key in ExecuTorch's option map, or None if it has no key there.
         sent: The value as it is sent under that key, which differs for choices and arrays.
-        scope: How far it reaches.
+        scope: One method instance, or the whole process.
         applies: When it takes effect.
-        is_set: Whether somebody set it: its value is no default and no recommendation.
+        is_set: True if somebody set it: its value is neither a default nor a recommendation.
     """
 
     name: str
@@ -36,7 +36,7 @@ class PackedOption:
     is_set: bool
 
     def obstacle(self, limits: RuntimeLimits) -> str | None:
-        """Why a carrier cannot carry it, or None if it can."""
+        """Return the reason why a binding cannot carry it, or None if it can."""
         if self.key is None:
             return "the runtime has no key for it"
         if self.scope is Scope.PROCESS and not limits.has_process_scope:
@@ -83,23 +83,23 @@ class PackedMethod:
         return self.method if self.instance is None else f"{self.method}@{self.instance}"
 
     def options(self) -> Iterator[tuple[str, PackedOption]]:
-        """Every option and the id of its backend."""
+        """Yield the id of its backend and the option, for every option."""
         for backend in self.backends:
             for option in backend.options:
                 yield backend.id, option
 
     def values(self) -> Mapping[str, Mapping[str, PlainValue]]:
-        """The values of all options, by backend and name."""
+        """Return the values of all options, by backend and name."""
         return {each.id: {option.name: option.value for option in each.options} for each in self.backends}
 
 
 @record(frozen=True)
 class PackedConfiguration:
-    """What was resolved for one device or profile.
+    """The resolved arguments of one device or profile.
 
     Attributes:
-        name: How the device finds it.
-        fingerprint: The fingerprint of the resolution that it was.
+        name: The name by which the device finds it.
+        fingerprint: The fingerprint of the resolution.
         methods: The arguments of each method instance.
     """
 
@@ -113,7 +113,7 @@ class Package:
     """Configurations in one file; names differ.
 
     Attributes:
-        producer: What wrote it, such as `etconfig 0.1.0`.
+        producer: The program that wrote it, such as `etconfig 0.1.0`.
         configurations: The configurations.
     """
 

@@ -1,4 +1,4 @@
-"""`RuntimeLimits`: what one way to a runtime can carry."""
+"""`RuntimeLimits`: the option values that one binding to a runtime can carry."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TypeAlias
 from etconfig.records import record
 
 WireValue: TypeAlias = "bool | int | str"
-"""A value as ExecuTorch's option map holds it."""
+"""A value in ExecuTorch's option map."""
 
 
 @record(frozen=True, kw_only=True)
 class RuntimeLimits:
-    """What one way to a runtime can carry. What it cannot is refused by name, never cut off.
+    """The limits of one binding to a runtime. Other values are refused by name, never cut off.
 
     Attributes:
-        name: What users call it.
-        kinds: The types of values it knows.
-        max_text_bytes: The longest text, in bytes of UTF-8; texts hold no NUL.
-        max_backends: For how many backends of one method it has room.
-        has_process_scope: Whether it can set options of the whole process.
+        name: The name of the binding in messages.
+        kinds: The types of values that it carries.
+        max_text_bytes: The longest text, in bytes of UTF-8; texts contain no NUL.
+        max_backends: The largest number of backends of one method.
+        has_process_scope: True if it can set options of the whole process.
     """
 
     name: str
@@ -29,7 +29,7 @@ class RuntimeLimits:
     has_process_scope: bool = True
 
     def problem(self, value: object) -> str | None:
-        """Why it cannot carry a value, or None if it can."""
+        """Return the reason why it cannot carry a value, or None if it can."""
         if type(value) not in self.kinds:
             known = ", ".join(sorted(kind.__name__ for kind in self.kinds))
             return f"it carries {known}, not {type(value).__name__}"

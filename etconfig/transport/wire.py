@@ -1,4 +1,4 @@
-"""From typed options to the keys and plain values that a runtime reads."""
+"""`wire_options`: typed options as the keys and plain values that a runtime reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WireOption:
         name: The option's name.
         key: The key under which the runtime looks for it.
         value: The value.
-        scope: How far it reaches.
+        scope: One method instance, or the whole process.
     """
 
     name: str
@@ -32,15 +32,15 @@ class WireOption:
 def wire_options(
     backend_id: str, options: BackendOptions, carrier: RuntimeLimits, handled: Collection[str] = ()
 ) -> tuple[list[WireOption], list[Diagnostic]]:
-    """The options of one backend, ready for a carrier, and a problem for each that it cannot carry.
+    """Return the options of one backend for a runtime, and a problem for each that it cannot carry.
 
-    Options whose value is None are left out: the runtime's own default holds.
+    Options whose value is None are left out, so the runtime's own default applies.
 
     Args:
         backend_id: The backend.
         options: Its options.
-        carrier: What shall carry them.
-        handled: Options that the caller brings into effect by other means.
+        carrier: The limits of the binding that carries them.
+        handled: Options that the caller applies by other means.
     """
     wired: list[WireOption] = []
     problems: list[Diagnostic] = []
@@ -60,7 +60,7 @@ def wire_options(
 
 
 def sent_value(info: OptionInfo, value: object) -> object:
-    """An option's plain value as it is sent: a choice by its wire value, an array as one text."""
+    """Return an option's plain value as it is sent: a choice by its wire value, an array as one text."""
     if info.wire.values is not None and isinstance(value, str):
         return info.wire.values[value]
     if info.wire.separator is not None and isinstance(value, list):
@@ -69,7 +69,7 @@ def sent_value(info: OptionInfo, value: object) -> object:
 
 
 def cannot_carry(limits: RuntimeLimits, backend_id: str, name: str, reason: str) -> Diagnostic:
-    """What a user is told when a carrier cannot carry the value of an option."""
+    """Return the problem for an option whose value a binding cannot carry."""
     return Diagnostic(
         code="cannot-carry",
         message=f"{limits.name} cannot carry {backend_id}.{name}: {reason}",

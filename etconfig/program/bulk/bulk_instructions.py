@@ -24,13 +24,13 @@ def read_instructions(
     value_count: int,
     read_one: Callable[[int, int], Instruction],
 ) -> tuple[Instruction, ...]:
-    """The `count` instructions of the vector at `position`.
+    """Read the `count` instructions of the vector at `position`.
 
-    `read_one` reads the arguments of one instruction: their kind, and their position.
+    `read_one` reads the arguments of one instruction from their kind and their position.
 
     Raises:
-        DoubtError: something may be malformed.
-        ProgramError: something is.
+        DoubtError: Something may be malformed.
+        ProgramError: Something is malformed.
     """
     kinds, arguments = columns.table(columns.references(position, count), layout.INSTRUCTION)
     columns.check(arguments)

@@ -1,4 +1,4 @@
-"""Reads the values of one plan by columns: what occurs by the thousand at once, the rest one by one."""
+"""Reads the values of one plan by columns: the frequent types at once, the rest one by one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from etconfig.program.bulk.columns import Column
 
     _Found: TypeAlias = tuple[list[EValue], Column]
-    """The values that differ, and for each row which of them it is."""
+    """The distinct values, and for each row the index of its value among them."""
 
 _NULL, _INT, _BOOL, _DOUBLE, _TENSOR, _INT_LIST = (
     each.value
@@ -44,7 +44,7 @@ _NULL, _INT, _BOOL, _DOUBLE, _TENSOR, _INT_LIST = (
     )
 )
 _STATIC, _UNBOUND = TensorShapeDynamism.STATIC.value, TensorShapeDynamism.DYNAMIC_UNBOUND.value
-"""Plain numbers, which numpy compares with five times as fast as with members of an enumeration."""
+"""Plain numbers: numpy compares with them five times as fast as with members of an enumeration."""
 
 _SCALARS: dict[int, tuple[Layout, type]] = {
     _INT: (layout.INT, Int),
@@ -59,17 +59,17 @@ _ITEMSIZES_BYTES = [
 _DYNAMISMS = {member.value: member for member in TensorShapeDynamism}
 _WIDEST_BYTES = max(each.itemsize_bytes for each in ScalarType)
 _MOST_BYTES = 2.0**52
-"""Up to here, the product of a tensor's sizes is exact in float64."""
+"""Up to this bound, the product of a tensor's sizes is exact in float64."""
 
 
 class BulkValues:
-    """Reads the values of one plan. Whatever is unusual is a DoubtError, or left to `read_one`.
+    """Reads the values of one plan. Unusual values are left to `read_one`, suspicious ones are a DoubtError.
 
     Args:
         columns: Reads the program's tables.
         memory_sizes: The sizes in bytes of the plan's memory, by `memory_id`.
-        constants: Where the program's constants lie, by `data_buffer_idx`.
-        read_one: Reads one value: its type, and the position of its contents.
+        constants: The extents of the program's constants, by `data_buffer_idx`.
+        read_one: Reads one value, from its type and the position of its contents.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class BulkValues:
         self._read_one = read_one
 
     def read(self, types: Column, contents: Column) -> SharedValues:
-        """The values whose types and contents these are.
+        """Read the values with these types, whose contents lie at these positions.
 
         Raises:
-            DoubtError: something may be malformed.
-            ProgramError: something is.
+            DoubtError: Something may be malformed.
+            ProgramError: Something is malformed.
         """
         values: list[EValue] = []
         places = self._numpy.empty(len(types), "i8")
@@ -101,7 +101,7 @@ class BulkValues:
         return SharedValues.of(values, places.tolist())
 
     def _of_type(self, value_type: int, places: Column, types: Column) -> _Found:
-        """The values of one type, which lie at `places`; `types` are those of all values."""
+        """Read the values of one type, which lie at `places`; `types` are those of all values."""
         if value_type == _NULL:
             return [None], self._numpy.zeros(len(places), "i8")
         if value_type in _SCALARS:
@@ -113,12 +113,12 @@ class BulkValues:
         return self._different([self._read_one(value_type, place) for place in places.tolist()])
 
     def _different(self, values: list[EValue]) -> _Found:
-        """Values among which none are equal, or nobody looked."""
+        """Return values as if all were distinct; looking for equal ones is not worth the time here."""
         return values, self._numpy.arange(len(values))
 
     def _scalars(self, places: Column, table: Layout, record: type) -> _Found:
         (numbers,) = self._columns.table(places, table)
-        bits = numbers.view("i8") if record is Double else numbers  # which tell 0.0 from -0.0
+        bits = numbers.view("i8") if record is Double else numbers  # the bits of 0.0 and -0.0 differ
         firsts, kinds = self._columns.distinct([bits])
         return [record(number) for number in numbers[firsts].tolist()], kinds
 
@@ -134,7 +134,7 @@ class BulkValues:
     # --- tensors -------------------------------------------------------------------------
 
     def _tensors(self, places: Column) -> _Found:
-        """Initial states, external tensors and such with extra metadata are few: they are read one by one."""
+        """Read tensors; the few initial states, external tensors and those with extra metadata one by one."""
         rows = _TensorRows(*self._columns.table(places, layout.TENSOR))
         is_constant = (rows.shape_dynamism == _STATIC) & (rows.allocation_info == 0)
         is_plain = (rows.extra_tensor_info == 0) & ((rows.data_buffer_idx == 0) | is_constant)
@@ -173,9 +173,10 @@ class BulkValues:
         return _tensors_of(*(each[firsts].tolist() for each in numbers), *tuples), kinds
 
     def _size_bytes(self, sizes: Vectors, itemsizes: Column, rows: _TensorRows) -> Column:
-        """The bytes that each tensor takes in planned memory; none if its shape is unbounded."""
+        """Return the bytes that each tensor takes in planned memory; 0 if its shape is unbounded."""
         numpy = self._numpy
         make_sure(int(sizes.counts.max()) <= MAX_RANK)
+        # In float64, a product that is too large for int64 becomes a large number instead of wrapping around.
         element_counts = numpy.ones(len(sizes.counts))
         for lengths, elements in sizes.by_length:
             self._columns.check(elements >= 0)
@@ -193,7 +194,7 @@ class BulkValues:
             self._columns.check(numpy.sort(elements, axis=1) == numpy.arange(elements.shape[1]))
 
     def _check_constants(self, indices: Column, size_bytes: Column, itemsizes: Column) -> None:
-        """Index 0 is that of tensors without data, and of a placeholder that has none."""
+        """Check that constants exist, are large enough and aligned; index 0 stands for no data."""
         rows = indices.nonzero()[0]
         if not len(rows):
             return
@@ -204,7 +205,7 @@ class BulkValues:
         self._columns.check_zero(starts % itemsizes[rows])
 
     def _allocations(self, places: Column, size_bytes: Column) -> tuple[Column, Column]:
-        """The memory ids, 0 where nothing is planned, and the offsets there."""
+        """Return the memory id of each tensor, 0 where nothing is planned, and its offset there."""
         numpy = self._numpy
         memory_ids, offsets = numpy.zeros((2, len(places)), "i8")
         planned = places.nonzero()[0]
@@ -219,7 +220,7 @@ class BulkValues:
 
 
 class _TensorRows(NamedTuple):
-    """The columns of `layout.TENSOR`."""
+    """The columns of `layout.TENSOR`, one row for each tensor."""
 
     scalar_type: Column
     storage_offset: Column
@@ -240,7 +241,7 @@ def _tensors_of(
     sizes: Sequence[tuple[int, ...]],
     dim_orders: Sequence[tuple[int, ...]],
 ) -> list[EValue]:
-    """The tensors with these fields, one of each for each tensor."""
+    """Make the tensors, each of one item of every sequence."""
     columns = (
         [_SCALAR_TYPES[number] for number in scalar_types],
         sizes,
@@ -250,4 +251,5 @@ def _tensors_of(
         [_DYNAMISMS[number] for number in dynamisms],
         *(repeat(default) for default in (0, None, False, DeviceType.CPU, 0)),
     )
+    # `tuple.__new__` skips the named tuple's own constructor, which is written in Python.
     return [*map(partial(tuple.__new__, SerializedTensor), zip(*columns, strict=False))]

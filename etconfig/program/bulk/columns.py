@@ -1,9 +1,9 @@
-"""Many tables of one layout at once: each field a numpy column, all rows verified together.
+"""`Columns`: many tables of one layout at once, each field a numpy column, all rows verified together.
 
-A plan of thousands of values is read three to ten times as fast by columns as table by table. But
-columns only ever say that all is well: whatever they doubt, they leave to the reader that goes table
-by table, which decides and makes the error. So there is one place for each error, and both ways
-read the same from a sound program.
+Reading by columns is three to ten times as fast as table by table for a plan of thousands of values. But
+columns never decide that a file is malformed. If any check fails, the result is dropped and the plan is
+read again table by table, which decides and raises the error. So each error is made in one place, and
+both ways read the same from a sound program.
 """
 
 from __future__ import annotations
@@ -28,43 +28,47 @@ if TYPE_CHECKING:
     """One number for each table."""
 
 MIN_ROWS = 160
-"""Fewer values than these are read faster one by one: they are of several types, each with its columns."""
+"""The number of values from which columns pay off; each of their several types needs its own columns."""
 
 MIN_LIKE_ROWS = 40
-"""Of tables that are mostly alike, as instructions are, fewer than these."""
+"""The same for tables that are mostly alike, as instructions are."""
 
 MIN_ROWS_TO_IMPORT_NUMPY = 30_000
-"""So many take longer to read one by one than numpy takes to import."""
+"""The number of rows from which reading one by one takes longer than importing numpy."""
 
 _MOST_GROUPS = 64
-"""A writer makes one vtable for each set of fields that occurs, and few ranks occur."""
+"""The largest number of distinct vtables, or vector lengths, in one column.
+
+A writer makes one vtable for each set of fields that occurs, and tensors have few distinct ranks. Each
+group takes a pass over the rows, so a hostile file with many must not be read in this way.
+"""
 
 _LONGEST_BYTES = 1 << 31
-"""A vector as long as this is no element of any numpy array."""
+"""numpy has no element type of this size or more."""
 
 _MIXER = 6364136223846793005
-"""It spreads numbers over 64 bits (Knuth's, for random numbers)."""
+"""A multiplier that spreads numbers over 64 bits (Knuth's, for random numbers)."""
 
 _DTYPES = {"?": "?", "b": "i1", "B": "u1", "i": "i4", "I": "i8", "q": "i8", "Q": "i8", "d": "f8"}
 """The type of a column by the struct code of its field. Unsigned ones are wide enough to count with."""
 
 
 class DoubtError(Exception):
-    """The columns cannot tell that all is well. It never leaves `etconfig.program`."""
+    """A check of the columns failed: the tables must be read one by one. Never leaves `etconfig.program`."""
 
 
 def make_sure(condition: object) -> None:
-    """DoubtError unless `condition` holds."""
+    """Raise DoubtError unless `condition` is true."""
     if not condition:
         raise DoubtError
 
 
 @contextmanager
 def columns_of(cursor: Cursor, row_count: int, *, are_alike: bool) -> Iterator[Columns]:
-    """Columns over what `cursor` reads; the work inside counts only if there is no doubt.
+    """A context with columns over the bytes of `cursor`; the work inside is charged only if it succeeds.
 
     Raises:
-        DoubtError: there was one inside, or there are too few rows for columns, or no numpy.
+        DoubtError: A check inside failed, there are too few rows for columns, or numpy is not installed.
     """
     enough = MIN_LIKE_ROWS if are_alike else MIN_ROWS
     make_sure(row_count >= (enough if "numpy" in sys.modules else MIN_ROWS_TO_IMPORT_NUMPY))
@@ -76,7 +80,7 @@ def columns_of(cursor: Cursor, row_count: int, *, are_alike: bool) -> Iterator[C
 
 
 class Columns:
-    """Reads tables and vectors in bulk. Every method raises DoubtError if one is not what it should be."""
+    """Reads tables and vectors in bulk. Every method raises DoubtError if one may be malformed."""
 
     def __init__(self, cursor: Cursor) -> None:
         import numpy
@@ -87,15 +91,15 @@ class Columns:
         self._signed, self._unsigned = words.view("<i4"), words.view("<u4")
 
     def check(self, holds: Column) -> None:
-        """DoubtError unless every number, or truth, differs from 0."""
+        """Raise DoubtError unless every number or truth value differs from 0."""
         make_sure(self.numpy.count_nonzero(holds) == holds.size)
 
     def check_zero(self, numbers: Column) -> None:
-        """DoubtError unless every number is 0."""
+        """Raise DoubtError unless every number is 0."""
         make_sure(not self.numpy.count_nonzero(numbers))
 
     def table(self, positions: Column, layout: Layout) -> Sequence[Column]:
-        """The fields of all tables at `positions`, as `Cursor.table` gives those of one."""
+        """Return the fields of all tables at `positions`, as `Cursor.table` returns those of one."""
         self.check_zero(positions & 3)
         groups = [*self.groups(positions - _at(self._signed, positions))]
         if len(groups) == 1:
@@ -109,7 +113,7 @@ class Columns:
         return fields
 
     def groups(self, numbers: Column) -> Iterator[tuple[int, Any]]:
-        """Each number that occurs, and an index of the rows that have it."""
+        """Yield each distinct number, and an index of the rows that have it."""
         rows: Any = slice(None)
         for _ in range(_MOST_GROUPS):
             differs = numbers != numbers[0]
@@ -124,7 +128,7 @@ class Columns:
         raise DoubtError
 
     def _fields(self, tables: Column, vtable: int, layout: Layout) -> list[Column]:
-        """The fields of tables that share one vtable."""
+        """Return the fields of tables that share one vtable."""
         reader = self._cursor.table_reader(vtable, layout)
         if reader.alignment_mask != 3:
             self.check(tables & reader.alignment_mask == reader.alignment)
@@ -143,7 +147,7 @@ class Columns:
         return fields
 
     def _numbers(self, whole: Column, kind: FieldKind, offset: int) -> Column:
-        """The numbers at `offset` in each element of `whole`."""
+        """Return the numbers at `offset` in each element of `whole`."""
         if kind.code == "?":
             truths: Column = self._numbers(whole, U8, offset) != 0
             return truths
@@ -155,7 +159,7 @@ class Columns:
         return found.astype("i8") if kind.code == "I" else found
 
     def references(self, position: int, count: int) -> Column:
-        """Where the `count` references of the vector at `position` lead, as `Cursor.references`."""
+        """Return the positions that the `count` references of the vector at `position` lead to."""
         self._cursor.charge(4 + 4 * count, "")
         places = self.numpy.arange(position + 4, position + 4 + 4 * count, 4)
         offsets = _at(self._unsigned, places)
@@ -163,7 +167,7 @@ class Columns:
         return offsets + places
 
     def vectors(self, positions: Column, kind: FieldKind) -> Vectors:
-        """The vectors of numbers at `positions`, as `Cursor.numbers` gives one."""
+        """Return the vectors of numbers at `positions`, as `Cursor.numbers` returns one."""
         size_bytes = kind.size_bytes
         self.check(positions)
         self.check_zero(positions & 3)
@@ -179,21 +183,21 @@ class Columns:
         )
 
     def distinct(self, columns: Sequence[Column]) -> tuple[Column, Column]:
-        """Which rows differ: the first of each kind; and for each row the kind that it is of."""
+        """Return the first row of each kind of equal rows, and for each row the number of its kind."""
         numpy = self.numpy
         varying = [column for column in columns if numpy.count_nonzero(column != column[0])]
         if not varying:
             return numpy.zeros(1, "i8"), numpy.zeros(len(columns[0]), "i8")
         mixed = varying[0].astype("i8")
         for column in varying[1:]:
-            mixed = mixed * _MIXER + column  # modulo 2**64
+            mixed = mixed * _MIXER + column  # modulo 2**64: sorting one column is faster than many
         _, firsts, kinds = numpy.unique(mixed, return_index=True, return_inverse=True)
         for column in varying:
-            self.check(column == column[firsts][kinds])  # which a mixture alone does not tell
+            self.check(column == column[firsts][kinds])  # different rows may be mixed to equal numbers
         return firsts, kinds
 
     def _elements(self, starts: Column, length: int, kind: FieldKind) -> Column:
-        """The elements of vectors of one length, of shape (rows, length)."""
+        """Return the elements of vectors of one length, of shape (rows, length)."""
         size_bytes = length * kind.size_bytes
         if not size_bytes:
             return self.numpy.zeros((len(starts), 0), kind.code)
@@ -205,8 +209,8 @@ class Vectors:
     """The vectors of one column.
 
     Attributes:
-        counts: How many elements each has.
-        by_length: The rows of each length that occurs, and their elements, of shape (rows, length).
+        counts: The number of elements of each.
+        by_length: The rows of each distinct length, and their elements, of shape (rows, length).
     """
 
     def __init__(self, counts: Column, by_length: Sequence[tuple[Any, Column]]) -> None:
@@ -214,7 +218,7 @@ class Vectors:
         self.by_length = by_length
 
     def padded(self) -> Column:
-        """All elements, of shape (rows, greatest length), with zeros where there are none."""
+        """Return all elements, of shape (rows, greatest length), padded with zeros."""
         if len(self.by_length) == 1:
             return self.by_length[0][1]
         import numpy
@@ -226,12 +230,12 @@ class Vectors:
         return padded
 
     def tuples(self) -> Sequence[tuple[Any, ...]]:
-        """The elements of each row."""
+        """Return the elements of each row."""
         return in_order([(rows, _tuples(elements)) for rows, elements in self.by_length])
 
 
 def in_order(parts: Sequence[tuple[Any, list[_T]]]) -> Sequence[_T]:
-    """What belongs to all rows, in their order, from what belongs to each part of the rows."""
+    """Join the items of several parts of the rows into one sequence, in the order of the rows."""
     if len(parts) == 1:
         return parts[0][1]
     import numpy
@@ -243,7 +247,7 @@ def in_order(parts: Sequence[tuple[Any, list[_T]]]) -> Sequence[_T]:
 
 
 def _tuples(elements: Column) -> list[tuple[Any, ...]]:
-    """Rows as tuples; where all are equal, as dim orders of one rank mostly are, one tuple serves all."""
+    """Return rows as tuples; equal rows, as dim orders of one rank mostly are, share one tuple."""
     first = elements[:1]
     if (elements == first).all():
         return [*map(tuple, first.tolist())] * len(elements)
@@ -251,10 +255,12 @@ def _tuples(elements: Column) -> list[tuple[Any, ...]]:
 
 
 def _at(array: Column, positions: Column) -> Column:
-    """The elements of `array`, which begin 4 bytes apart, at `positions`, which are multiples of 4.
+    """Return the elements of `array`, which begin 4 bytes apart, at `positions`, which are multiples of 4.
+
+    The bounds check is numpy's own: an index outside of `array` is an IndexError.
 
     Raises:
-        DoubtError: there are no such elements.
+        DoubtError: There are no such elements.
     """
     try:
         found: Column = array[positions >> 2]

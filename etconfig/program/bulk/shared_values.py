@@ -1,7 +1,7 @@
-"""`SharedValues`: the values of a plan, of which equal ones are one object.
+"""`SharedValues`: the values of a plan, in which equal ones are one object.
 
-A memory plan uses the same places again and again, and most numbers are 0 or 1. So of 30,000 tensors
-there may be three, and who prepares something for each value does it for those that differ.
+A memory plan uses the same places again and again, and most numbers are 0 or 1. So 30,000 tensors may be
+three distinct ones, and a caller that prepares something for each value does so for the distinct ones.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _T = TypeVar("_T")
 
 
 class SharedValues(tuple[EValue, ...]):
-    """The values of a plan, and which of them differ.
+    """The values of a plan, with the distinct ones among them.
 
     Attributes:
         distinct: The values without repetition.
-        places: For each value, which of `distinct` it is.
+        places: For each value, its index in `distinct`.
     """
 
     distinct: Sequence[EValue]
@@ -28,30 +28,32 @@ class SharedValues(tuple[EValue, ...]):
 
     @classmethod
     def of(cls, distinct: Sequence[EValue], places: Sequence[int]) -> SharedValues:
-        """The values at `places` in `distinct`."""
+        """Make the values from the index in `distinct` of each."""
         values = cls(pick(places, distinct))
         values.distinct, values.places = distinct, places
         return values
 
     def spread(self, items: Sequence[_T]) -> Sequence[_T]:
-        """An item for each value, from one for each of `distinct`."""
+        """Return an item for each value, from one item for each of `distinct`."""
         return pick(self.places, items)
 
 
 def different(values: Sequence[EValue]) -> Sequence[EValue]:
-    """The values without the repetitions that their reader knew of."""
+    """Return the values without the repetitions that their reader found."""
     return values.distinct if isinstance(values, SharedValues) else values
 
 
 def share(values: tuple[EValue, ...]) -> SharedValues:
-    """`values`, of which equal tensors are one object, and equal integers."""
+    """Return `values` with equal tensors, and equal integers, made one object."""
     if isinstance(values, SharedValues):
         return values
     distinct: list[EValue] = []
     places: list[int] = []
     known: dict[EValue, int] = {}
     for value in values:
-        is_shared = type(value) is SerializedTensor or type(value) is Int  # a Bool may equal one, but is none
+        is_shared = (
+            type(value) is SerializedTensor or type(value) is Int
+        )  # not a Bool: Bool(True) equals Int(1)
         place = known.setdefault(value, len(distinct)) if is_shared else len(distinct)
         if place == len(distinct):
             distinct.append(value)
@@ -60,7 +62,7 @@ def share(values: tuple[EValue, ...]) -> SharedValues:
 
 
 def pick(places: Sequence[int], items: Sequence[_T]) -> tuple[_T, ...]:
-    """The item at each of `places`."""
+    """Return the item at each of `places`."""
     if len(places) < 2:
         return tuple([items[place] for place in places])
     picked: tuple[_T, ...] = itemgetter(*places)(items)

@@ -1,4 +1,4 @@
-"""Hand the delegates of a program to a backend of another name, and leave everything else as it is."""
+"""`rename_backend`: give the backend of a program's delegates another name, and change nothing else."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from etconfig.program.source import open_bytes
 
 
 def rename_backend(program: bytes, old: str, new: str) -> bytes:
-    """The same program, in which every delegate of backend `old` is one of backend `new`.
+    """Return the same program, in which every delegate of backend `old` is one of backend `new`.
 
-    No table moves: the new name is added after them, of whatever length, and what referred to the old name
-    refers to it. Segments keep the alignment that they had.
+    No table moves: the new name, of any length, is added after them, and the delegates refer to it. The
+    segments keep their alignment.
 
     Raises:
-        ProgramError: `program` is no program, or is malformed where this reads it.
+        ProgramError: `program` is not a program, or is malformed in the parts that are read here.
     """
     file = open_bytes(program, "copy", DEFAULT_LIMITS)
     check_is_program(file)
@@ -36,6 +36,6 @@ def rename_backend(program: bytes, old: str, new: str) -> bytes:
     if header:
         base = header.segment_base_offset or len(program)
         add_segments(
-            tables, program[base:], alignment_of(base), tells_size=header.segment_data_size is not None
+            tables, program[base:], alignment_of(base), has_size=header.segment_data_size is not None
         )
     return bytes(tables)

@@ -1,4 +1,4 @@
-"""Give the delegates of a program other payloads, or lay these elsewhere; everything else stays as it is."""
+"""`replace_payloads`: give a program's delegates other payloads, or move these; change nothing else."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def replace_payloads(
     change: Callable[[bytes], bytes],
     location: DataLocation | None = None,
 ) -> bytes:
-    """The same program, whose delegates of a backend hold other payloads.
+    """Return the same program with other payloads for a backend's delegates.
 
     The old payloads stay in the file, but nothing refers to them.
 
     Args:
         program: The bytes of a .pte.
-        backend_id: Whose delegates are changed.
-        change: Makes a new payload of an old one.
-        location: Where the new payloads lie: in the tables, or in segments after them; by default where
-            the old ones did.
+        backend_id: The backend whose delegates are changed.
+        change: Returns a new payload for an old one.
+        location: The place of the new payloads: in the tables, or in segments after them; by default that
+            of the old ones.
 
     Raises:
-        ProgramError: `program` is no program, or is malformed where this reads it.
+        ProgramError: `program` is not a program, or is malformed in the parts that are read here.
     """
     file = open_bytes(program, "copy", DEFAULT_LIMITS)
     check_is_program(file)
@@ -66,8 +66,8 @@ class _Contents:
     Args:
         program: The program.
         header: Its extended header.
-        inline: Where the payloads in the tables lie.
-        segments: Where the segments lie.
+        inline: The extents of the payloads in the tables.
+        segments: The extents of the segments.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class _Contents:
     ) -> None:
         base = header.segment_base_offset or len(program)
         self._tables = program[: header.program_size]
-        self._tells_size = header.segment_data_size is not None
+        self._has_size = header.segment_data_size is not None
         self._alignment_bytes = max(alignment_of(base), _SEGMENT_ALIGNMENT_BYTES)
         self._segment_data = bytearray(program[base:])
         self._segments = [Extent(segment.start - base, segment.size_bytes) for segment in segments]
         self._inline = [program[extent.start : extent.end] for extent in inline]
 
     def add(self, payload: bytes, location: DataLocation) -> tuple[DataLocation, int]:
-        """Add a payload; where it is, and its index there."""
+        """Add a payload, and return its location and its index there."""
         if location is DataLocation.INLINE:
             self._inline.append(payload)
             return location, len(self._inline) - 1
@@ -98,7 +98,7 @@ class _Contents:
     def write(
         self, tables: Cursor, delegates: tuple[int, ...], references: list[tuple[DataLocation, int]]
     ) -> bytes:
-        """The program, whose `delegates` refer to their payloads by `references`."""
+        """Return the program, whose `delegates` refer to their payloads by `references`."""
         writer = FlatBufferWriter()
         places = {
             (delegate, layout.BACKEND_DELEGATE, "processed"): writer.table(
@@ -127,7 +127,7 @@ class _Contents:
         grown += bytes(-(len(grown) + len(added)) % _INLINE_ALIGNMENT_BYTES) + added
         for field, place in places.items():
             refer(grown, tables, field, len(grown) - place)
-        add_segments(grown, bytes(self._segment_data), self._alignment_bytes, tells_size=self._tells_size)
+        add_segments(grown, bytes(self._segment_data), self._alignment_bytes, has_size=self._has_size)
         return bytes(grown)
 
 
@@ -138,11 +138,11 @@ def _reference_of(tables: Cursor, delegate: int) -> BackendDelegateDataReference
 
 
 def _with_header(program: bytes, root: int) -> bytes:
-    """The program with an extended header that names no segments; what follows it moves as a whole.
+    """Return the program with an extended header without segments; the tables after it move as a whole.
 
     Args:
-        program: A program without one.
-        root: Where its root table is.
+        program: A program without an extended header.
+        root: The position of its root table.
     """
     header = _HEADER.pack(b"eh00", _HEADER.size, len(program) + _HEADER.size, 0, 0)
     return struct.pack("<I", root + _HEADER.size) + program[4:_HEADER_AT] + header + program[_HEADER_AT:]

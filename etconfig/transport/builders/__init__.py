@@ -1,4 +1,4 @@
-"""Code for other languages that hands a method's options to ExecuTorch, without a file to read."""
+"""Source code that passes a method's options to ExecuTorch, in languages that read no file."""
 
 from etconfig.transport.builders.build import LANGUAGES, emit
 

@@ -1,4 +1,4 @@
-"""`emit`: one configuration as source code."""
+"""`emit`: writes one configuration as source code."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ LANGUAGES: Mapping[str, Language] = {"cpp": CPP, "kotlin": KOTLIN, "swift": SWIF
 
 
 def emit(configuration: PackedConfiguration, language: str, producer: str) -> str:
-    """Source code that gives each method instance of a configuration its options.
+    """Return source code with the options of each method instance of a configuration.
 
     Args:
         configuration: The configuration.
         language: A key of `LANGUAGES`.
-        producer: What writes the code, for its first line.
+        producer: The name of the generator, for the first line.
 
     Raises:
-        OptionError: the language's way to ExecuTorch cannot carry options that somebody set.
+        OptionError: The language's binding to ExecuTorch cannot carry options that somebody set.
     """
     target = LANGUAGES[language]
     problems: dict[str, Diagnostic] = {}

@@ -52,7 +52,7 @@ def _struct(name: str, carried: CarriedMethod) -> Iterator[str]:
 
 
 def _process(methods: Sequence[CarriedMethod]) -> Iterator[str]:
-    """One function for the options of the whole process, on which all methods agree."""
+    """Yield one function for the options of the whole process, which are the same for all methods."""
     merged: dict[str, list[Entry]] = {}
     for carried in methods:
         for backend, entries in carried.of_process.items():
@@ -92,7 +92,7 @@ def _literal(value: WireValue) -> str:
 
 
 def _text(text: str) -> str:
-    """A literal of printable ASCII; octal escapes end after three digits, unlike others."""
+    """Return a literal of printable ASCII. Octal escapes end after three digits; hexadecimal ones do not."""
     return f'"{"".join(map(_character, text.encode()))}"'
 
 

@@ -26,7 +26,7 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
     yield f"fun {name}(): BackendOptionsMap = BackendOptionsMap()"
     for backend, entries in carried.of_method.items():
         for entry in entries:
-            assert isinstance(entry.value, int)  # the carrier knows nothing else
+            assert isinstance(entry.value, int)  # ANDROID carries nothing else
             yield f"    .setInt({_literal(backend)}, {_literal(entry.key)}, {integer_literal(entry.value)})"
 
 

@@ -1,4 +1,4 @@
-"""What the writers of all languages share: what is carried and what is left out, and names."""
+"""`Language` and `CarriedMethod`: the parts that the writers of all languages share."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Entry:
 
 @record(frozen=True)
 class CarriedMethod:
-    """What a carrier makes of one method instance.
+    """The options of one method instance that a binding carries, and those that it cannot carry.
 
     Attributes:
         method: The method instance.
-        of_method: The options of the method instance, by backend.
-        of_process: The options of the whole process, by backend.
-        left_out: The options that nobody set and that it cannot carry: a line for each.
-        problems: Those that somebody set and that it cannot carry.
+        of_method: The carried options of the method instance, by backend.
+        of_process: The carried options of the whole process, by backend.
+        left_out: A line for each option that it cannot carry and that nobody set.
+        problems: A problem for each option that it cannot carry and that somebody set.
     """
 
     method: PackedMethod
@@ -41,7 +41,7 @@ class CarriedMethod:
 
     @classmethod
     def split(cls, method: PackedMethod, limits: RuntimeLimits) -> CarriedMethod:
-        """See which options of a method instance a carrier can carry."""
+        """Sort the options of a method instance by whether a binding can carry them."""
         carried = cls(method, {}, {}, [], [])
         for backend, option in method.options():
             if option.value is None:
@@ -72,11 +72,11 @@ def _crowded(method: PackedMethod, limits: RuntimeLimits, count: int) -> Diagnos
 
 @record(frozen=True)
 class Language:
-    """How code of one language is written.
+    """A target language.
 
     Attributes:
-        limits: Limits of the binding that its options pass through.
-        write: The code, from the lines of its head and the methods.
+        limits: The limits of ExecuTorch's binding for it.
+        write: Returns the code, from the lines of its head and the methods.
     """
 
     limits: RuntimeLimits
@@ -84,7 +84,7 @@ class Language:
 
 
 def introduction(carried: CarriedMethod) -> Iterator[str]:
-    """What stands above the code of a method instance: its label, and what was left out."""
+    """Yield the comment above the code of a method instance: its label, and the options left out."""
     yield ""
     yield comment(carried.method.label)
     for line in carried.left_out:
@@ -98,7 +98,7 @@ def object_of_functions(
     opening: Sequence[str],
     function: Callable[[str, CarriedMethod], Iterable[str]],
 ) -> str:
-    """A file with one object that has a function for each method instance: the form of Kotlin and Swift.
+    """Return a file with one object that has a function for each method instance, as in Kotlin and Swift.
 
     Args:
         head: The lines of its head.
@@ -114,7 +114,7 @@ def object_of_functions(
 
 
 def identifiers(methods: Iterable[CarriedMethod], style: Callable[[Sequence[str]], str]) -> Iterator[str]:
-    """A different name for what each method instance gets, such as `forwardOptions`."""
+    """Yield a unique name for the code of each method instance, such as `forwardOptions`."""
     taken: set[str] = set()
     for carried in methods:
         words = re.findall(r"[A-Za-z0-9]+", carried.method.label) or ["any", "method"]
@@ -127,20 +127,20 @@ def identifiers(methods: Iterable[CarriedMethod], style: Callable[[Sequence[str]
 
 
 def camel_case(words: Sequence[str]) -> str:
-    """`forwardLeft`."""
+    """Join words like `forwardLeft`."""
     return words[0] + pascal_case(words[1:])
 
 
 def pascal_case(words: Sequence[str]) -> str:
-    """`ForwardLeft`."""
+    """Join words like `ForwardLeft`."""
     return "".join(word[0].upper() + word[1:] for word in words)
 
 
 def integer_literal(value: int) -> str:
-    """An integer as C++ and Kotlin write it: they read a minus apart from its number."""
+    """Return an integer literal for C++ and Kotlin, which parse a minus apart from its number."""
     return "(-2147483647 - 1)" if value == -(2**31) else str(value)
 
 
 def comment(text: str) -> str:
-    """A text as a `//` comment of one line, which nothing in it can end or go past."""
+    """Return a text as a `//` comment of one line; nothing in the text can end the line or continue it."""
     return "// " + "".join(c if c.isprintable() and c != "\\" else "?" for c in text)
