@@ -30,6 +30,7 @@ _HOME = {
     "ProgramError": "errors",
     "ProgramReport": "analysis",
     "Resolution": "resolver",
+    "Tolerance": "method.bundled",
     "Verification": "program",
     "VerificationReport": "analysis",
     "__version__": "version",
@@ -38,8 +39,11 @@ _HOME = {
     "detect_facts": "app.api",
     "examine_installation": "analysis",
     "inspect_program": "analysis",
+    "load_fact_sheet": "facts",
     "load_program": "app.api",
+    "open_data_file": "program",
     "resolve": "app.configuration",
+    "validate_file": "app.validation",
     "verify_program": "analysis",
 }
 """Where each public name lives; a test holds it against the imports below."""
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
     from etconfig.app.installation import Installation
     from etconfig.app.live import LiveArguments
     from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.app.validation import validate_file
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import (
         ConfigError,
@@ -69,9 +74,10 @@ if TYPE_CHECKING:
         PluginError,
         ProgramError,
     )
-    from etconfig.facts import FactSheet
+    from etconfig.facts import FactSheet, load_fact_sheet
+    from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
-    from etconfig.program import Verification
+    from etconfig.program import Verification, open_data_file
     from etconfig.provenance import Origin
     from etconfig.resolver import Arguments, Resolution
     from etconfig.version import __version__
@@ -96,6 +102,7 @@ __all__ = [
     "ProgramError",
     "ProgramReport",
     "Resolution",
+    "Tolerance",
     "Verification",
     "VerificationReport",
     "__version__",
@@ -104,8 +111,11 @@ __all__ = [
     "detect_facts",
     "examine_installation",
     "inspect_program",
+    "load_fact_sheet",
     "load_program",
+    "open_data_file",
     "resolve",
+    "validate_file",
     "verify_program",
 ]
 

@@ -11,12 +11,10 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cached_property
-from importlib import import_module
 from types import GenericAlias
 from typing import Any
 
-MODULES = ("etconfig", "etconfig.plugin.v1", "etconfig.plugin.v1_kernels", "etconfig.conformance")
-"""The public modules."""
+from public_api import PUBLIC_MODULES, PublicModule
 
 Surface = Mapping[str, str]
 """What stands where, by dotted path."""
@@ -27,15 +25,14 @@ SPECIAL_METHODS = ("__init__", "__call__", "__enter__", "__exit__", "__getitem__
 
 def surface() -> Surface:
     """The lines of all public modules."""
-    return {path: form for name in MODULES for path, form in module_surface(name).items()}
+    return {path: form for module in PUBLIC_MODULES for path, form in module_surface(module).items()}
 
 
-def module_surface(name: str) -> Surface:
-    """The lines of one module: its `__all__`, and the members of the classes among it."""
-    module = import_module(name)
-    values = {public: getattr(module, public) for public in module.__all__}
+def module_surface(module: PublicModule) -> Surface:
+    """The lines of one module: its public names, and the members of the classes among them."""
+    name = module.name
     lines: dict[str, str] = {}
-    for public, value in sorted(values.items()):
+    for public, value in module.values.items():
         lines[f"{name}.{public}"] = "text" if public == "__version__" else _form(value)
         if isinstance(value, type) and _is_ours(value):
             lines |= {f"{name}.{public}.{member}": form for member, form in _members(value).items()}

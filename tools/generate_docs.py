@@ -28,6 +28,7 @@ import tomli
 import two_devices
 from draw_overview import pictures
 from kit_docs import KIT_PARTS
+from public_api import KINDS, PUBLIC_MODULES, kind_of
 
 from etconfig.cli.startup.group import etconfig
 from etconfig.diagnostics import CODES
@@ -112,6 +113,18 @@ def third_parties(_: str) -> str:
 def layering() -> Mapping[str, Any]:
     """The names in the test that holds the layers."""
     return runpy.run_path(str(ROOT / "tests" / "meta" / "test_layering.py"))
+
+
+def public_api(_: str) -> str:
+    """Every public module and its public names, by kind."""
+    parts = []
+    for module in PUBLIC_MODULES:
+        by_kind: dict[str, list[str]] = defaultdict(list)
+        for name, value in module.values.items():
+            by_kind[kind_of(value)].append(f"`{name}`")
+        lines = [f"- {kind}: {', '.join(by_kind[kind])}" for kind in KINDS if kind in by_kind]
+        parts.append("\n".join([f"### {module.name}", "", module.purpose, "", *lines]))
+    return "\n\n".join(parts)
 
 
 def first_line(room: str) -> str:
@@ -283,6 +296,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "imports": imports,
     "operators": operators,
     "plugin": plugin,
+    "public-api": public_api,
     "rooms": rooms,
     "source": source,
     "third-parties": third_parties,

@@ -14,9 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import etconfig
-from etconfig.app.validation import validate_file
 from etconfig.diagnostics.render import ansi, plain, render
-from etconfig.facts import FactSheet
 
 HERE = Path(__file__).parent
 DIGITS = HERE.parents[1] / "tests" / "data" / "digits"
@@ -66,7 +64,7 @@ def main() -> None:
         print(f"{name:<6} power_mode {mode:<9} median {before[name][1]:.2f} -> {median_ms:.2f} ms  {same}")
 
     title(6, "What a mistyped option gets")
-    problems = validate_file(HERE / "typo.toml", installation, facts=facts)
+    problems = etconfig.validate_file(HERE / "typo.toml", installation, facts=facts)
     print(shortened(render(problems, "text", ansi if sys.stdout.isatty() else plain)), end="")
     for method in methods.values():
         method.close()
@@ -77,7 +75,7 @@ def title(number: int, text: str) -> None:
     print(f"\n--- {number}. {text}")
 
 
-def show_facts(facts: FactSheet, config: etconfig.Resolution) -> None:
+def show_facts(facts: etconfig.FactSheet, config: etconfig.Resolution) -> None:
     """The facts that conditions, expressions, schemas or the selection asked for."""
     asked = {name for arguments in config for b in arguments for name in arguments.backends[b].facts_asked}
     for match in config.selection.matches if config.selection else ():
