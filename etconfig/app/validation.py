@@ -195,7 +195,18 @@ def validate_file(
     program: LoadedProgram | None = None,
     facts: FactSheet | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Everything that is wrong with one file; see `Validator`, which is for many.
+    """Return everything that is wrong with one profile or project file.
+
+    Example:
+        >>> for problem in etconfig.validate_file(Path("camera.toml"), etconfig.Installation()):
+        ...     print(problem)
+        camera.toml:4:1: ReferenceCpuBackend has no option 'num_thread'
+
+    Args:
+        path: The file.
+        installation: The plugins, whose schemas the options are checked with.
+        program: The program that the file is for, to check names of methods and backends too.
+        facts: The device that the file is for, to evaluate its conditions too.
 
     Raises:
         BackendUnavailableError: the program delegates to a backend that is not installed.

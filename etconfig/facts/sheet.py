@@ -126,7 +126,16 @@ class FactSheet:
 
 
 def load_fact_sheet(path: Path, registry: FactRegistry = BUILTIN_FACTS) -> FactSheet:
-    """Read the sheet in a file.
+    """Read the fact sheet in a file, such as `etconfig facts --save` writes.
+
+    Example:
+        >>> facts = etconfig.load_fact_sheet(Path("pi-5.json"))
+        >>> facts["device.model"].value
+        'Raspberry Pi 5 Model B Rev 1.0'
+
+    Args:
+        path: The file.
+        registry: The facts that the sheet may hold.
 
     Raises:
         FactError: the file cannot be read, or `FactSheet.from_json` refuses it.

@@ -98,6 +98,11 @@ def open_data_file(
 ) -> DataFile:
     """Open a .ptd and verify it.
 
+    Example:
+        >>> weights = etconfig.open_data_file("weights.ptd")
+        >>> len(weights.blobs)
+        3
+
     Args:
         source: The path of the file, or its bytes.
         limits: Bounds on the file.

@@ -1,7 +1,7 @@
 """The `Example:` blocks of docstrings run and print what they show, and public functions have one.
 
-They run beside programs, `model.pte` and `bundled.bpte`, and a fact sheet, `pi-5.json`; `etconfig`, `np` and
-`Path` are there.
+They run beside programs, `model.pte` and `bundled.bpte`, data, `weights.ptd`, a fact sheet, `pi-5.json`, and
+a profile with a typing error, `camera.toml`; `etconfig`, `np` and `Path` are there.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ def test_an_example_prints_what_it_shows(
 ) -> None:
     shutil.copy(DATA / "digits" / "digits.pte", tmp_path / "model.pte")
     shutil.copy(DATA / "exports" / "bundled.bpte", tmp_path / "bundled.bpte")
+    shutil.copy(DATA / "exports" / "external_constants.ptd", tmp_path / "weights.ptd")
+    profile = '[profile]\nname = "acme/camera"\n[options.ReferenceCpuBackend]\nnum_thread = 2\n'
+    (tmp_path / "camera.toml").write_text(profile)
     shutil.copy(DATA / "sheets" / "raspberry-pi-5.json", tmp_path / "pi-5.json")
     monkeypatch.chdir(tmp_path)
     example.globs = {"etconfig": etconfig, "np": np, "Path": Path}
