@@ -161,7 +161,7 @@ def measure_resolver(options: int, rounds: int) -> dict[str, float]:
     one_turned = [make_sheet(f5=value) for value in (101, 4)] * 10
 
     def resolve_anew(facts: FactSheet) -> object:
-        resolver._memo.snapshot = None
+        resolver._memo.last = None
         return resolver.resolve(facts)
 
     return {

@@ -15,7 +15,7 @@ from etconfig.profile import Layer, Profile, Selection, layers_of
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver import (
-    ENVIRONMENT_VARIABLE,
+    SET_VARIABLE,
     Arguments,
     Overrides,
     Resolution,
@@ -123,7 +123,7 @@ def configure(
     by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=fact_overrides or {})
     known = facts.with_overrides({**(project.settings.facts if project else {}), **by_hand.facts})
     chain, selection = choose_profile(installation, profile, known)
-    environment = layer_from_environment(installation.environ.get(ENVIRONMENT_VARIABLE, ""))
+    environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""))
     set_by_hand = overrides if isinstance(overrides, Layer) else layer_from_overrides(overrides)
     layers = (*layers_of(chain, project), environment, set_by_hand, by_hand)
     if program is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from etconfig.plugin import BACKENDS
 from etconfig.records import record
-from etconfig.resolver import Resolution, told_values
+from etconfig.resolver import Resolution, reported_values
 from etconfig.resolver.difference import canonical
 from etconfig.resolver.saved import load_json, saved_result_error
 
@@ -82,7 +82,7 @@ def make_lock(configuration: Configuration, resolution: Resolution) -> Lock:
         profiles={profile.name: _sha256(profile.path) for profile in configuration.chain if profile.path},
         project={Path(project.name).name: _sha256(Path(project.name))} if project else {},
         facts=resolution.facts_used(),
-        options={str(path): told.value for path, told in told_values(resolution).items()},
+        options={str(path): told.value for path, told in reported_values(resolution).items()},
         result={"fingerprint": resolution.fingerprint()},
     )
 

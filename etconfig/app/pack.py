@@ -65,7 +65,7 @@ def _pack_backend(backend_id: str, resolved: BackendArguments) -> PackedBackend:
                 sent=_frozen(sent_value(info, value)),
                 scope=info.scope,
                 applies=info.applies,
-                is_set=resolved.story(name).winner.origin.kind not in _UNASKED,
+                is_set=resolved.provenance(name).winner.origin.kind not in _UNASKED,
             )
         )
     return PackedBackend(backend_id, tuple(options))

@@ -10,46 +10,47 @@ _HOME = {
     "ANY_METHOD": "arguments",
     "Arguments": "arguments",
     "BackendArguments": "arguments",
-    "ENVIRONMENT_VARIABLE": "overrides",
+    "ExpressionVerifier": "expression_fit",
     "Fit": "matching",
-    "OptionChain": "chain",
+    "OptionCandidates": "option_candidates",
     "OptionChange": "difference",
     "Overrides": "overrides",
+    "Provenance": "provenance",
+    "ReportedValue": "difference",
     "Resolution": "resolution",
     "Resolver": "resolver",
-    "Story": "chain",
+    "SET_VARIABLE": "overrides",
     "Target": "resolver",
-    "ToldValue": "difference",
     "UnconfiguredValue": "unconfigured",
     "differences": "difference",
     "explain_option": "explain",
-    "find_stories": "explain",
+    "find_provenance": "explain",
     "layer_from_environment": "overrides",
     "layer_from_overrides": "overrides",
     "load_saved_resolution": "saved",
-    "shown": "explain",
-    "told_values": "difference",
+    "reported_values": "difference",
+    "show_setting": "explain",
     "values_without_configuration": "unconfigured",
     "verify_against_program": "program_check",
-    "ExpressionVerifier": "expression_fit",
     "verify_layers": "matching",
 }
 """Which module each public name lives in."""
 
 if TYPE_CHECKING:
     from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments
-    from etconfig.resolver.chain import OptionChain, Story
-    from etconfig.resolver.difference import OptionChange, ToldValue, differences, told_values
-    from etconfig.resolver.explain import explain_option, find_stories, shown
+    from etconfig.resolver.difference import OptionChange, ReportedValue, differences, reported_values
+    from etconfig.resolver.explain import explain_option, find_provenance, show_setting
     from etconfig.resolver.expression_fit import ExpressionVerifier
     from etconfig.resolver.matching import Fit, verify_layers
+    from etconfig.resolver.option_candidates import OptionCandidates
     from etconfig.resolver.overrides import (
-        ENVIRONMENT_VARIABLE,
+        SET_VARIABLE,
         Overrides,
         layer_from_environment,
         layer_from_overrides,
     )
     from etconfig.resolver.program_check import verify_against_program
+    from etconfig.resolver.provenance import Provenance
     from etconfig.resolver.resolution import Resolution
     from etconfig.resolver.resolver import Resolver, Target
     from etconfig.resolver.saved import load_saved_resolution
@@ -57,28 +58,28 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANY_METHOD",
-    "ENVIRONMENT_VARIABLE",
+    "SET_VARIABLE",
     "Arguments",
     "BackendArguments",
     "ExpressionVerifier",
     "Fit",
-    "OptionChain",
+    "OptionCandidates",
     "OptionChange",
     "Overrides",
+    "Provenance",
+    "ReportedValue",
     "Resolution",
     "Resolver",
-    "Story",
     "Target",
-    "ToldValue",
     "UnconfiguredValue",
     "differences",
     "explain_option",
-    "find_stories",
+    "find_provenance",
     "layer_from_environment",
     "layer_from_overrides",
     "load_saved_resolution",
-    "shown",
-    "told_values",
+    "reported_values",
+    "show_setting",
     "values_without_configuration",
     "verify_against_program",
     "verify_layers",

@@ -1,4 +1,4 @@
-"""`Arguments`: the typed options of every backend of one method instance, and their stories."""
+"""`Arguments`: the typed options of every backend of one method instance, and where they came from."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from etconfig.provenance import Origin
 from etconfig.records import record
-from etconfig.resolver.advice import Advice
-from etconfig.resolver.chain import OptionChain, Story
 from etconfig.resolver.device import DeviceView
+from etconfig.resolver.option_candidates import OptionCandidates
+from etconfig.resolver.provenance import Provenance
+from etconfig.resolver.recommendation import Recommendation
 
 if TYPE_CHECKING:
     from etconfig.schema import BackendOptions
@@ -21,8 +22,8 @@ ANY_METHOD = "*"
 BackendOptionsT = TypeVar("BackendOptionsT", bound="BackendOptions")
 
 
-def slot_label(method: str, instance: str | None) -> str:
-    """A method instance as option paths spell it: `forward`, or `forward@left`."""
+def instance_label(method: str, instance: str | None) -> str:
+    """Return a method instance as option paths spell it: `forward`, or `forward@left`."""
     return method if instance is None else f"{method}@{instance}"
 
 
@@ -32,41 +33,41 @@ class BackendArguments:
 
     Attributes:
         options: The typed, frozen options.
-        chains: What might have decided each option, by name.
+        candidates: Everything that might have decided each option, by its name.
         facts: The values of the known facts that they were resolved on, by name.
-        advice: What the vendor recommended on these facts.
+        recommendation: The values that the vendor recommends on these facts.
     """
 
     options: BackendOptions
-    chains: Mapping[str, OptionChain] = field(compare=False, repr=False)
+    candidates: Mapping[str, OptionCandidates] = field(compare=False, repr=False)
     facts: Mapping[str, object] = field(compare=False, repr=False)
-    advice: Advice = field(compare=False, repr=False)
+    recommendation: Recommendation = field(compare=False, repr=False)
 
     @property
-    def facts_asked(self) -> frozenset[str]:
-        """The facts that have a say in any of the options or the vendor's advice, known or not."""
-        return frozenset(self.advice.basis).union(*(chain.facts for chain in self.chains.values()))
+    def facts_used(self) -> frozenset[str]:
+        """The facts, known or not, that any of the options or the vendor's recommendation depends on."""
+        return frozenset(self.recommendation.basis).union(*(each.facts for each in self.candidates.values()))
 
     def is_default(self, option: str) -> bool:
-        """True if neither configuration nor the vendor set the option.
+        """Return True if neither configuration nor a recommendation set the option.
 
         Raises:
             KeyError: the backend has no such option.
         """
-        candidate = self.chains[option].deciding_candidate(DeviceView(self.facts))
-        return candidate is None and option not in self.advice.values
+        candidate = self.candidates[option].deciding_candidate(DeviceView(self.facts))
+        return candidate is None and option not in self.recommendation.values
 
-    def story(self, option: str) -> Story:
-        """Where an option's value came from; told when asked, since few are asked.
+    def provenance(self, option: str) -> Provenance:
+        """Return where an option's value came from. It is computed on demand: most are never asked for.
 
         Raises:
             KeyError: the backend has no such option.
         """
-        recommended = self.advice.values.get(option)
-        story = self.chains[option].story(DeviceView(self.facts), recommended)
+        recommended = self.recommendation.values.get(option)
+        found = self.candidates[option].provenance(DeviceView(self.facts), recommended)
         if recommended is None:
-            return story
-        return replace(story, facts=tuple(sorted({*story.facts, *self.advice.basis})))
+            return found
+        return replace(found, facts=tuple(sorted({*found.facts, *self.recommendation.basis})))
 
 
 @record(frozen=True, kw_only=True)
@@ -79,7 +80,7 @@ class Arguments:
     Attributes:
         method: The method's name, or `ANY_METHOD`.
         instance: The named instance, or None for the default one.
-        backends: What was resolved for each backend, by id.
+        backends: The resolved options of each backend, by its id.
     """
 
     method: str
@@ -89,14 +90,14 @@ class Arguments:
     @property
     def label(self) -> str:
         """`forward` or `forward@left`, as option paths spell it."""
-        return slot_label(self.method, self.instance)
+        return instance_label(self.method, self.instance)
 
     @overload
     def __getitem__(self, key: type[BackendOptionsT]) -> BackendOptionsT: ...
     @overload
     def __getitem__(self, key: str) -> BackendOptions: ...
     def __getitem__(self, key: type[BackendOptionsT] | str) -> BackendOptionsT | BackendOptions:
-        """The options of a backend, by its options class or its id.
+        """Return the options of a backend, by its options class or its id.
 
         Raises:
             KeyError: the method instance has no such backend.
@@ -125,17 +126,17 @@ class Arguments:
         return len(self.backends)
 
     def origin(self, backend: str, option: str) -> Origin:
-        """Where an option's value came from.
+        """Return where an option's value came from.
 
         Raises:
             KeyError: no such backend or option here.
         """
-        return self.story(backend, option).winner.origin
+        return self.provenance(backend, option).winner.origin
 
-    def story(self, backend: str, option: str) -> Story:
-        """Where an option's value came from, what it beat, and the facts it depends on.
+    def provenance(self, backend: str, option: str) -> Provenance:
+        """Return where an option's value came from, what it beat, and the facts it depends on.
 
         Raises:
             KeyError: no such backend or option here.
         """
-        return self.backends[backend].story(option)
+        return self.backends[backend].provenance(option)

@@ -1,4 +1,4 @@
-"""`DeviceView`: what is known about a device while options are decided on it."""
+"""`DeviceView`: the known facts of a device while options are decided on it."""
 
 from __future__ import annotations
 
@@ -9,29 +9,33 @@ from etconfig.profile import Expression, Fault
 
 
 class DeviceView:
-    """The known facts of one device, and what conditions came to on it.
+    """The known facts of one device, and for conditions whether they hold on it.
 
     A condition that many options share is evaluated once.
 
     Attributes:
         values: The values of the known facts, by name.
-        held: What conditions came to, by identity: hashing their text costs as much as evaluating
-            them. Whoever keeps these results keeps the conditions, too.
+        conditions: Whether each evaluated condition holds, by its identity: hashing its text would cost as
+            much as evaluating it. To keep these results, keep the conditions alive, too.
     """
 
-    __slots__ = ("held", "values")
+    __slots__ = ("conditions", "values")
 
-    def __init__(self, values: Mapping[str, object], held: Mapping[int, bool] | None = None) -> None:
+    def __init__(self, values: Mapping[str, object], conditions: Mapping[int, bool] | None = None) -> None:
         self.values = values
-        self.held = dict(held or {})
+        self.conditions = dict(conditions or {})
 
     def meets(self, condition: Expression) -> bool:
-        """Whether a condition is true; an unknown condition is not."""
-        held = self.held.get(id(condition))
-        return self.evaluate(condition) if held is None else held
+        """Return True if a condition is true; an unknown one is not.
+
+        Raises:
+            OptionError: the condition cannot be computed.
+        """
+        holds = self.conditions.get(id(condition))
+        return self.evaluate(condition) if holds is None else holds
 
     def evaluate(self, condition: Expression) -> bool:
-        """As `meets`, without looking at what was known before.
+        """Evaluate a condition as `meets` does, but ignore earlier results.
 
         Raises:
             OptionError: the condition cannot be computed.
@@ -39,5 +43,5 @@ class DeviceView:
         result = condition.evaluate(self.values)
         if isinstance(result, Fault):
             raise OptionError(diagnostics=(condition.failure(result),))
-        held = self.held[id(condition)] = result is True
-        return held
+        holds = self.conditions[id(condition)] = result is True
+        return holds

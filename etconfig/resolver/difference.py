@@ -13,7 +13,7 @@ from etconfig.schema import Applies, jsonable, show_value
 
 
 @record(frozen=True)
-class ToldValue:
+class ReportedValue:
     """A value of an option, and where it came from in words, as a saved result has them too.
 
     Attributes:
@@ -45,8 +45,8 @@ class OptionChange:
     """
 
     path: OptionPath
-    old: ToldValue | None
-    new: ToldValue | None
+    old: ReportedValue | None
+    new: ReportedValue | None
 
     @property
     def applies(self) -> Applies | None:
@@ -55,7 +55,7 @@ class OptionChange:
 
     def __str__(self) -> str:
         """Such as `forward:CpuBackend.num_threads: 2 → 4`."""
-        old, new = ("(none)" if told is None else show_value(told.value) for told in (self.old, self.new))
+        old, new = ("(none)" if side is None else show_value(side.value) for side in (self.old, self.new))
         return f"{self.path}: {old} → {new}"
 
     def to_jsonable(self) -> dict[str, Any]:
@@ -70,22 +70,22 @@ class OptionChange:
         }
 
 
-def told_values(resolution: Resolution) -> dict[OptionPath, ToldValue]:
+def reported_values(resolution: Resolution) -> dict[OptionPath, ReportedValue]:
     """Every option of every method instance of a resolution."""
     return {
-        OptionPath(backend, name, arguments.method, arguments.instance): ToldValue(
+        OptionPath(backend, name, arguments.method, arguments.instance): ReportedValue(
             jsonable(getattr(resolved.options, name)),
             str(arguments.origin(backend, name)),
-            chain.info.applies,
+            option.info.applies,
         )
         for arguments in resolution
         for backend, resolved in arguments.backends.items()
-        for name, chain in resolved.chains.items()
+        for name, option in resolved.candidates.items()
     }
 
 
 def differences(
-    old: Mapping[OptionPath, ToldValue], new: Mapping[OptionPath, ToldValue]
+    old: Mapping[OptionPath, ReportedValue], new: Mapping[OptionPath, ReportedValue]
 ) -> tuple[OptionChange, ...]:
     """The options that `new` adds, changes or lacks, in the order of `old` and then of `new`."""
     changes = (
@@ -94,7 +94,7 @@ def differences(
     return tuple(change for change in changes if not _is_same(change.old, change.new))
 
 
-def _is_same(old: ToldValue | None, new: ToldValue | None) -> bool:
+def _is_same(old: ReportedValue | None, new: ReportedValue | None) -> bool:
     if old is None or new is None:
         return False
     return canonical(old.value) == canonical(new.value)

@@ -1,4 +1,4 @@
-"""Where values come from, in words."""
+"""Explanations of values in words: where each came from, and what it beat."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from etconfig.facts import FactSheet
 from etconfig.option_path import OptionPath
 from etconfig.profile import UNSET
 from etconfig.provenance import Sourced
-from etconfig.resolver.chain import Story
+from etconfig.resolver.provenance import Provenance
 from etconfig.resolver.resolution import Resolution
 from etconfig.schema import show_value
 
 
-def find_stories(resolution: Resolution, path: OptionPath) -> list[tuple[OptionPath, Story]]:
-    """The story of the option in every method instance that `path` means, with its full path.
+def find_provenance(resolution: Resolution, path: OptionPath) -> list[tuple[OptionPath, Provenance]]:
+    """Return the provenance of the option in every method instance that `path` means, with its full path.
 
     Raises:
         OptionError: `path` means no method, instance, backend or option of the resolution.
@@ -26,9 +26,9 @@ def find_stories(resolution: Resolution, path: OptionPath) -> list[tuple[OptionP
     else:
         meant = [arguments for arguments in resolution if path.backend in arguments]
     found = [
-        (OptionPath(path.backend, path.option, a.method, a.instance), a.story(path.backend, path.option))
+        (OptionPath(path.backend, path.option, a.method, a.instance), a.provenance(path.backend, path.option))
         for a in meant
-        if path.backend in a and path.option in a.backends[path.backend].chains
+        if path.backend in a and path.option in a.backends[path.backend].candidates
     ]
     if not found:
         raise OptionError(diagnostics=(_nothing_meant(resolution, path),))
@@ -36,27 +36,27 @@ def find_stories(resolution: Resolution, path: OptionPath) -> list[tuple[OptionP
 
 
 def explain_option(resolution: Resolution, path: OptionPath) -> str:
-    """The winning value, its origin, what it beat and the facts it depends on; one block an instance.
+    """Describe the value, its origin, what it beat and the facts it depends on; one block per instance.
 
     Raises:
         OptionError: `path` means nothing in the resolution.
     """
     blocks = (
-        "\n".join([f"{full} = {shown(story.winner.value)}", *_lines(story, resolution.facts)])
-        for full, story in find_stories(resolution, path)
+        "\n".join([f"{full} = {show_setting(found.winner.value)}", *_lines(found, resolution.facts)])
+        for full, found in find_provenance(resolution, path)
     )
     return "\n\n".join(blocks) + "\n"
 
 
-def shown(value: object) -> str:
-    """A value as text; `unset` for `UNSET`."""
+def show_setting(value: object) -> str:
+    """Return a value as text; `unset` for `UNSET`."""
     return "unset" if value is UNSET else show_value(value)
 
 
-def _lines(story: Story, facts: FactSheet) -> Iterator[str]:
-    yield f"  from {story.winner.origin}"
-    yield from (_beaten_line(beaten) for beaten in story.beaten)
-    for name in story.facts:
+def _lines(found: Provenance, facts: FactSheet) -> Iterator[str]:
+    yield f"  from {found.winner.origin}"
+    yield from (_beaten_line(beaten) for beaten in found.beaten)
+    for name in found.facts:
         fact = facts.get(name)
         if fact is not None and fact.is_known:
             yield f"  depends on {name} = {show_value(fact.value)}, from {fact.origin}"
@@ -66,7 +66,7 @@ def _lines(story: Story, facts: FactSheet) -> Iterator[str]:
 
 
 def _beaten_line(beaten: Sourced[object]) -> str:
-    return f"  beat {shown(beaten.value)} from {beaten.origin}"
+    return f"  beat {show_setting(beaten.value)} from {beaten.origin}"
 
 
 def _nothing_meant(resolution: Resolution, path: OptionPath) -> Diagnostic:
@@ -78,7 +78,7 @@ def _nothing_meant(resolution: Resolution, path: OptionPath) -> Diagnostic:
             message=f"no arguments were resolved for a backend {path.backend!r}",
             help=did_you_mean_backend(path.backend, known) or f"backends: {', '.join(known) or 'none'}",
         )
-    options = list(backends[path.backend].backends[path.backend].chains)
+    options = list(backends[path.backend].backends[path.backend].candidates)
     return Diagnostic(
         code="unknown-option",
         message=f"{path.backend} has no option {path.option!r}",

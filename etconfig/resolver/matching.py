@@ -11,8 +11,8 @@ from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean,
 from etconfig.profile import UNSET, Assignment, Expression, Layer, TextValue
 from etconfig.provenance import OriginKind
 from etconfig.records import record
-from etconfig.resolver.chain import Candidate
 from etconfig.resolver.expression_fit import ExpressionVerifier, fits_type
+from etconfig.resolver.option_candidates import Candidate
 from etconfig.resolver.program_check import verify_assignment
 from etconfig.schema import (
     BackendSpec,

@@ -12,7 +12,7 @@ from etconfig.option_path import OptionPath, parse_assignment, parse_option_path
 from etconfig.profile import Assignment, AssignmentPlace, Layer, RawValue, TextValue
 from etconfig.provenance import Origin, OriginKind
 
-ENVIRONMENT_VARIABLE = "ETCONFIG_SET"
+SET_VARIABLE = "ETCONFIG_SET"
 """Assignments `PATH=VALUE`, separated by `;` or a line break."""
 
 Overrides: TypeAlias = "Sequence[str] | Mapping[str, RawValue]"
@@ -25,7 +25,7 @@ def layer_from_environment(text: str) -> Layer:
     Raises:
         OptionError: an assignment does not follow the grammar; all such are reported.
     """
-    return _text_layer(OriginKind.ENVIRONMENT, ENVIRONMENT_VARIABLE, _split(text))
+    return _text_layer(OriginKind.ENVIRONMENT, SET_VARIABLE, _split(text))
 
 
 def layer_from_overrides(overrides: Overrides, name: str = "resolve(overrides)") -> Layer:
@@ -53,7 +53,7 @@ def _split(text: str) -> Iterator[Span]:
             column = start + len(piece) - len(piece.lstrip()) + 1
             length = len(piece.strip())
             if length:
-                yield Span(file=ENVIRONMENT_VARIABLE, line=number, column=column, length=length, text=line)
+                yield Span(file=SET_VARIABLE, line=number, column=column, length=length, text=line)
 
 
 def _pieces(line: str) -> Iterator[tuple[int, int]]:

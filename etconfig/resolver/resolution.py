@@ -24,7 +24,7 @@ class Resolution:
     """The resolver's result. Two are equal when their arguments are; origins do not count.
 
     Attributes:
-        slots: The arguments, by method and instance; None is the default instance.
+        instances: The arguments, by method and instance; None is the default instance.
         incomplete: Default instances that lack options which only named instances set, and why.
         facts: The facts, hand-set ones included.
         profile: The name of the profile, or None.
@@ -32,7 +32,7 @@ class Resolution:
         warnings: What is wrong without stopping the work.
     """
 
-    slots: Mapping[tuple[str, str | None], Arguments]
+    instances: Mapping[tuple[str, str | None], Arguments]
     incomplete: Mapping[tuple[str, str | None], Sequence[Diagnostic]] = field(
         default_factory=dict, compare=False
     )
@@ -42,10 +42,10 @@ class Resolution:
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Arguments]:
-        return iter(self.slots.values())
+        return iter(self.instances.values())
 
     def __len__(self) -> int:
-        return len(self.slots)
+        return len(self.instances)
 
     def arguments(self, method: str, instance: str | None = None) -> Arguments:
         """The arguments of one method instance.
@@ -59,11 +59,11 @@ class Resolution:
         Raises:
             OptionError: there is no such method or instance, or it lacks required options.
         """
-        slot = (method, instance)
-        if slot in self.incomplete:
-            raise OptionError(diagnostics=tuple(self.incomplete[slot]))
+        key = (method, instance)
+        if key in self.incomplete:
+            raise OptionError(diagnostics=tuple(self.incomplete[key]))
         try:
-            return self.slots[slot]
+            return self.instances[key]
         except KeyError:
             raise OptionError(diagnostics=(self._no_such(method, instance),)) from None
 
@@ -86,11 +86,11 @@ class Resolution:
 
     def facts_used(self) -> Mapping[str, FactValue]:
         """The known facts that have a say in some option, by name and sorted."""
-        asked = {name for a in self for b in a.backends.values() for name in b.facts_asked}
-        return {name: self.facts.values[name] for name in sorted(asked) if name in self.facts.values}
+        used = {name for a in self for b in a.backends.values() for name in b.facts_used}
+        return {name: self.facts.values[name] for name in sorted(used) if name in self.facts.values}
 
     def _no_such(self, method: str, instance: str | None) -> Diagnostic:
-        methods = sorted({m for m, _ in [*self.slots, *self.incomplete]})
+        methods = sorted({m for m, _ in [*self.instances, *self.incomplete]})
         if method not in methods:
             known = f"methods: {', '.join(methods)}"
             if ANY_METHOD in methods:
@@ -102,7 +102,7 @@ class Resolution:
                 message=f"no arguments were resolved for a method {method!r}",
                 help=did_you_mean(method, methods) or known,
             )
-        instances = sorted(i for m, i in self.slots if m == method and i is not None)
+        instances = sorted(i for m, i in self.instances if m == method and i is not None)
         return Diagnostic(
             code="unknown-instance",
             message=f"method {method!r} has no instance {instance!r}",
@@ -118,7 +118,9 @@ def _rows(arguments: Arguments) -> Iterator[dict[str, Any]]:
     for backend, resolved in arguments.backends.items():
         options = {
             name: {key: told[key] for key in ("value", "origin", "beat")}
-            for name, told in ((name, resolved.story(name).to_jsonable()) for name in resolved.chains)
+            for name, told in (
+                (name, resolved.provenance(name).to_jsonable()) for name in resolved.candidates
+            )
         }
         yield {
             "method": arguments.method,

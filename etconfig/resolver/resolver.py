@@ -12,11 +12,11 @@ from etconfig.facts import FactSheet
 from etconfig.profile import Layer
 from etconfig.records import record
 from etconfig.resolver.arguments import ANY_METHOD
-from etconfig.resolver.backend_chains import BackendChains
-from etconfig.resolver.chain import Candidate, OptionChain
-from etconfig.resolver.groups import Groups
+from etconfig.resolver.backend_candidates import BackendCandidates
+from etconfig.resolver.incremental import IncrementalResolver
 from etconfig.resolver.matching import MatchedAssignment, Matcher, Names
-from etconfig.resolver.memo import Memo, Slot
+from etconfig.resolver.memo import Memo, MethodInstance
+from etconfig.resolver.option_candidates import Candidate, OptionCandidates
 from etconfig.resolver.resolution import Resolution
 from etconfig.schema import BackendSpec
 
@@ -41,12 +41,12 @@ class Resolver:
     """Everything that does not depend on the device, checked and sorted by `Resolver.compile`.
 
     Attributes:
-        slots: For each method instance, the chains of each backend's options, by name.
+        instances: For each method instance, everything that may decide its backends' options.
         layers: The sources of settings, lowest precedence first.
         warnings: What is wrong without stopping the work.
     """
 
-    slots: Mapping[Slot, Sequence[BackendChains]]
+    instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
     layers: tuple[Layer, ...]
     warnings: tuple[Diagnostic, ...] = ()
     _memo: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
@@ -71,13 +71,13 @@ class Resolver:
             OptionError: with every problem of every assignment, also of those whose condition
                 does not hold anywhere.
         """
-        instances = _instances(layers, targets)
+        method_of = _instances(layers, targets)
         backends_of = {target.method: target.backends for target in targets}
         names = Names(
             specs=specs,
             known_backends={*specs, *known_backends},
             backends_of=None if ANY_METHOD in backends_of else backends_of,
-            instances=instances,
+            instances=method_of,
         )
         matcher = Matcher(names=names)
         matched: dict[str, list[MatchedAssignment]] = {}
@@ -85,25 +85,25 @@ class Resolver:
             matched.setdefault(found.assignment.path.backend, []).append(found)
         if any(diagnostic.is_error for diagnostic in matcher.diagnostics):
             raise OptionError(diagnostics=matcher.diagnostics)
-        slots = {
+        instances = {
             (target.method, instance): [
-                _chains(specs[backend], target.method, instance, matched.get(backend, ()))
+                _candidates(specs[backend], target.method, instance, matched.get(backend, ()))
                 for backend in target.backends
             ]
             for target in targets
-            for instance in [None, *(name for name, method in instances.items() if method == target.method)]
+            for instance in [None, *(name for name, method in method_of.items() if method == target.method)]
         }
-        return cls(slots=slots, layers=tuple(layers), warnings=matcher.diagnostics)
+        return cls(instances=instances, layers=tuple(layers), warnings=matcher.diagnostics)
 
     @cached_property
-    def _groups(self) -> Groups:
-        return Groups(self.slots)
+    def _incremental(self) -> IncrementalResolver:
+        return IncrementalResolver(self.instances)
 
     def resolve(self, facts: FactSheet) -> Resolution:
-        """The arguments on a device with these facts.
+        """Return the arguments on a device with these facts.
 
-        Hand-set facts of the layers replace those of `facts`. What the last call found is kept as
-        far as the facts that it depends on have not changed. Threads may call it at once.
+        Hand-set facts of the layers replace those of `facts`. Results of the last call are reused as far as
+        the facts that they depend on have not changed. Several threads may call it at the same time.
 
         Raises:
             FactError: a hand-set fact is unknown or has the wrong type.
@@ -113,11 +113,11 @@ class Resolver:
         for layer in self.layers:
             if layer.facts:
                 facts = facts.with_overrides(layer.facts)
-        snapshot = self._groups.resolve(facts.values, self._memo.snapshot)
-        self._memo.snapshot = snapshot
+        found = self._incremental.resolve(facts.values, self._memo.last)
+        self._memo.last = found
         return Resolution(
-            slots=snapshot.arguments,
-            incomplete=snapshot.incomplete,
+            instances=found.arguments,
+            incomplete=found.incomplete,
             facts=facts,
             warnings=self.warnings,
         )
@@ -130,15 +130,15 @@ def _instances(layers: Sequence[Layer], targets: Sequence[Target]) -> Mapping[st
     return declared | named
 
 
-def _chains(
+def _candidates(
     spec: BackendSpec, method: str, instance: str | None, matched: Sequence[MatchedAssignment]
-) -> BackendChains:
+) -> BackendCandidates:
     merge_order = [(m.info.name, m.candidate) for m in matched if m.applies_to(method, instance)]
     candidates: dict[str, list[Candidate]] = {name: [] for name in spec.options.option_infos()}
     for name, candidate in merge_order:
         candidates[name].append(candidate)
-    chains = {
-        name: OptionChain(spec=spec, info=info, candidates=tuple(candidates[name]))
+    options = {
+        name: OptionCandidates(spec=spec, info=info, candidates=tuple(candidates[name]))
         for name, info in spec.options.option_infos().items()
     }
-    return BackendChains(spec=spec, chains=chains, merge_order=merge_order)
+    return BackendCandidates(spec=spec, options=options, merge_order=merge_order)

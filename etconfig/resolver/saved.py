@@ -11,13 +11,13 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import SavedResultError
 from etconfig.option_path import OptionPath
 from etconfig.provenance import Origin, OriginKind
-from etconfig.resolver.difference import ToldValue
+from etconfig.resolver.difference import ReportedValue
 
 MAX_SAVED_BYTES = 16 << 20
 """The largest saved result that is read."""
 
 
-def load_saved_resolution(path: Path) -> dict[OptionPath, ToldValue]:
+def load_saved_resolution(path: Path) -> dict[OptionPath, ReportedValue]:
     """Every option of every method instance of a saved resolution.
 
     Raises:
@@ -25,7 +25,7 @@ def load_saved_resolution(path: Path) -> dict[OptionPath, ToldValue]:
     """
     data = load_json(path, "invalid-resolution", "save it with `etconfig resolve --json`")
     try:
-        return dict(_told_values(data))
+        return dict(_reported_values(data))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise saved_result_error(
             "invalid-resolution",
@@ -35,13 +35,13 @@ def load_saved_resolution(path: Path) -> dict[OptionPath, ToldValue]:
         ) from error
 
 
-def load_json(path: Path, code: str, advice: str) -> Any:
+def load_json(path: Path, code: str, help: str) -> Any:
     """The JSON value in a file.
 
     Args:
         path: The file.
         code: The diagnostic's code when it holds no JSON.
-        advice: How to make such a file.
+        help: How to make such a file.
 
     Raises:
         SavedResultError: the file cannot be read, is too large, or holds no JSON.
@@ -51,29 +51,29 @@ def load_json(path: Path, code: str, advice: str) -> Any:
             content = file.read(MAX_SAVED_BYTES + 1)
     except OSError as error:
         message = f"cannot read {path}: {error.strerror or error}"
-        raise saved_result_error("unreadable-file", message, path, advice) from error
+        raise saved_result_error("unreadable-file", message, path, help) from error
     if len(content) > MAX_SAVED_BYTES:
         message = f"{path} is larger than {MAX_SAVED_BYTES >> 20} MiB"
-        raise saved_result_error(code, message, path, advice)
+        raise saved_result_error(code, message, path, help)
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise saved_result_error(code, f"{path} is not JSON: {error}", path, advice) from error
+        raise saved_result_error(code, f"{path} is not JSON: {error}", path, help) from error
 
 
 def saved_result_error(
-    code: str, message: str, path: Path, advice: str, notes: tuple[str, ...] = ()
+    code: str, message: str, path: Path, help: str, notes: tuple[str, ...] = ()
 ) -> SavedResultError:
     """The error about a saved result as a whole."""
     span = Span(file=str(path))
     return SavedResultError(
-        diagnostics=(Diagnostic(code=code, message=message, spans=(span,), notes=notes, help=advice),)
+        diagnostics=(Diagnostic(code=code, message=message, spans=(span,), notes=notes, help=help),)
     )
 
 
-def _told_values(data: Any) -> Iterator[tuple[OptionPath, ToldValue]]:
+def _reported_values(data: Any) -> Iterator[tuple[OptionPath, ReportedValue]]:
     for row in data["arguments"]:
-        for name, told in row["options"].items():
+        for name, data in row["options"].items():
             path = OptionPath(row["backend"], name, row["method"], row["instance"])
-            origin = dict(told["origin"])
-            yield path, ToldValue(told["value"], str(Origin(OriginKind(origin.pop("kind")), **origin)))
+            origin = dict(data["origin"])
+            yield path, ReportedValue(data["value"], str(Origin(OriginKind(origin.pop("kind")), **origin)))

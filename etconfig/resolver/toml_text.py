@@ -13,10 +13,10 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 def profile_text(name: str, resolved: Iterable[Arguments]) -> str:
     """A profile that sets every option of every method instance."""
-    slots = {(arguments.method, arguments.instance): arguments for arguments in resolved}
+    instances = {(arguments.method, arguments.instance): arguments for arguments in resolved}
     blocks = [f"[profile]\nname = {toml_value(name)}\n"]
-    for (method, instance), arguments in slots.items():
-        wider = [slots.get((ANY_METHOD, None)), slots.get((method, None)) if instance else None]
+    for (method, instance), arguments in instances.items():
+        wider = [instances.get((ANY_METHOD, None)), instances.get((method, None)) if instance else None]
         blocks += _blocks(arguments, [a for a in wider if a is not None and a is not arguments])
     return "\n".join(blocks)
 

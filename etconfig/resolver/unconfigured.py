@@ -1,4 +1,4 @@
-"""What the options of a backend are where nothing configures them."""
+"""The values of a backend's options where nothing configures them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from etconfig.diagnostics import Diagnostic
 from etconfig.provenance import Sourced
-from etconfig.resolver.advice import recommend
-from etconfig.resolver.chain import OptionChain
 from etconfig.resolver.device import DeviceView
+from etconfig.resolver.option_candidates import OptionCandidates
+from etconfig.resolver.recommendation import recommend
 from etconfig.schema import MISSING, BackendSpec
 
 UnconfiguredValue: TypeAlias = "Sourced[object] | Diagnostic | None"
@@ -19,20 +19,22 @@ UnconfiguredValue: TypeAlias = "Sourced[object] | Diagnostic | None"
 def values_without_configuration(
     spec: BackendSpec, facts: Mapping[str, object]
 ) -> Mapping[str, UnconfiguredValue]:
-    """By option name: its vendor's recommendation on a device with these facts, else the schema's default.
+    """Return each option's recommended value on a device with these facts, else its default, by name.
 
     Raises:
         PluginCallError: the backend's recommendation failed.
     """
-    device, advice = DeviceView(facts), recommend(spec, facts)
+    device, recommended = DeviceView(facts), recommend(spec, facts).values
     return {
-        name: _value(OptionChain(spec=spec, info=info), device, advice.values.get(name))
+        name: _value(OptionCandidates(spec=spec, info=info), device, recommended.get(name))
         for name, info in spec.options.option_infos().items()
     }
 
 
-def _value(chain: OptionChain, device: DeviceView, recommended: Sourced[object] | None) -> UnconfiguredValue:
-    value = chain.decide(device, recommended)
+def _value(
+    option: OptionCandidates, device: DeviceView, recommended: Sourced[object] | None
+) -> UnconfiguredValue:
+    value = option.decide(device, recommended)
     if isinstance(value, Diagnostic):
         return value
-    return None if value is MISSING else chain.story(device, recommended).winner
+    return None if value is MISSING else option.provenance(device, recommended).winner

@@ -177,8 +177,8 @@ class TestJson:
 
     def test_of_explain_it_tells_one_story_for_each_instance(self, cli: Callable[..., Outcome]) -> None:
         printed = cli("explain", "ReferenceCpuBackend.num_threads", "model.pte", *CAMERAS, "--json")
-        assert all(list(story) == ["path", "value", "origin", "beat", "facts"] for story in printed.json)
-        assert [(story["path"], story["value"]) for story in printed.json] == [
+        assert all(list(each) == ["path", "value", "origin", "beat", "facts"] for each in printed.json)
+        assert [(each["path"], each["value"]) for each in printed.json] == [
             ("forward:ReferenceCpuBackend.num_threads", 4),
             ("forward@left:ReferenceCpuBackend.num_threads", 4),
             ("forward@right:ReferenceCpuBackend.num_threads", 1),

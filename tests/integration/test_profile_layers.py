@@ -322,16 +322,16 @@ class TestAgreement:
         (project / "etconfig.toml").write_text(SETTINGS)
         asked = ("model.pte", *ON_DEVICE, "--profile-path", "profiles", "--set", f"embed:{NPU}.core=0")
         printed = cli("resolve", *asked, "--json").json
-        stories = {}
+        explained = {}
         for name in (f"{NPU}.core", f"{NPU}.power_mode", f"{NPU}.precision", f"{CPU}.num_threads"):
-            for story in cli("explain", name, *asked, "--json").json:
-                stories[story["path"]] = {key: story[key] for key in ("value", "origin", "beat")}
-        assert len(stories) == 3 * 3 + 2
+            for found in cli("explain", name, *asked, "--json").json:
+                explained[found["path"]] = {key: found[key] for key in ("value", "origin", "beat")}
+        assert len(explained) == 3 * 3 + 2
         for arguments in printed["arguments"]:
             scope = arguments["method"] + (f"@{arguments['instance']}" if arguments["instance"] else "")
             for name, found in arguments["options"].items():
                 path = f"{scope}:{arguments['backend']}.{name}"
-                assert stories.get(path, found) == found
+                assert explained.get(path, found) == found
 
     def test_the_table_shows_what_the_json_holds(self, cli: Callable[..., Outcome], project: Path) -> None:
         asked = ("resolve", "model.pte", *ON_DEVICE, "--profile-path", "profiles")

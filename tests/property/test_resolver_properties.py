@@ -23,7 +23,7 @@ from etconfig.profile import (
     parse_profile,
 )
 from etconfig.provenance import OriginKind
-from etconfig.resolver import ANY_METHOD, Resolution, Resolver, Target, load_saved_resolution, told_values
+from etconfig.resolver import ANY_METHOD, Resolution, Resolver, Target, load_saved_resolution, reported_values
 
 TARGETS = [
     Target(method=method, backends=tuple(SPECS), instances=("left",) if method == "f" else ())
@@ -82,7 +82,7 @@ def compile_layers(layers: list[Layer]) -> Resolver:
 
 
 def outcome(resolver: Resolver, facts: Mapping[str, object]) -> object:
-    """What a resolve gives: plain data with all stories, or the problems."""
+    """The result of a resolve: plain data with every provenance, or the problems."""
     try:
         return resolver.resolve(make_facts(**facts)).to_jsonable()
     except ConfigError as error:
@@ -158,19 +158,19 @@ class TestProvenance:
         known = make_facts(**facts).values
         for arguments in resolution:
             for found in arguments.backends.values():
-                for name in found.chains:
-                    story = found.story(name)
-                    assert story.winner.value == getattr(found.options, name)
-                    if story.winner.origin.kind is not OriginKind.PROFILE:
+                for name in found.candidates:
+                    provenance = found.provenance(name)
+                    assert provenance.winner.value == getattr(found.options, name)
+                    if provenance.winner.origin.kind is not OriginKind.PROFILE:
                         continue
-                    assignment = assignments[id(story.winner.origin)]
+                    assignment = assignments[id(provenance.winner.origin)]
                     assert assignment.condition is None or assignment.condition.evaluate(known) is True
                     raw = assignment.value
                     value = raw.evaluate(known) if isinstance(raw, Expression) else raw
                     if isinstance(value, dict):
-                        assert value.items() <= dict(story.winner.value).items()  # type: ignore[call-overload]  # a table
+                        assert value.items() <= dict(provenance.winner.value).items()  # type: ignore[call-overload]  # a table
                     else:
-                        assert value == getattr(story.winner.value, "value", story.winner.value)
+                        assert value == getattr(provenance.winner.value, "value", provenance.winner.value)
 
 
 class TestRoundTrips:
@@ -192,7 +192,7 @@ class TestRoundTrips:
             path = tmp_path_factory.getbasetemp() / "saved.json"
             path.write_text(json.dumps(resolution.to_jsonable()))
             saved = {p: (told.value, told.origin) for p, told in load_saved_resolution(path).items()}
-            assert saved == {p: (told.value, told.origin) for p, told in told_values(resolution).items()}
+            assert saved == {p: (told.value, told.origin) for p, told in reported_values(resolution).items()}
 
     @some
     @given(LAYERS, FACTS)

@@ -14,7 +14,7 @@ from etconfig.cli.shared.output import print_json
 
 if TYPE_CHECKING:
     from etconfig.option_path import OptionPath
-    from etconfig.resolver import ToldValue
+    from etconfig.resolver import ReportedValue
 
 
 @click.command("diff")
@@ -59,9 +59,9 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
 
 def _values_of(
     text: str, program: Path | None, request: ConfigurationRequest
-) -> Mapping[OptionPath, ToldValue]:
+) -> Mapping[OptionPath, ReportedValue]:
     """The options of one side."""
-    from etconfig.resolver import load_saved_resolution, told_values
+    from etconfig.resolver import load_saved_resolution, reported_values
 
     kind, colon, rest = text.partition(":")
     if colon and kind == "facts":
@@ -70,4 +70,4 @@ def _values_of(
         return load_saved_resolution(Path(text))
     else:
         request = replace(request, profile=text)
-    return told_values(request.resolve_file(program))
+    return reported_values(request.resolve_file(program))

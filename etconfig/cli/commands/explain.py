@@ -27,7 +27,7 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
       etconfig explain forward@left:ReferenceNpuBackend.core model.pte --json
     """
     from etconfig.option_path import parse_option_path
-    from etconfig.resolver import explain_option, find_stories
+    from etconfig.resolver import explain_option, find_provenance
 
     try:
         option_path = parse_option_path(path)
@@ -35,7 +35,7 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
         raise click.UsageError(str(error)) from error
     resolution = request.resolve_file(program)
     if as_json:
-        stories = find_stories(resolution, option_path)
-        print_json([{"path": str(full), **story.to_jsonable()} for full, story in stories])
+        found = find_provenance(resolution, option_path)
+        print_json([{"path": str(full), **provenance.to_jsonable()} for full, provenance in found])
     else:
         click.echo(explain_option(resolution, option_path), nl=False)

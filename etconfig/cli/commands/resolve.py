@@ -56,13 +56,13 @@ def command(
 
 def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, str]]:
     """A row for each option of each method instance and backend."""
-    from etconfig.resolver import shown
+    from etconfig.resolver import show_setting
 
     for arguments in resolution:
         for backend, resolved in arguments.backends.items():
-            for name in resolved.chains:
-                winner = resolved.story(name).winner
-                yield arguments.label, backend, name, shown(winner.value), str(winner.origin)
+            for name in resolved.candidates:
+                winner = resolved.provenance(name).winner
+                yield arguments.label, backend, name, show_setting(winner.value), str(winner.origin)
 
 
 def _print_explained(resolution: Resolution) -> None:
@@ -73,6 +73,6 @@ def _print_explained(resolution: Resolution) -> None:
         explain_option(resolution, OptionPath(backend, name, arguments.method, arguments.instance))
         for arguments in resolution
         for backend, resolved in arguments.backends.items()
-        for name in resolved.chains
+        for name in resolved.candidates
     ]
     click.echo("\n".join(blocks), nl=False)

@@ -76,7 +76,7 @@ def _follow(
     as_json: bool,
 ) -> Resolution:
     """Resolve on new facts and print what differs; where they do not resolve, why."""
-    from etconfig.resolver import differences, told_values
+    from etconfig.resolver import differences, reported_values
 
     try:
         # configured anew, since another profile may now match
@@ -84,7 +84,7 @@ def _follow(
     except ConfigError as error:
         fail(error)
         return before
-    changes = differences(told_values(before), told_values(after))
+    changes = differences(reported_values(before), reported_values(after))
     if changes:
         fact_changes = _changed_facts(before.facts_used(), after.facts_used())
         (_print_json if as_json else _print)(fact_changes, changes)
@@ -102,10 +102,10 @@ def _changed_facts(
 def _print(
     fact_changes: Mapping[str, tuple[object | None, object | None]], changes: Sequence[OptionChange]
 ) -> None:
-    from etconfig.resolver import shown
+    from etconfig.resolver import show_setting
 
     for name, sides in fact_changes.items():
-        old, new = ("unknown" if value is None else shown(value) for value in sides)
+        old, new = ("unknown" if value is None else show_setting(value) for value in sides)
         click.echo(f"{name}: {old} → {new}")
     for change in changes:
         effect = _EFFECTS[change.applies.value] if change.applies else "needs a reload"

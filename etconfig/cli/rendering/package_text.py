@@ -37,19 +37,19 @@ def show_package(path: Path, *, as_json: bool) -> None:
 
 def _rows(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
     from etconfig.diagnostics.render import harmless
-    from etconfig.resolver import shown
+    from etconfig.resolver import show_setting
 
     for method in configuration.methods:
         for backend, option in method.options():
-            cells = (method.label, backend, option.name, shown(option.value), _sent(option))
+            cells = (method.label, backend, option.name, show_setting(option.value), _sent(option))
             yield (*map(harmless, cells), option.scope.value)
 
 
 def _sent(option: PackedOption) -> str:
     """The key and value in ExecuTorch's option map, or why there are none."""
-    from etconfig.resolver import shown
+    from etconfig.resolver import show_setting
     from etconfig.transport import EXECUTORCH
 
     if option.value is None:
         return "-"
-    return option.obstacle(EXECUTORCH) or f"{option.key} = {shown(option.sent)}"
+    return option.obstacle(EXECUTORCH) or f"{option.key} = {show_setting(option.sent)}"

@@ -14,14 +14,14 @@ from etconfig.profile import UNSET, ExpressionParser, layers_of, parse_document,
 from etconfig.resolver import (
     ANY_METHOD,
     OptionChange,
+    ReportedValue,
     Resolution,
     Resolver,
     Target,
-    ToldValue,
     differences,
     layer_from_overrides,
     load_saved_resolution,
-    told_values,
+    reported_values,
 )
 from etconfig.resolver import saved as saved_module
 from etconfig.schema import Applies
@@ -112,11 +112,11 @@ class TestDifferences:
 
     def test_origins_do_not_count(self) -> None:
         layer = make_layer(("CpuBackend.num_threads", 1))
-        assert differences(told_values(resolve(layer)), told_values(resolve())) == ()
+        assert differences(reported_values(resolve(layer)), reported_values(resolve())) == ()
 
     def test_a_change_tells_both_values_their_origins_and_when_it_applies(self) -> None:
         (change,) = differences(
-            told_values(resolve()), told_values(resolve(make_layer(("CpuBackend.num_threads", 3))))
+            reported_values(resolve()), reported_values(resolve(make_layer(("CpuBackend.num_threads", 3))))
         )
         assert str(change) == "forward:CpuBackend.num_threads: 1 → 3"
         assert [str(change.old), str(change.new)] == [
@@ -134,23 +134,23 @@ class TestDifferences:
         }
 
     def test_an_instance_on_one_side_only_is_told(self) -> None:
-        with_left = told_values(resolve(make_layer(instances={"left": "forward"})))
-        changes = differences(told_values(resolve()), with_left)
+        with_left = reported_values(resolve(make_layer(instances={"left": "forward"})))
+        changes = differences(reported_values(resolve()), with_left)
         assert str(changes[0]) == "forward@left:CpuBackend.num_threads: (none) → 1"
         assert (changes[0].applies, changes[0].to_jsonable()["old"]) == (None, None)
-        assert [str(c).endswith("→ (none)") for c in differences(with_left, told_values(resolve()))] == [
+        assert [str(c).endswith("→ (none)") for c in differences(with_left, reported_values(resolve()))] == [
             True
         ] * 6
 
     @pytest.mark.parametrize(("old", "new"), [(1, True), (1, 1.0), (0, False), (None, 0)])
     def test_values_of_different_types_differ(self, old: object, new: object) -> None:
         path = parse_option_path("B.o")
-        sides = [{path: ToldValue(value, "x")} for value in (old, new)]
+        sides = [{path: ReportedValue(value, "x")} for value in (old, new)]
         assert differences(*sides) == (OptionChange(path=path, old=sides[0][path], new=sides[1][path]),)
 
     def test_the_order_of_a_table_does_not_count(self) -> None:
         path = parse_option_path("B.o")
-        sides = [{path: ToldValue(value, "x")} for value in ({"a": 1, "b": 2}, {"b": 2, "a": 1})]
+        sides = [{path: ReportedValue(value, "x")} for value in ({"a": 1, "b": 2}, {"b": 2, "a": 1})]
         assert differences(*sides) == ()
 
 
@@ -162,8 +162,8 @@ class TestSavedResolution:
         path = tmp_path / "saved.json"
         path.write_text(json.dumps(resolution.to_jsonable()))
         saved = load_saved_resolution(path)
-        assert differences(saved, told_values(resolution)) == ()
-        assert [t.origin for t in saved.values()] == [t.origin for t in told_values(resolution).values()]
+        assert differences(saved, reported_values(resolution)) == ()
+        assert [t.origin for t in saved.values()] == [t.origin for t in reported_values(resolution).values()]
 
     @pytest.mark.parametrize(
         "text",

@@ -53,7 +53,7 @@ class TestPrecedence:
         ][:count]
         forward = resolve(*layers).arguments("forward")
         assert forward[CpuOptions].num_threads == count + 1
-        beaten = forward.story("CpuBackend", "num_threads").beaten
+        beaten = forward.provenance("CpuBackend", "num_threads").beaten
         assert [sourced.value for sourced in beaten] == [*range(count, 0, -1)]
 
     def test_an_instance_beats_its_method_which_beats_every_method(self) -> None:
@@ -91,8 +91,8 @@ class TestMergeRule:
             make_layer(("CpuBackend.num_threads", UNSET), name="high"),
         ).arguments("forward")
         assert forward[CpuOptions].num_threads == 1
-        story = forward.story("CpuBackend", "num_threads")
-        assert [s.value for s in story.beaten] == [UNSET, 5]
+        provenance = forward.provenance("CpuBackend", "num_threads")
+        assert [s.value for s in provenance.beaten] == [UNSET, 5]
 
     def test_unset_keeps_the_recommendation(self) -> None:
         layer = make_layer(("NpuBackend.mode", "low"), ("NpuBackend.mode", UNSET))
@@ -121,8 +121,8 @@ class TestConditions:
         assert resolve(self.LAYER).arguments("forward")[CpuOptions].num_threads == 4
 
     def test_its_facts_are_told_even_when_it_does_not_hold(self) -> None:
-        story = resolve(self.LAYER).arguments("forward").story("CpuBackend", "num_threads")
-        assert story.facts == ("cpu.available_cores", "power.source")
+        provenance = resolve(self.LAYER).arguments("forward").provenance("CpuBackend", "num_threads")
+        assert provenance.facts == ("cpu.available_cores", "power.source")
 
     def test_an_expression_gives_the_value(self) -> None:
         layer = make_layer(("CpuBackend.num_threads", {"expr": "min(cpu.available_cores, 4)"}))
@@ -316,20 +316,20 @@ class TestMistakes:
         assert [w.message for w in resolution.warnings] == ["NpuBackend.power was renamed to mode"]
 
     @pytest.mark.parametrize(
-        ("advice", "cause"),
+        ("recommended", "cause"),
         [
             ({"cores": 1}, "NpuBackend has no option 'cores'"),
             ({"core": -1}, "NpuBackend.core: expected an integer >= 0, given -1"),
             (None, "TypeError: 'NoneType' object is not iterable"),
         ],
     )
-    def test_wrong_advice_is_the_plugins_fault(self, advice: object, cause: str) -> None:
+    def test_a_wrong_recommendation_is_the_plugins_fault(self, recommended: object, cause: str) -> None:
         spec = BackendSpec(
             id="NpuBackend",
             doc="NPU.",
             options=NpuOptions,
             api=ApiRange(1, 1),
-            recommend=lambda facts: advice,
+            recommend=lambda facts: recommended,
         )
         resolver = Resolver.compile({"NpuBackend": spec}, [], [Target(method="f", backends=("NpuBackend",))])
         with pytest.raises(PluginCallError) as caught:
@@ -353,7 +353,7 @@ class TestResolution:
             "sha256:5ffbe97e8fdb14fdfcf69f545f99c81043aa3c64fa538fb57ee1dec6b36d4b42"
         )
 
-    def test_it_pickles_with_its_stories(self) -> None:
+    def test_it_pickles_with_the_provenance_of_its_values(self) -> None:
         layer = make_layer(("CpuBackend.num_threads", {"expr": "min(cpu.available_cores, 4)"}))
         resolution = resolve(layer, cpu__available_cores=2)
         copy = pickle.loads(pickle.dumps(resolution))

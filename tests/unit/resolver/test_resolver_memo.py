@@ -68,7 +68,7 @@ class TestOnlyWhatChangedIsResolvedAgain:
         threads = [r.arguments("forward")[CpuOptions].num_threads for r in (battery, unknown)]
         assert threads == [1, 4]
 
-    def test_a_kept_story_tells_the_same_as_a_new_one(self) -> None:
+    def test_a_kept_provenance_equals_a_new_one(self) -> None:
         resolver = compile_resolver()
         resolver.resolve(make_facts(**FACTS))
         changed = make_facts(**FACTS | {"power__battery_level": 0.1})
@@ -104,12 +104,12 @@ class TestErrors:
 class TestRecommendations:
     """A vendor is asked again only when a fact that it looked at has changed."""
 
-    def resolver_and_calls(self, advice: object) -> tuple[Resolver, list[str]]:
+    def resolver_and_calls(self, answer: object) -> tuple[Resolver, list[str]]:
         calls: list[str] = []
 
         def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
             calls.append("asked")
-            return advice(facts)  # type: ignore[operator,no-any-return]  # each test gives a function
+            return answer(facts)  # type: ignore[operator,no-any-return]  # each test gives a function
 
         spec = BackendSpec(
             id="NpuBackend", doc="NPU.", options=NpuOptions, api=ApiRange(1, 1), recommend=recommend
@@ -147,7 +147,7 @@ class TestRecommendations:
     def test_what_it_looked_at_is_told(self) -> None:
         resolver, _ = self.resolver_and_calls(lambda facts: {"mode": "high"} if facts.get("os.name") else {})
         resolution = resolver.resolve(make_facts(os__name="linux"))
-        assert resolution.arguments("forward").story("NpuBackend", "mode").facts == ("os.name",)
+        assert resolution.arguments("forward").provenance("NpuBackend", "mode").facts == ("os.name",)
         assert resolution.facts_used() == {"os.name": "linux"}
 
     def test_the_facts_cannot_be_changed(self) -> None:

@@ -1,4 +1,4 @@
-"""`Advice`: what a backend's vendor recommends on one device, and the facts that it rests on."""
+"""`Recommendation`: the values that a backend's vendor recommends on a device, and the facts they rest on."""
 
 from __future__ import annotations
 
@@ -12,71 +12,71 @@ from etconfig.schema import BackendSpec, OptionProblem, check_value, find_option
 
 
 @record(frozen=True, kw_only=True)
-class Advice:
+class Recommendation:
     """A vendor's recommended values on one device.
 
     Attributes:
         values: The recommended values, by option name.
-        basis: The facts that were looked at and what they were; None for those that were unknown.
-        is_exhaustive: Whether all facts were listed, so that a further one may change the advice.
+        basis: The facts that the vendor's function read, with their values; None for unknown ones.
+        is_exhaustive: True if the function listed all facts, so that one more may change its answer.
     """
 
     values: Mapping[str, Sourced[object]] = field(default_factory=dict)
     basis: Mapping[str, object] = field(default_factory=dict)
     is_exhaustive: bool = False
 
-    def holds_on(self, facts: Mapping[str, object]) -> bool:
-        """Whether it is the same on a device with these facts: all that was looked at is as it was."""
+    def applies_to(self, facts: Mapping[str, object]) -> bool:
+        """Return True if the facts that were read are the same in `facts`, and so is the recommendation."""
         if self.is_exhaustive:
             facts_then = {name: value for name, value in self.basis.items() if value is not None}
             return facts_then == facts
         return all(facts.get(name) == value for name, value in self.basis.items())
 
 
-def recommend(spec: BackendSpec, facts: Mapping[str, object]) -> Advice:
-    """Ask a backend for its advice on a device with these facts.
+def recommend(spec: BackendSpec, facts: Mapping[str, object]) -> Recommendation:
+    """Call a backend's `recommend` for a device with these facts, and check its answer.
 
     Raises:
-        PluginCallError: the backend's `recommend` raises, or names what is no option or no value.
+        PluginCallError: the backend's `recommend` raises, or names an unknown option or an invalid value.
     """
     if spec.recommend is None:
-        return Advice()
-    noted = _NotedFacts(facts)
+        return Recommendation()
+    reader = _RecordingFacts(facts)
     try:
-        raw = dict(spec.recommend(noted))
+        raw = dict(spec.recommend(reader))
     except Exception as error:
         raise _failed(spec, f"{type(error).__name__}: {error}") from error
     origin = Origin(OriginKind.RECOMMENDATION, spec.id)
-    return Advice(
+    return Recommendation(
         values={name: Sourced(_checked(spec, name, value), origin) for name, value in raw.items()},
-        basis=dict(noted.asked),
-        is_exhaustive=noted.is_listed,
+        basis=dict(reader.basis),
+        is_exhaustive=reader.is_listed,
     )
 
 
-class _NotedFacts(Mapping[str, object]):
-    """The known facts, which notes the ones that it is asked for."""
+class _RecordingFacts(Mapping[str, object]):
+    """The known facts; records which of them are read."""
 
     def __init__(self, values: Mapping[str, object]) -> None:
         self._values = values
-        self.asked: dict[str, object] = {}
+        self.basis: dict[str, object] = {}
         self.is_listed = False
 
     def __getitem__(self, name: str) -> object:
-        self.asked[name] = self._values.get(name)
+        self.basis[name] = self._values.get(name)
         return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
-        self._note_all()
+        self._record_all()
         return iter(self._values)
 
     def __len__(self) -> int:
-        self._note_all()
+        self._record_all()
         return len(self._values)
 
-    def _note_all(self) -> None:
+    def _record_all(self) -> None:
         self.is_listed = True
-        self.asked.update(self._values)
+        self.basis.update(self._values)
 
 
 def _checked(spec: BackendSpec, name: str, raw: object) -> object:

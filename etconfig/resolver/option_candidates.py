@@ -1,10 +1,9 @@
-"""`OptionChain`: all that may decide one option of one method instance, in merge order."""
+"""`OptionCandidates`: everything that may decide one option of one method instance, in merge order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.profile import UNSET, Expression, Fault, PlaceFinder, Unknown
@@ -12,7 +11,8 @@ from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.merge import hides_lower_values, merged
-from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionProblem, check_value, jsonable
+from etconfig.resolver.provenance import Provenance
+from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionProblem, check_value
 
 
 @record(frozen=True, kw_only=True)
@@ -21,8 +21,8 @@ class Candidate:
 
     Attributes:
         value: A value of the option's type, an expression that gives one, or `UNSET`.
-        place: Where it was written.
-        condition: The condition it depends on, or None.
+        place: Finds the place where it was written.
+        condition: The condition that it depends on, or None.
     """
 
     value: object
@@ -31,46 +31,23 @@ class Candidate:
 
     @property
     def origin(self) -> Origin:
-        """Where it was written."""
+        """The place where it was written, for provenance."""
         return self.place.find().origin
 
     @property
     def span(self) -> Span:
-        """The same, for diagnostics."""
+        """The place where it was written, for diagnostics."""
         return self.place.find().span
 
 
 @record(frozen=True, kw_only=True)
-class Story:
-    """Where one value came from.
-
-    Attributes:
-        winner: The value and its origin.
-        beaten: What it beat, the strongest first; `UNSET` stands among them where it was written.
-        facts: The facts that this depends on, those of conditions that do not hold included.
-    """
-
-    winner: Sourced[object]
-    beaten: tuple[Sourced[object], ...] = ()
-    facts: tuple[str, ...] = ()
-
-    def to_jsonable(self) -> dict[str, Any]:
-        """The story as plain data."""
-        return {
-            **_sourced_data(self.winner),
-            "beat": [_sourced_data(beaten) for beaten in self.beaten],
-            "facts": list(self.facts),
-        }
-
-
-@record(frozen=True, kw_only=True)
-class OptionChain:
-    """All that may decide one option of one method instance.
+class OptionCandidates:
+    """Everything that may decide one option of one method instance.
 
     Attributes:
         spec: The backend.
         info: The option.
-        candidates: In merge order, lowest first; recommendation and default lie below them.
+        candidates: In merge order, lowest first; the recommendation and the default lie below them.
     """
 
     spec: BackendSpec
@@ -79,7 +56,7 @@ class OptionChain:
 
     @cached_property
     def effective(self) -> Sequence[Candidate]:
-        """The candidates that can still have a say: none below an unconditional one that hides it."""
+        """The candidates that can decide on some device: all but those that an unconditional one hides."""
         hiding = (
             index
             for index, candidate in enumerate(self.candidates)
@@ -89,7 +66,7 @@ class OptionChain:
 
     @cached_property
     def is_chosen(self) -> bool:
-        """True if the value on any device is one of those written: none is merged, unset or computed."""
+        """True if the value on any device is a literal one: not merged, unset, computed or missing."""
         has_base = self.effective and self.effective[0].condition is None
         if not has_base and (self.info.from_fact is not None or self.info.default is MISSING):
             return False
@@ -97,7 +74,7 @@ class OptionChain:
 
     @property
     def unconditional_value(self) -> object:
-        """The value of an option that `is_chosen` while no condition holds, without a recommendation."""
+        """The value, if the option `is_chosen`, while no condition holds and nothing is recommended."""
         values = (c.value for c in self.effective if c.condition is None)
         return merged(values, lambda: self.info.default)
 
@@ -108,20 +85,20 @@ class OptionChain:
 
     @cached_property
     def computed_from(self) -> frozenset[str]:
-        """The facts that values are computed from; those of conditions apart."""
+        """The facts that values are computed from; the facts of conditions are not among them."""
         named = frozenset([self.info.from_fact]) if self.info.from_fact else frozenset()
         expressions = (c.value for c in self.candidates if isinstance(c.value, Expression))
         return named.union(*(expression.facts for expression in expressions))
 
     @cached_property
     def facts(self) -> frozenset[str]:
-        """Every fact that may have a say, those of conditions that do not hold included."""
+        """Every fact that the value may depend on, including those of conditions that do not hold."""
         return self.computed_from.union(*(condition.facts for condition in self.conditions))
 
     def decide(self, device: DeviceView, recommended: Sourced[object] | None) -> object:
-        """The value on a device; a diagnostic if there can be none, `MISSING` if nothing sets the option.
+        """Return the value on a device; a diagnostic if there can be none, `MISSING` if nothing sets it.
 
-        Nothing is looked up in documents here: most values are never asked where they came from.
+        It looks up no positions in documents, which would cost more than all the rest.
 
         Args:
             device: The device.
@@ -132,14 +109,14 @@ class OptionChain:
         return self._computed(holding[-1], value, device) if isinstance(value, Expression) else value
 
     def deciding_candidate(self, device: DeviceView) -> Candidate | None:
-        """The strongest candidate on a device; None if the recommendation or the default decides."""
+        """Return the strongest candidate on a device, None if the recommendation or the default decides."""
         for candidate in reversed(self.effective):
             if candidate.condition is None or device.meets(candidate.condition):
                 return None if candidate.value is UNSET else candidate
         return None
 
-    def story(self, device: DeviceView, recommended: Sourced[object] | None) -> Story:
-        """Where the value that `decide` gives comes from.
+    def provenance(self, device: DeviceView, recommended: Sourced[object] | None) -> Provenance:
+        """Explain the value that `decide` gives.
 
         Raises:
             LookupError: `decide` gives no value.
@@ -152,16 +129,16 @@ class OptionChain:
         origin = baseline[0].origin if candidate is None else candidate.origin
         contenders = [*self._sourced_candidates(device), *baseline]
         beaten = tuple(each for each in contenders if each.origin is not origin)
-        return Story(winner=Sourced(value, origin), beaten=beaten, facts=tuple(sorted(self.facts)))
+        return Provenance(winner=Sourced(value, origin), beaten=beaten, facts=tuple(sorted(self.facts)))
 
     def _sourced_candidates(self, device: DeviceView) -> Iterator[Sourced[object]]:
-        """What the candidates that hold say, the strongest first; without those that give no value."""
+        """The values of the candidates that hold, the strongest first; without those that give no value."""
         for candidate in reversed(self.candidates):
             if candidate.condition is None or device.meets(candidate.condition):
-                value = candidate.value
-                said = self._computed(candidate, value, device) if isinstance(value, Expression) else value
-                if not isinstance(said, Diagnostic):
-                    yield Sourced(said, candidate.origin)
+                raw = candidate.value
+                value = self._computed(candidate, raw, device) if isinstance(raw, Expression) else raw
+                if not isinstance(value, Diagnostic):
+                    yield Sourced(value, candidate.origin)
 
     def _sourced_default(self, device: DeviceView) -> Iterator[Sourced[object]]:
         """The default with its origin, if there is one."""
@@ -179,31 +156,15 @@ class OptionChain:
         return value.to_diagnostic(candidate.span) if isinstance(value, OptionProblem) else value
 
     def _baseline(self, device: DeviceView, recommended: Sourced[object] | None) -> object:
-        """What lies below all candidates: the recommendation, and the default below it."""
+        """The value below all candidates: the recommendation, merged over the default."""
         if recommended is None:
             return self._default(device)
         return merged((recommended.value,), lambda: self._default(device))
 
     def _default(self, device: DeviceView) -> object:
-        """The value of the schema; a diagnostic if the option cannot be what the fact is; else `MISSING`."""
+        """The schema's default; a diagnostic if the fact that it names does not fit; `MISSING` if none."""
         fact = self.info.from_fact
         if fact is None or fact not in device.values:
             return self.info.default
         value = check_value(self.spec, self.info, device.values[fact])
         return value.to_diagnostic() if isinstance(value, OptionProblem) else value
-
-
-def _sourced_data(sourced: Sourced[object]) -> dict[str, Any]:
-    value = {"unset": True} if sourced.value is UNSET else jsonable(sourced.value)
-    return {"value": value, "origin": _origin_data(sourced.origin)}
-
-
-def _origin_data(origin: Origin) -> dict[str, Any]:
-    fields = {
-        "kind": origin.kind.value,
-        "source": origin.source,
-        "line": origin.line,
-        "column": origin.column,
-        "detail": origin.detail,
-    }
-    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,190 @@
+"""`IncrementalResolver`: resolves all method instances, and again only those that a changed fact touches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from etconfig.diagnostics import Diagnostic
+from etconfig.errors import OptionError
+from etconfig.profile import Expression
+from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments, instance_label
+from etconfig.resolver.backend_candidates import BackendCandidates, BackendResult
+from etconfig.resolver.conflicts import process_conflicts, process_options
+from etconfig.resolver.device import DeviceView
+from etconfig.resolver.memo import LastResolve, MethodInstance
+from etconfig.resolver.recommendation import Recommendation, recommend
+
+_NO_RECOMMENDATION = Recommendation()
+
+
+class IncrementalResolver:
+    """The backends of all method instances, indexed by the facts that they depend on.
+
+    One backend of one method instance is resolved at a time. These pairs are numbered in the order of the
+    instances; below, `numbers` are theirs.
+
+    Args:
+        instances: The backends of each method instance.
+    """
+
+    def __init__(self, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]) -> None:
+        self._instances = tuple(instances)
+        self._ranges: list[range] = []
+        self._backends: list[BackendCandidates] = []
+        self._instance_of: list[int] = []
+        for instance_number, backends in enumerate(instances.values()):
+            self._ranges.append(range(len(self._backends), len(self._backends) + len(backends)))
+            self._backends += backends
+            self._instance_of += [instance_number] * len(backends)
+        specs = {backend.spec.id: backend.spec for backend in self._backends}
+        self._recommending = [spec for spec in specs.values() if spec.recommend is not None]
+        self._process_options = process_options(specs.values())
+        self._numbers_of_backend = _numbers_by_key([backend.spec.id] for backend in self._backends)
+        self._computed_from = _numbers_by_key(
+            {fact for option in backend.options.values() for fact in option.computed_from}
+            for backend in self._backends
+        )
+        self._conditions = _conditions(self._backends)
+        self._conditions_on = _numbers_by_key(condition.facts for condition, _ in self._conditions)
+        self._facts = tuple({**self._computed_from, **self._conditions_on})
+
+    def resolve(self, values: Mapping[str, object], last: LastResolve | None) -> LastResolve:
+        """Return the arguments on a device with these facts, reusing the results of `last` that still apply.
+
+        Raises:
+            OptionError: an option has no valid value; with every problem of every method instance.
+            PluginCallError: a backend's recommendation failed.
+        """
+        facts = tuple(map(values.get, self._facts))
+        recommendations = {} if last is None else last.recommendations
+        renewed = self._renewed_recommendations(values, recommendations)
+        if last is not None and last.facts == facts and not renewed:
+            return last
+        known = {name: value for name, value in zip(self._facts, facts, strict=True) if value is not None}
+        if last is None:
+            device = DeviceView(known)
+            stale: Collection[int] = range(len(self._backends))
+            results: list[BackendResult] = [()] * len(self._backends)
+            # a method that delegates nothing has no backend, so nothing below sets its arguments
+            instances: list[Arguments | Sequence[Diagnostic]] = [
+                Arguments(method=method, instance=instance, backends={})
+                for method, instance in self._instances
+            ]
+        else:
+            device = DeviceView(known, last.conditions)
+            stale = self._stale(last.facts, facts, device)
+            stale.update(number for backend in renewed for number in self._numbers_of_backend[backend])
+            if not stale:
+                return replace(last, facts=facts, conditions=device.conditions)
+            results, instances = list(last.results), list(last.instances)
+        if renewed:
+            recommendations = {**recommendations, **renewed}
+        for number in stale:
+            backend = self._backends[number]
+            recommendation = recommendations.get(backend.spec.id, _NO_RECOMMENDATION)
+            results[number] = backend.resolve(device, recommendation)
+        for instance_number in {self._instance_of[number] for number in stale}:
+            instances[instance_number] = self._gathered(instance_number, results)
+        return self._finished(facts, device.conditions, recommendations, results, instances)
+
+    def _renewed_recommendations(
+        self, values: Mapping[str, object], known: Mapping[str, Recommendation]
+    ) -> dict[str, Recommendation]:
+        """The recommendations of those backends whose last one was made from other facts."""
+        return {
+            spec.id: recommend(spec, values)
+            for spec in self._recommending
+            if spec.id not in known or not known[spec.id].applies_to(values)
+        }
+
+    def _stale(self, before: tuple[object, ...], after: tuple[object, ...], device: DeviceView) -> set[int]:
+        """The numbers with a value computed from a changed fact, or a condition whose truth has changed."""
+        changed = [name for name, old, new in zip(self._facts, before, after, strict=True) if old != new]
+        stale: set[int] = set()
+        for name in changed:
+            stale.update(self._computed_from.get(name, ()))
+        for index in {index for name in changed for index in self._conditions_on.get(name, ())}:
+            condition, numbers = self._conditions[index]
+            if device.conditions.get(id(condition)) is not device.evaluate(condition):
+                stale.update(numbers)
+        return stale
+
+    def _gathered(
+        self, instance_number: int, results: Sequence[BackendResult]
+    ) -> Arguments | Sequence[Diagnostic]:
+        """The arguments of a method instance, or all of its problems."""
+        found: dict[str, BackendArguments] = {}
+        problems: list[Diagnostic] = []
+        method, instance = self._instances[instance_number]
+        for number in self._ranges[instance_number]:
+            result = results[number]
+            if isinstance(result, BackendArguments):
+                found[self._backends[number].spec.id] = result
+            else:
+                problems += (_placed(problem, method, instance) for problem in result)
+        return problems or Arguments(method=method, instance=instance, backends=found)
+
+    def _finished(
+        self,
+        facts: tuple[object, ...],
+        conditions: Mapping[int, bool],
+        recommendations: Mapping[str, Recommendation],
+        results: Sequence[BackendResult],
+        instances: Sequence[Arguments | Sequence[Diagnostic]],
+    ) -> LastResolve:
+        """The results of one resolve; raises the problems of instances that must have arguments."""
+        arguments: dict[MethodInstance, Arguments] = {}
+        problems: dict[MethodInstance, Sequence[Diagnostic]] = {}
+        for key, found in zip(self._instances, instances, strict=True):
+            if isinstance(found, Arguments):
+                arguments[key] = found
+            else:
+                problems[key] = found
+        incomplete = {key: found for key, found in problems.items() if self._is_template(key, found)}
+        errors = [problem for key, found in problems.items() if key not in incomplete for problem in found]
+        errors += process_conflicts(arguments.values(), self._process_options)
+        if errors:
+            raise OptionError(diagnostics=tuple(dict.fromkeys(errors)))
+        return LastResolve(
+            facts=facts,
+            conditions=conditions,
+            recommendations=recommendations,
+            results=results,
+            instances=instances,
+            arguments=arguments,
+            incomplete=incomplete,
+        )
+
+    def _is_template(self, key: MethodInstance, problems: Sequence[Diagnostic]) -> bool:
+        """True for a default instance that only serves the named ones, and so may lack options."""
+        method, instance = key
+        has_named = any(m == method and i is not None for m, i in self._instances)
+        return instance is None and has_named and all(d.code == "missing-option" for d in problems)
+
+
+def _placed(problem: Diagnostic, method: str, instance: str | None) -> Diagnostic:
+    """The problem, with a note that names the method instance if the problem points at no text."""
+    if problem.spans:
+        return problem
+    where = "any method" if method == ANY_METHOD else instance_label(method, instance)
+    return replace(problem, notes=(*problem.notes, f"for {where}"))
+
+
+def _numbers_by_key(keys_in_order: Iterable[Iterable[str]]) -> dict[str, list[int]]:
+    """For each key, the positions in `keys_in_order` that contain it."""
+    numbers: dict[str, list[int]] = {}
+    for number, keys in enumerate(keys_in_order):
+        for key in sorted(keys):
+            numbers.setdefault(key, []).append(number)
+    return numbers
+
+
+def _conditions(backends: Sequence[BackendCandidates]) -> list[tuple[Expression, list[int]]]:
+    """Every condition, with the numbers of the backends that it decides about."""
+    found: dict[int, tuple[Expression, list[int]]] = {}
+    for number, backend in enumerate(backends):
+        of_backend = {id(c): c for option in backend.options.values() for c in option.conditions}
+        for key, condition in of_backend.items():
+            found.setdefault(key, (condition, []))[1].append(number)
+    return list(found.values())

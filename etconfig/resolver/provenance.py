@@ -1,0 +1,49 @@
+"""`Provenance`: where the value of an option came from, what it beat, and the facts it depends on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from etconfig.profile import UNSET
+from etconfig.provenance import Origin, Sourced
+from etconfig.records import record
+from etconfig.schema import jsonable
+
+
+@record(frozen=True, kw_only=True)
+class Provenance:
+    """Where one value came from.
+
+    Attributes:
+        winner: The value and its origin.
+        beaten: The values that it beat, the strongest first; `UNSET` is among them where it was written.
+        facts: The facts that the value depends on, including those of conditions that do not hold.
+    """
+
+    winner: Sourced[object]
+    beaten: tuple[Sourced[object], ...] = ()
+    facts: tuple[str, ...] = ()
+
+    def to_jsonable(self) -> dict[str, Any]:
+        """Return the provenance as plain data."""
+        return {
+            **_sourced_data(self.winner),
+            "beat": [_sourced_data(beaten) for beaten in self.beaten],
+            "facts": list(self.facts),
+        }
+
+
+def _sourced_data(sourced: Sourced[object]) -> dict[str, Any]:
+    value = {"unset": True} if sourced.value is UNSET else jsonable(sourced.value)
+    return {"value": value, "origin": _origin_data(sourced.origin)}
+
+
+def _origin_data(origin: Origin) -> dict[str, Any]:
+    fields = {
+        "kind": origin.kind.value,
+        "source": origin.source,
+        "line": origin.line,
+        "column": origin.column,
+        "detail": origin.detail,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
