@@ -1,1 +1,1 @@
-"""The composition level: the modules where configuration and execution meet."""
+"""The composition level: the only modules where configuration and execution meet."""

@@ -1,4 +1,4 @@
-"""The composition root: the one place where plugins, resolver, kernels and executor meet."""
+"""Entry points of the Python API: opening a program and detecting facts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from etconfig.tracing import RecordingTracer
 
 NUMPY = "numpy"
-"""The built-in executor."""
+"""The name of the built-in executor."""
 
 
 def load_program(
@@ -41,14 +41,18 @@ def load_program(
 
     Args:
         source: The path of a .pte or .bpte, or its bytes.
-        data: The data files (.ptd) that hold what lies outside the program: one or several.
-        verification: When the methods are verified; everything is verified before it is used.
-        executor: What will run it: `numpy`, or an installed executor plugin.
-        installation: What is installed; by default what is found from the current directory.
-        tracer: Where to record what opening takes; only of the built-in executor.
+        data: The data files (.ptd) with the tensors that lie outside the program: one or several.
+        verification: When to verify the methods: all at once, or each before it is used.
+        executor: The executor that will run it: `numpy`, or the name of an installed plugin.
+        installation: Plugins, profiles and project file; by default those found from the current
+            directory.
+        tracer: Records how long the phases of opening take, with the built-in executor only.
+
+    Returns:
+        The program, from which methods can be loaded.
 
     Raises:
-        ProgramError: a file cannot be read, is no program or data file, or is malformed.
+        ProgramError: a file cannot be read, is not a program or data file, or is malformed.
         UnknownPluginError: no such executor is installed.
     """
     installation = installation or Installation(Path.cwd())
@@ -60,7 +64,7 @@ def load_program(
 
 
 def detect_facts(*, installation: Installation | None = None) -> FactSheet:
-    """Detect what is known about this device, also by the detectors of plugins.
+    """Detect the facts of this device, with the detectors of plugins, too.
 
     Example:
         >>> facts = etconfig.detect_facts()
@@ -71,13 +75,13 @@ def detect_facts(*, installation: Installation | None = None) -> FactSheet:
         installation: The plugins; by default those found from the current directory.
 
     Returns:
-        Every fact that can be known, with its origin; unknown ones have a reason.
+        Every fact with its value and origin, or with the reason why it is unknown.
     """
     return (installation or Installation(Path.cwd())).detect_facts()
 
 
 def find_executor(installation: Installation, name: str) -> Executor:
-    """An executor that a plugin has. Raises as `PluginRegistry.contribution`, and says where to find one."""
+    """Return the executor of a plugin. Raises as `PluginRegistry.contribution`, with help on getting one."""
     from etconfig.plugin.contributions import EXECUTOR_HOOK
 
     try:

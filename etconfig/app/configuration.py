@@ -1,4 +1,4 @@
-"""Configure a program: choose the profile, gather the layers and schemas, compile the resolver."""
+"""Configuration of a program: choose the profile, gather layers and schemas, compile and resolve."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
 @record(frozen=True, kw_only=True)
 class Configuration:
-    """What is configured for one device: compiled once, to be resolved as its facts change.
+    """The configuration of one device: compiled once, and resolved again as its facts change.
 
     Attributes:
-        resolver: Everything that does not depend on facts.
-        chain: The profile, after all that it extends.
-        selection: Why that profile was selected, or None when it was named.
-        facts: The facts that it was made on, hand-set ones apart.
-        installation: What was installed.
+        resolver: The compiled layers and schemas, which do not depend on facts.
+        chain: The chosen profile and those that it extends, base first.
+        selection: The reasons for that choice, or None if the profile was named.
+        facts: The facts at the time, without hand-set ones.
+        installation: The plugins, profiles and project file.
     """
 
     resolver: Resolver
@@ -47,9 +47,9 @@ class Configuration:
     installation: Installation
 
     def resolve(self, facts: FactSheet | None = None) -> Resolution:
-        """The arguments on these facts, by default those that the configuration was made on.
+        """Resolve the arguments on these facts, by default on `Configuration.facts`.
 
-        The profile stays the one that was chosen, even where `auto` would now choose another.
+        The chosen profile stays, even if `auto` would choose another one on these facts.
 
         Example:
             >>> program = etconfig.load_program("model.pte")
@@ -77,7 +77,7 @@ def configure(
     instances: Mapping[str, Sequence[str]] | None = None,
     installation: Installation | None = None,
 ) -> Configuration:
-    """Choose the profile, read all that is configured, and compile it for `Configuration.resolve`.
+    """Choose the profile, read all layers, and compile them for `Configuration.resolve`.
 
     Example:
         >>> program = etconfig.load_program("model.pte")
@@ -145,7 +145,7 @@ def configure(
 def _documented_like(documented: Callable[..., Any]) -> Callable[[_FunctionT], _FunctionT]:
     """Complete a docstring with the `Args` of a function that takes the same parameters.
 
-    So `help` explains every parameter at each of the two, and the explanation is written once.
+    `help` then explains every parameter for both functions, while the text exists once.
     """
 
     def complete(function: _FunctionT) -> _FunctionT:
@@ -170,7 +170,7 @@ def resolve(
 ) -> Resolution:
     """Resolve the arguments of every method, instance and backend, once.
 
-    `configure` is the first half of it, for a device whose facts change.
+    For a device whose facts change, call `configure` once and `Configuration.resolve` again and again.
 
     Example:
         >>> program = etconfig.load_program("model.pte")
@@ -202,7 +202,7 @@ def resolve(
 
 
 def check_type(argument: str, given: object, kind: type, expected: str) -> None:
-    """Refuse an argument that a caller without a type checker got wrong. Raises TypeError."""
+    """Refuse an argument of a wrong type, for callers without a type checker. Raises TypeError."""
     if not isinstance(given, kind):
         raise TypeError(f"{argument}: expected {expected}, given {type(given).__name__}")
 
@@ -215,14 +215,14 @@ def resolve_defaults(
     *,
     facts: FactSheet | None = None,
 ) -> Arguments:
-    """Arguments from schemas, recommendations and `overrides` alone: no file or variable counts.
+    """Resolve arguments from schemas, recommendations and `overrides` alone, without files or variables.
 
     Args:
-        installation: What is installed.
+        installation: The plugins.
         method: The method.
         backend_ids: The backends that it delegates to.
-        overrides: Values that go before all others.
-        facts: What is known of the device; by default it is looked at, if a schema asks for its facts.
+        overrides: Values that win over all others.
+        facts: The device; by default its facts are detected if a schema reads any.
 
     Raises:
         OptionError: an override is wrong, or an option that is required is not set.
@@ -230,11 +230,11 @@ def resolve_defaults(
     """
     specs = {backend: find_spec(installation, backend) for backend in backend_ids}
     if facts is None:
-        asks = any(
+        reads_facts = any(
             spec.recommend or any(info.from_fact for info in spec.options.option_infos().values())
             for spec in specs.values()
         )
-        facts = installation.detect_facts() if asks else FactSheet.empty()
+        facts = installation.detect_facts() if reads_facts else FactSheet.empty()
     target = Target(method=method, backends=tuple(specs))
     layers = (layer_from_overrides(overrides),) if overrides else ()
     return Resolver.compile(specs, layers, (target,)).resolve(facts).arguments(method)

@@ -1,8 +1,7 @@
 """JSON Schema (draft 2020-12) of whole documents, for editors and linters such as taplo.
 
-It knows the options of the installed backends and the facts. What it cannot say is left to `etconfig
-validate`: whether an expression is right, whether other files exist, and whether an unknown backend is
-a typo or one that is not installed here.
+It knows the options of the installed backends and the facts. `etconfig validate` checks the rest:
+expressions, references to other files, and unknown backends, which may be typos or not installed.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _Schema: TypeAlias = dict[str, Any]
 
 
 def profile_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict[str, Any]:
-    """The schema of a profile.
+    """Return the schema of a profile.
 
     Args:
         specs: The backends whose options are known.
@@ -44,7 +43,7 @@ def profile_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
 
 
 def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict[str, Any]:
-    """The schema of a project file, `etconfig.toml`. Arguments as for `profile_schema`."""
+    """Return the schema of a project file, `etconfig.toml`. Arguments as for `profile_schema`."""
     plugins = _table(
         {
             "prefer": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -111,13 +110,13 @@ def _backend(spec: BackendSpec) -> _Schema:
 
 
 def _setting(option: _Schema) -> _Schema:
-    """The schema of what an option may be set to: its values, an expression, or nothing."""
-    told = {key: value for key, value in option.items() if key in _ANNOTATIONS or key.startswith("x-")}
-    value = {key: part for key, part in option.items() if key not in told}
+    """Return the schema of an option's setting: a value, an expression, or `unset`."""
+    annotations = {key: value for key, value in option.items() if key in _ANNOTATIONS or key.startswith("x-")}
+    value = {key: part for key, part in option.items() if key not in annotations}
     if value.get("type") == "object":
         plain = {**value, "propertyNames": {"not": {"enum": _SPECIAL_KEYS}}}
-        return {**told, "anyOf": [plain, _ref("unset")]}
-    return {**told, "anyOf": [*value.get("anyOf", [value]), _ref("expr"), _ref("unset")]}
+        return {**annotations, "anyOf": [plain, _ref("unset")]}
+    return {**annotations, "anyOf": [*value.get("anyOf", [value]), _ref("expr"), _ref("unset")]}
 
 
 def _table(properties: Mapping[str, _Schema], required: Iterable[str] = ()) -> _Schema:

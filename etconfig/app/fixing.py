@@ -1,7 +1,7 @@
-"""Repair configuration files: apply the fixes of diagnostics to the text, and leave the rest as it is.
+"""Repair of configuration files: the fixes of diagnostics, applied to the text.
 
-The text is edited where a fix says so, and nowhere else: comments, layout and line ends stay byte for
-byte. (Writing the document anew with a TOML library that keeps comments would come close to that.)
+Only the places of the fixes are edited, so comments, layout and line ends stay byte for byte. A TOML
+library that keeps comments comes close to that, but writes the whole document anew.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from etconfig.records import record
 
 @record(frozen=True, kw_only=True)
 class FixedFile:
-    """A file before and after it is repaired.
+    """A file before and after its repair.
 
     Attributes:
         path: The file.
-        before: Its text as it is.
+        before: Its current text.
         after: Its text with the fixes.
-        count: How many fixes were made.
+        count: The number of fixes made.
     """
 
     path: Path
@@ -34,7 +34,7 @@ class FixedFile:
     count: int
 
     def diff(self) -> str:
-        """What changes, as a unified diff."""
+        """Return the changes as a unified diff."""
         name = str(self.path)
         lines = difflib.unified_diff(_lines(self.before), _lines(self.after), fromfile=name, tofile=name)
         marked = (x if x.endswith("\n") else f"{x}\n\\ No newline at end of file\n" for x in lines)
@@ -42,7 +42,7 @@ class FixedFile:
 
 
 def fixable(files: Iterable[Path], diagnostics: Iterable[Diagnostic]) -> list[Fix]:
-    """The fixes, each once, of those diagnostics that are about one of `files`."""
+    """Return the fixes of the diagnostics about `files`, each once."""
     names = {str(file) for file in files}
     return list(dict.fromkeys(d.fix for d in diagnostics if d.fix is not None and d.fix.span.file in names))
 
@@ -50,13 +50,13 @@ def fixable(files: Iterable[Path], diagnostics: Iterable[Diagnostic]) -> list[Fi
 def fix_files(
     files: Sequence[Path], diagnostics: Iterable[Diagnostic], *, with_unsafe: bool = False
 ) -> list[FixedFile]:
-    """Make the fixes that diagnostics offer; nothing is written. Files that stay as they are are left out.
+    """Make the fixes that diagnostics offer, without writing; unchanged files are left out.
 
     Args:
-        files: The files that may change; others that diagnostics speak of, such as a profile that
-            one of them extends, may not.
-        diagnostics: What was found in them.
-        with_unsafe: Make fixes that rest on a guess too.
+        files: The files that may change. Other files that diagnostics mention, such as a profile that
+            one of these extends, do not change.
+        diagnostics: The problems found in the files.
+        with_unsafe: Also make fixes that rest on a guess.
     """
     wanted: dict[str, list[Fix]] = {}
     for fix in fixable(files, diagnostics):
@@ -73,14 +73,14 @@ def _fix_file(path: Path, fixes: Sequence[Fix]) -> FixedFile:
 
 
 def apply_fixes(text: str, fixes: Sequence[Fix]) -> tuple[str, int]:
-    """The text with the fixes made, and how many were.
+    """Return the text with the fixes, and the number of fixes made.
 
-    A fix is left out where the line is no longer what it was, where another fix was made at the same
-    place, or where the text would no longer be TOML: a renamed option may be set under both names.
+    A fix is left out if its line has changed since, if another fix was made at the same place, or if
+    the text would no longer be TOML: a renamed option may be set under both names.
     """
     count = 0
     fix_at = {(fix.span.line, fix.span.column): fix for fix in fixes}
-    # From the end to the start, so that the places of the fixes to come stay true.
+    # From the end to the start, so that the places of the remaining fixes stay valid.
     for _, fix in sorted(fix_at.items(), key=lambda item: item[0], reverse=True):
         changed = _apply(text, fix)
         if changed is not None and _is_toml(changed):

@@ -1,7 +1,7 @@
-"""`Installation`: what is installed and configured here, looked at when it is needed.
+"""`Installation`: the plugins, profiles and project file found here, each read when it is needed.
 
-One object holds what every command shares: the project file, the plugins, the facts that can
-be known, and the profiles. It is created where a program starts and handed on.
+One object provides what all commands share: the project file, the plugins, the registry of facts,
+and the profiles. It is created at the entry point and passed on, so nothing is global.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 _IS_LINUX = sys.platform == "linux"
 
 PROFILE_PATH_VARIABLE = "ETCONFIG_PROFILE_PATH"
-"""Further directories of profiles, separated as in PATH."""
+"""The variable with further directories of profiles, separated as in PATH."""
 
 PROJECT_VARIABLE = "ETCONFIG_PROJECT"
-"""The project file, instead of looking for one."""
+"""The variable that names the project file, instead of a search."""
 
 PROJECT_FILES = ("etconfig.toml", "pyproject.toml")
-"""Project files, the first one found counts; of pyproject.toml only `[tool.etconfig]`."""
+"""Names of project files; the first one found counts. In pyproject.toml, only `[tool.etconfig]`."""
 
 
 class Installation:
-    """What is installed and configured here. Nothing is read before it is asked for.
+    """The plugins, profiles and project file found here. Everything is read when it is first needed.
 
     Example:
         >>> installation = etconfig.Installation()  # without a project file
@@ -55,11 +55,11 @@ class Installation:
         True
 
     Args:
-        directory: Where to look for a project file, upwards; None reads no project file.
-        environ: The environment variables; by default those of the process. With others, only their
-            XDG_CONFIG_HOME says where the user's profiles are.
+        directory: The directory in which, and above which, to look for a project file; None reads none.
+        environ: The environment variables; by default those of the process. With other ones, the
+            user's profiles are found through their XDG_CONFIG_HOME only.
         profile_directories: Further directories of profiles.
-        search_path: Where distributions are installed; by default `sys.path`.
+        search_path: The directories of installed distributions; by default `sys.path`.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Installation:
         """The project file, or None if there is none.
 
         Raises:
-            DocumentError: it cannot be read, or was found and may be by somebody else.
+            DocumentError: the file cannot be read, or was found by search and others could have written it.
             ProfileError: it is malformed.
         """
         if self._project_document is None:
@@ -110,12 +110,12 @@ class Installation:
 
     @cached_property
     def index(self) -> PluginIndex:
-        """The installed plugins, listed without importing them."""
+        """The installed plugins, from metadata alone: none is imported."""
         return discover_plugins(self._search_path, policy=self._policy())
 
     @cached_property
     def plugins(self) -> PluginRegistry:
-        """The plugins, each imported when it is needed."""
+        """The plugins, each imported when it is first needed."""
         from etconfig.plugin.registry import PluginRegistry
 
         return PluginRegistry(self.index)
@@ -128,7 +128,7 @@ class Installation:
     def _policy(self) -> PluginPolicy:
         if self._project_document is None:
             return PluginPolicy().with_environment(self.environ)
-        # Before the facts of plugins are known, and so apart from the rest of the file.
+        # Apart from the rest of the file, which refers to facts: those of plugins are not known yet.
         from etconfig.profile import parse_plugin_choices
 
         choices = parse_plugin_choices(self._project_document)
@@ -139,7 +139,7 @@ class Installation:
 
     @cached_property
     def fact_registry(self) -> FactRegistry:
-        """The facts that can be known: the built-in ones and those of plugins."""
+        """The definitions of facts: the built-in ones and those of plugins."""
         from etconfig.facts import BUILTIN_FACTS
 
         if not self.index.entries(FACTS):
@@ -150,13 +150,13 @@ class Installation:
         return registry
 
     def detect_facts(self) -> FactSheet:
-        """The facts of this device, detected now."""
+        """Detect the facts of this device."""
         from etconfig.facts import detect
 
         return detect(registry=self.fact_registry, detectors=self._detectors)
 
     def redetect_facts(self, sheet: FactSheet) -> FactSheet:
-        """The facts of a sheet, with those that may change at any time detected anew."""
+        """Return a sheet whose volatile facts are detected again."""
         from etconfig.facts import redetect
 
         return redetect(sheet, detectors=self._detectors)
@@ -180,11 +180,11 @@ class Installation:
 
     @cached_property
     def profiles(self) -> ProfileLibrary:
-        """The profiles of plugins, of etconfig itself, of the user, and of the directories that were named.
+        """The profiles of plugins, of etconfig itself, of the user, and of the named directories.
 
         Raises:
-            ProfileError: a directory that was named is not there.
-            DocumentError: somebody else may have written a profile of the user.
+            ProfileError: a named directory does not exist.
+            DocumentError: others could have written a profile of the user.
         """
         from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 
@@ -206,7 +206,7 @@ class Installation:
         return ProfileLibrary(sources, self.fact_registry)
 
     def _user_profiles(self, named: set[Path]) -> list[Path]:
-        """The user's own directory of profiles, if there is one and it was not named anyway."""
+        """Return the user's own directory of profiles, if it exists and is not among the named ones."""
         directory = self._user_directory()
         if directory is None or not directory.is_dir() or directory.resolve() in named:
             return []
@@ -223,9 +223,9 @@ class Installation:
         if base and Path(base).is_absolute():
             return Path(base, "etconfig", "profiles")
         if not self._is_own_environment:
-            return None  # whose home is meant, nobody says
+            return None  # a custom environment does not say which home directory is meant
         if _IS_LINUX:
-            # the default of the XDG base directory specification; platformdirs takes 8 ms to say so
+            # the default of the XDG base directory specification; importing platformdirs takes 8 ms
             return Path(os.path.expanduser("~/.config/etconfig/profiles"))  # noqa: PTH111  (never raises)
         from platformdirs import user_config_path
 
@@ -246,7 +246,7 @@ class Installation:
 
     @property
     def kernel_failures(self) -> tuple[PluginFailure, ...]:
-        """The plugins whose kernels are not among `kernels`, since they are broken."""
+        """The broken plugins whose kernels are missing from `kernels`."""
         return tuple(each for each in self.plugins.failures if each.group == KERNELS)
 
 
@@ -263,17 +263,17 @@ def _no_directory(directory: Path) -> ProfileError:
 
 
 def find_project_file(directory: Path) -> Path | None:
-    """The project file in `directory` or the nearest directory above it."""
-    for place in (directory, *directory.resolve().parents):
+    """Return the project file in `directory` or the nearest directory above it, or None."""
+    for folder in (directory, *directory.resolve().parents):
         for name in PROJECT_FILES:
-            path = place / name
-            if path.is_file() and (name != "pyproject.toml" or _speaks_of_etconfig(path)):
+            path = folder / name
+            if path.is_file() and (name != "pyproject.toml" or _configures_etconfig(path)):
                 return path
     return None
 
 
-def _speaks_of_etconfig(path: Path) -> bool:
-    """Whether a pyproject.toml has a table `[tool.etconfig]`; most do not, and need no parsing."""
+def _configures_etconfig(path: Path) -> bool:
+    """Return True if a pyproject.toml may have a table `[tool.etconfig]`; most do not, and need no parser."""
     try:
         return re.search(rb"^\s*\[+\s*tool\s*\.\s*etconfig\b", path.read_bytes(), re.MULTILINE) is not None
     except OSError:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @record(frozen=True, kw_only=True)
 class LiveChange:
-    """An option of a loaded Method that differs from what the facts now ask for.
+    """An option of a loaded Method whose value differs from the one configured for the new facts.
 
     Attributes:
         path: The option of one method instance.
         old: The value in force before.
-        new: The value that is asked for.
-        applies: When it takes effect.
-        error: Why it was refused, or None if it was not.
+        new: The configured value.
+        applies: The time at which it takes effect.
+        error: The error if the change was refused, else None.
     """
 
     path: OptionPath
@@ -41,14 +41,14 @@ class LiveChange:
 
 @record(frozen=True, kw_only=True)
 class Refresh:
-    """What one refresh did.
+    """The result of one refresh.
 
     Attributes:
         applied: Changes that are in force from the next execute on.
         postponed: Changes to Methods that were executing; the next refresh tries them again.
-        refused: Changes that the backend failed to make, or that contradict its other options; the
-            old values are in force.
-        needs_reload: Changes that take effect when the method is loaded again.
+        refused: Changes that the backend failed to apply, or that contradict its other options; the
+            old values stay in force.
+        needs_reload: Changes that take effect only after the method is loaded again.
     """
 
     applied: tuple[LiveChange, ...] = ()
@@ -57,17 +57,17 @@ class Refresh:
     needs_reload: tuple[LiveChange, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything differs."""
+        """True if any option differs."""
         return any(getattr(self, part.name) for part in fields(self))
 
 
 class LiveArguments:
-    """Keeps loaded Methods at what is configured for the facts of the moment.
+    """Keeps loaded Methods in line with a configuration while the facts of the device change.
 
-    `refresh` compares the options in force in each Method with what its configuration asks for,
-    and applies what may change between two executes. It never waits for a Method and never
-    changes one in the middle of an execute. Nothing runs in the background unless `follow` is
-    called. All methods may be called from any thread.
+    `refresh` compares the options in force in each Method with the configured ones, and applies
+    those that may change between two executes. It never waits for a Method and never changes one
+    in the middle of an execute. Nothing runs in the background unless `follow` is called. All
+    methods may be called from any thread.
 
     Example:
         >>> program = etconfig.load_program("model.pte")
@@ -79,8 +79,8 @@ class LiveArguments:
         ()
 
     Args:
-        configuration: What is configured. The profile stays the one that was chosen.
-        facts: The facts to start from, by default those that the configuration was made on.
+        configuration: The configuration. Its chosen profile stays, whatever the facts become.
+        facts: The facts to start from, by default those of the configuration.
 
     Raises:
         ConfigError: the configuration does not resolve on these facts.
@@ -90,15 +90,17 @@ class LiveArguments:
         self._configuration = configuration
         self._resolution = configuration.resolve(facts)
         self._methods: list[Method] = []
+        # Guards the list and orders refreshes. Methods guard themselves: `update` never waits for an
+        # execute, so a refresh holds this lock for a short time only.
         self._lock = threading.Lock()
 
     @property
     def resolution(self) -> Resolution:
-        """What is configured for the facts of the last refresh."""
+        """The resolution on the facts of the last refresh."""
         return self._resolution
 
     def arguments(self, method: str, instance: str | None = None) -> Arguments:
-        """The arguments to load a method with now.
+        """Return the arguments to load a method with now.
 
         Raises:
             OptionError: there is no such method or instance, or it lacks required options.
@@ -106,31 +108,35 @@ class LiveArguments:
         return self._resolution.arguments(method, instance)
 
     def attach(self, method: Method) -> None:
-        """Have a loaded Method follow the facts until it is closed.
+        """Let a loaded Method follow the facts until it is closed.
 
         Raises:
-            OptionError: nothing is configured for its method and instance.
+            OptionError: its method and instance are not configured.
             BackendUnavailableError: a backend is configured for it to which it delegates nothing.
         """
-        _changes(method, self.arguments(method.name, method.instance))
+        _changes(method, self.arguments(method.name, method.instance))  # raises now, not in a refresh
         with self._lock:
             if method not in self._methods:
                 self._methods.append(method)
 
     def refresh(self, facts: FactSheet | None = None) -> Refresh:
-        """Bring all Methods to what these facts ask for, as far as that is possible without a reload.
+        """Update all Methods to the options for these facts, as far as possible without a reload.
 
         Args:
-            facts: The facts of the moment; None tries again what was postponed.
+            facts: The current facts; None tries the postponed changes again.
+
+        Returns:
+            The changes, sorted by what became of them.
 
         Raises:
             ConfigError: the configuration does not resolve on these facts; nothing was changed.
         """
         with self._lock:
+            # Everything that may raise comes before the first change to a Method.
             resolution = self._resolution if facts is None else self._configuration.resolve(facts)
             wanted = [resolution.arguments(method.name, method.instance) for method in self._methods]
             self._resolution = resolution
-            reports = [self._bring_up(*pair) for pair in zip(tuple(self._methods), wanted, strict=True)]
+            reports = [self._update(*pair) for pair in zip(tuple(self._methods), wanted, strict=True)]
         parts = [part.name for part in fields(Refresh)]
         return Refresh(**{part: tuple(c for r in reports for c in getattr(r, part)) for part in parts})
 
@@ -142,13 +148,13 @@ class LiveArguments:
         *,
         interval_s: float = 2.0,
     ) -> Follower:
-        """Refresh in a thread of its own until the follower is stopped.
+        """Refresh in a background thread until the returned follower is stopped.
 
         Args:
-            detect: Gives the facts of the moment from those before, such as
+            detect: Returns the current facts, given the previous ones, such as
                 `etconfig.facts.redetect`.
-            on_refresh: Called in that thread with what a refresh did, if anything differs.
-            on_error: Called in that thread with why facts could not be resolved; it goes on.
+            on_refresh: Called in that thread with the result of a refresh, if anything differs.
+            on_error: Called in that thread if facts do not resolve; the thread continues.
             interval_s: The pause between two refreshes, in seconds.
         """
 
@@ -163,14 +169,14 @@ class LiveArguments:
 
         return Follower(refresh_once, interval_s)
 
-    def _bring_up(self, method: Method, arguments: Arguments) -> Refresh:
-        """Apply what differs in one Method, as far as it can be done now."""
+    def _update(self, method: Method, arguments: Arguments) -> Refresh:
+        """Apply the differences in one Method, as far as possible now."""
         changes = _changes(method, arguments)
         at_load = tuple(change for change in changes if change.applies is Applies.LOAD)
         now = tuple(change for change in changes if change.applies is Applies.EXECUTE)
         try:
             method.update({f"{c.path.backend}.{c.path.option}": c.new for c in now})
-        except MethodInUseError:
+        except MethodInUseError:  # it is executing: do not wait, the next refresh tries again
             return Refresh(postponed=now, needs_reload=at_load)
         except MethodClosedError:
             self._methods.remove(method)
@@ -181,7 +187,7 @@ class LiveArguments:
 
 
 def _changes(method: Method, wanted: Arguments) -> list[LiveChange]:
-    """The options in force in a Method that differ from those that are wanted."""
+    """Compare the options in force in a Method with the wanted ones."""
     changes = []
     for backend in wanted:
         in_force, options = method.options(backend), wanted[backend]
@@ -194,7 +200,7 @@ def _changes(method: Method, wanted: Arguments) -> list[LiveChange]:
 
 
 class Follower:
-    """A thread that does something again and again, until `stop` or the end of a `with` block."""
+    """A thread that repeats some work until `stop` or the end of a `with` block."""
 
     def __init__(self, work: Callable[[], None], interval_s: float) -> None:
         self._work = work
@@ -204,8 +210,9 @@ class Follower:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; returns when it has finished what it was doing."""
+        """End the thread, and wait until it has finished its current work."""
         self._stopping.set()
+        # A callback of the follower may call this, in the thread itself, which cannot wait for itself.
         if self._thread is not threading.current_thread():
             self._thread.join()
 

@@ -1,4 +1,4 @@
-"""`LoadedProgram`: a verified program, and what is installed to run it."""
+"""`LoadedProgram`: a verified program together with the installation that runs it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class LoadedProgram:
-    """A program and what is installed to run it. `load_program` makes it; threads may share it.
+    """A program and the installation that runs it. `load_program` makes it; threads may share it.
 
     Attributes:
         program: The verified file.
-        installation: What is installed here.
+        installation: The plugins, profiles and project file.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class LoadedProgram:
 
     @property
     def method_names(self) -> tuple[str, ...]:
-        """The methods, in the order of the file."""
+        """The names of the methods, in the order of the file."""
         return self.program.method_names
 
     def metadata(self, method: str) -> MethodMeta:
-        """What a method takes and gives.
+        """Return the inputs, outputs and attributes of a method, without loading it.
 
         Raises:
             MethodNotFoundError: the program has no such method.
@@ -55,7 +55,7 @@ class LoadedProgram:
         return MethodMeta(self.program.plan(method))
 
     def backends(self, method: str) -> tuple[str, ...]:
-        """The ids of the backends that a method delegates to, each once, in the order of the file.
+        """Return the ids of the backends that a method delegates to, each once, in the order of the file.
 
         Raises:
             MethodNotFoundError: the program has no such method.
@@ -82,24 +82,27 @@ class LoadedProgram:
             (1, 10)
 
         Args:
-            name: The method.
-            arguments: Its arguments, as `resolve` gives them. Without them every option has its
-                schema's default, or what the backend recommends on this device.
-            backends: What serves the delegates, by backend id, by default what `bind` gives.
-            tracer: Where to record events.
-            optimize: Leave out what changes no output but its rounding. Without it every
-                instruction runs as the program says.
+            name: The name of the method.
+            arguments: Its arguments, as `resolve` returns them. By default every option has the
+                default of its schema, or the value that the backend recommends on this device.
+            backends: The backends that serve the delegates, by id; by default those of `bind`.
+            tracer: Records events. Without a tracer, tracing costs nothing.
+            optimize: Omit work that changes no output beyond rounding. Otherwise every instruction
+                runs as the program says.
+
+        Returns:
+            The loaded method; close it, or use it as a context manager.
 
         Raises:
             MethodNotFoundError: the program has no such method.
             BackendUnavailableError: a backend is not installed, or cannot run here.
             MissingOperatorError: no kernel implements some operators of the method.
             PluginError: a plugin is broken.
-            DelegateError: a backend failed at initialisation.
-            OptionError: an option that is required is not set.
-            ProgramError: data that lie outside the program were not given, or do not fit it.
-            TypeError: `arguments` are something else than `Arguments`.
-            ValueError: they are those of another method.
+            DelegateError: a backend failed to initialize.
+            OptionError: a required option is not set.
+            ProgramError: data outside the program were not given, or do not fit it.
+            TypeError: `arguments` is not an `Arguments` object.
+            ValueError: the arguments are those of another method.
         """
         from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
 
@@ -128,9 +131,9 @@ class LoadedProgram:
             raise
 
     def bind(self, method: str, arguments: Arguments) -> dict[str, BoundBackend]:
-        """What serves the delegates of a method, by backend id; nothing is created yet.
+        """Return the backends of a method with their options, by id, before any is created.
 
-        A caller may put something of its own around a backend's `create` and hand it to `load_method`.
+        `load_method` accepts the result: a caller may wrap a backend's `create` in between.
 
         Example:
             >>> program = etconfig.load_program("model.pte")
@@ -142,7 +145,7 @@ class LoadedProgram:
         Raises:
             MethodNotFoundError: the program has no such method.
             BackendUnavailableError: a backend is not installed, does not declare an element type that the
-                method gives it, or `arguments` have no options for it.
+                method passes to it, or `arguments` have no options for it.
             PluginError: a plugin is broken.
         """
         return self._bind_all(self.program.plan(method), arguments)
@@ -163,7 +166,7 @@ class LoadedProgram:
             One result for each case, in the order of the file; none for a method without cases.
 
         Raises:
-            EtconfigError: as `load_method`. What goes wrong in a case is in its result.
+            EtconfigError: as `load_method`. The problem of a single case is in its result instead.
         """
         from etconfig.method.bundled import run_case
 
@@ -175,7 +178,7 @@ class LoadedProgram:
         return results
 
     def close(self) -> None:
-        """Let go of the file. Methods that are loaded stay usable."""
+        """Release the file. Loaded methods stay usable."""
         if self._opened is not None:
             self._opened.close()
         self.program.close()
@@ -220,17 +223,17 @@ class LoadedProgram:
 
 
 def _backend_ids(plan: ExecutionPlan) -> tuple[str, ...]:
-    """The backends that a method delegates to, each once."""
+    """Return the ids of the backends that a method delegates to, each once."""
     return tuple(dict.fromkeys(delegate.id for delegate in plan.delegates))
 
 
-def _check_dtypes(spec: BackendSpec, label: str, given: frozenset[str]) -> None:
-    """Refuse element types that a backend does not declare, before it meets one it has never heard of."""
-    if spec.factory is None:  # the runtime that holds the backend knows better than who wrote its schema
+def _check_dtypes(spec: BackendSpec, label: str, used: frozenset[str]) -> None:
+    """Refuse element types that a backend does not declare, so that it never meets an unknown one."""
+    if spec.factory is None:  # the backend lives in another runtime, which knows its types better
         return
-    if not isinstance(spec.capabilities, Capabilities) or given <= spec.capabilities.dtypes:
+    if not isinstance(spec.capabilities, Capabilities) or used <= spec.capabilities.dtypes:
         return
-    unknown = ", ".join(sorted(given - spec.capabilities.dtypes))
+    unknown = ", ".join(sorted(used - spec.capabilities.dtypes))
     declared = ", ".join(sorted(spec.capabilities.dtypes))
     raise BackendUnavailableError(
         backend=spec.id,

@@ -1,4 +1,4 @@
-"""`Lock`: what a resolution rests on and what it came to, so that any change of either is noticed."""
+"""`Lock`: the inputs and the outcome of a resolution, so that a change of either is noticed."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ LOCK_FILE = "etconfig.lock"
 LOCK_VERSION = 1
 
 _VERSION_KEY = "etconfig_lock"
-_ADVICE = "write it with `etconfig lock`"
+_HELP = "write it with `etconfig lock`"
 _MAX_NOTES = 50
 
 
 @record(frozen=True, kw_only=True)
 class Lock:
-    """What a resolution rests on, and what it came to. Each part maps names to plain values.
+    """The inputs and the outcome of a resolution. Each part maps names to plain values.
 
     Attributes:
         plugins: The versions of the distributions that declare the backends.
-        profiles: The SHA-256 of the files of the profile and all that it extends.
+        profiles: The SHA-256 of the file of the profile and of all that it extends.
         project: The SHA-256 of the project file, by its name; empty if there is none.
-        facts: The known facts that have a say.
+        facts: The known facts that the options depend on.
         options: The value of every option of every method instance, by option path.
         result: The resolution's fingerprint.
     """
@@ -47,15 +47,15 @@ class Lock:
     result: Mapping[str, Any]
 
     def to_json(self) -> str:
-        """The lock as JSON text, one value a line; `load_lock` reads it back."""
+        """Return the lock as JSON text, one value per line; `load_lock` reads it."""
         return json.dumps({_VERSION_KEY: LOCK_VERSION, **asdict(self)}, indent=2, ensure_ascii=False) + "\n"
 
     def differences(self, now: Lock) -> list[str]:
-        """A line for each value that differs in `now`, is missing there, or is new."""
+        """Return a line for each value that differs in `now`, is missing there, or is new."""
         found = [
             line for part in fields(self) if part.name != "result" for line in self._changed(now, part.name)
         ]
-        # the fingerprint follows from the options, and tells nobody anything beside them
+        # the fingerprint follows from the options, so it adds nothing to their differences
         return found or list(self._changed(now, "result"))
 
     def _changed(self, now: Lock, part: str) -> Iterator[str]:
@@ -67,10 +67,10 @@ class Lock:
 
 
 def make_lock(configuration: Configuration, resolution: Resolution) -> Lock:
-    """The lock of a resolution.
+    """Make the lock of a resolution.
 
     Raises:
-        SavedResultError: a file that it rests on cannot be read any more.
+        SavedResultError: one of its files can no longer be read.
     """
     installation = configuration.installation
     entries = (
@@ -88,7 +88,7 @@ def make_lock(configuration: Configuration, resolution: Resolution) -> Lock:
 
 
 def lock_path(configuration: Configuration) -> Path:
-    """Where the lock file is: beside the project file, or in the current directory."""
+    """Return the path of the lock file: beside the project file, or in the current directory."""
     project = configuration.installation.project
     return Path(project.name).with_name(LOCK_FILE) if project else Path(LOCK_FILE)
 
@@ -97,23 +97,23 @@ def load_lock(path: Path) -> Lock:
     """Read a lock file.
 
     Raises:
-        SavedResultError: it cannot be read, is no lock file, or has another version.
+        SavedResultError: the file cannot be read, is not a lock file, or has another version.
     """
-    data = load_json(path, "invalid-lock-file", _ADVICE)
+    data = load_json(path, "invalid-lock-file", _HELP)
     version = data.get(_VERSION_KEY) if isinstance(data, dict) else None
     if version != LOCK_VERSION:
         problem = "is no lock file" if version is None else f"has version {version}, expected {LOCK_VERSION}"
-        raise saved_result_error("invalid-lock-file", f"{path} {problem}", path, _ADVICE)
+        raise saved_result_error("invalid-lock-file", f"{path} {problem}", path, _HELP)
     parts = {part.name: data.get(part.name) for part in fields(Lock)}
     wrong = [name for name, part in parts.items() if not isinstance(part, dict)]
     if wrong:
         problem = f"{path} has no table {wrong[0]!r}"
-        raise saved_result_error("invalid-lock-file", problem, path, _ADVICE)
+        raise saved_result_error("invalid-lock-file", problem, path, _HELP)
     return Lock(**parts)
 
 
 def check_lock(path: Path, configuration: Configuration, resolution: Resolution) -> None:
-    """Hold a resolution against a lock file.
+    """Compare a resolution with a lock file.
 
     Raises:
         SavedResultError: the file cannot be read, or something differs; it lists what.

@@ -1,4 +1,4 @@
-"""From a resolution to what `etconfig.transport` carries."""
+"""Packing: a resolution as the plain data that `etconfig.transport` writes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _UNASKED = frozenset({OriginKind.DEFAULT, OriginKind.RECOMMENDATION})
 
 
 def pack_resolution(name: str, resolution: Resolution) -> PackedConfiguration:
-    """A resolution under a name, as plain data."""
+    """Return a resolution as plain data under a name."""
     return PackedConfiguration(name, resolution.fingerprint(), tuple(map(_pack_method, resolution)))
 
 
 def notes_beside_the_map(configurations: Iterable[PackedConfiguration]) -> list[Diagnostic]:
-    """A note for each option that somebody set and that ExecuTorch's option map cannot carry."""
+    """Return a note for each option that a user set and ExecuTorch's option map cannot carry."""
     notes = {}
     for configuration in configurations:
         for method in configuration.methods:
@@ -72,7 +72,7 @@ def _pack_backend(backend_id: str, resolved: BackendArguments) -> PackedBackend:
 
 
 def _frozen(value: object) -> PlainValue:
-    """Plain data with tuples instead of lists."""
+    """Replace lists in plain data by tuples, which cannot change."""
     if isinstance(value, list):
         return tuple(map(_frozen, value))
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The choice of a profile: by name, by path, by the project file, or by what matches the device."""
+"""The choice of a profile: by name, by path, by the project file, or by a match with the device."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from etconfig.facts import FactSheet
 from etconfig.profile import Profile, ProjectFile, Selection, load_chain, select_profile
 
 AUTO = "auto"
-"""The profile that matches this device best."""
+"""Stands for the profile that matches the device best."""
 
 
 def choose_profile(
     installation: Installation, profile: str | Path | None, facts: FactSheet
 ) -> tuple[tuple[Profile, ...], Selection | None]:
-    """The chain of a profile, base first, and why it was selected if it was not named.
+    """Return the chain of a profile, base first, and the reasons of the choice unless it is named.
 
     Args:
-        installation: Where profiles are, and the project file that may name one.
-        profile: `auto`, a name, a path, or None for what the project file says.
+        installation: The profiles, and the project file that may name one.
+        profile: `auto`, a name, a path, or None for the choice of the project file.
         facts: The device, for `auto`.
 
     Raises:
-        ConfigError: there is no such profile, none or several match, or one is malformed.
+        ConfigError: the profile does not exist or is malformed, or `auto` finds none or several.
     """
     if profile is None:
         return choose_project_profile(installation, installation.project, facts)
@@ -38,7 +38,7 @@ def choose_profile(
 def choose_project_profile(
     installation: Installation, project: ProjectFile | None, facts: FactSheet
 ) -> tuple[tuple[Profile, ...], Selection | None]:
-    """What a project file selects, or else `auto`; a problem points at the line that selects it.
+    """Choose as a project file says, else `auto`; problems point at the line of the choice.
 
     Raises:
         ConfigError: as for `choose_profile`.

@@ -1,4 +1,4 @@
-"""The targets of a configuration: which methods, instances and backends need arguments."""
+"""The targets of a configuration: the methods, instances and backends that need arguments."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from etconfig.schema import BackendSpec
 
 @runtime_checkable
 class Delegating(Protocol):
-    """What configuring asks of a program: which of its methods delegates to which backends."""
+    """The part of a program that configuring needs: the backends that each method delegates to."""
 
     @property
     def installation(self) -> Installation:
-        """What is installed."""
+        """The plugins, profiles and project file."""
 
     @property
     def method_names(self) -> tuple[str, ...]:
         """The methods."""
 
     def backends(self, method: str) -> tuple[str, ...]:
-        """The ids of the backends that a method delegates to.
+        """Return the ids of the backends that a method delegates to.
 
         Raises:
             MethodNotFoundError: the program has no such method.
@@ -34,13 +34,13 @@ class Delegating(Protocol):
 
 
 def targets_of_program(program: Delegating, instances: Mapping[str, Sequence[str]]) -> tuple[Target, ...]:
-    """Every method of a program, to resolve arguments for.
+    """Return a target for every method of a program.
 
     Raises:
-        MethodNotFoundError: `instances` names a method that the program lacks.
+        MethodNotFoundError: `instances` names a method that the program does not have.
     """
     for method in instances:
-        program.backends(method)
+        program.backends(method)  # raises for an unknown method
     return tuple(
         Target(method=method, backends=program.backends(method), instances=tuple(instances.get(method, ())))
         for method in program.method_names
@@ -50,7 +50,11 @@ def targets_of_program(program: Delegating, instances: Mapping[str, Sequence[str
 def targets_of_layers(
     installation: Installation, layers: Iterable[Layer], instances: Mapping[str, Sequence[str]]
 ) -> tuple[tuple[Target, ...], Mapping[str, BackendSpec], tuple[Diagnostic, ...]]:
-    """What the configuration speaks about: its methods and backends, or else every installed backend."""
+    """Return the targets without a program: the methods and backends that the layers mention.
+
+    Layers that mention no backend configure all installed ones. A broken plugin is then worth a
+    warning only, the third result: nothing asked for its backend.
+    """
     layers = tuple(layers)
     paths = [assignment.path for layer in layers for assignment in layer.assignments]
     methods = {path.method for path in paths if path.method and not set(path.method) & set("*?[")}
@@ -73,16 +77,16 @@ def targets_of_layers(
 
 
 def plugin_warning(error: PluginError) -> Diagnostic:
-    """The warning about a broken plugin that nothing depends on."""
+    """Return the warning about a broken plugin that nothing depends on."""
     return Diagnostic(code="broken-plugin", message=error.message, help=error.help, severity=Severity.WARNING)
 
 
 def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
-    """What a backend that a program needs declares.
+    """Return the declaration of a backend that a program needs.
 
     Raises:
         BackendUnavailableError: no installed plugin declares it.
-        PluginError: its plugin is broken, or claimed twice.
+        PluginError: its plugin is broken, or several plugins declare it.
     """
     try:
         return installation.plugins.backend_spec(backend_id)

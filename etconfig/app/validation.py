@@ -1,4 +1,4 @@
-"""Check configuration files: every problem of a file in one run."""
+"""Validation of configuration files: every problem of a file in one run."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 @record(frozen=True, kw_only=True)
 class Validator:
-    """Checks configuration files; what they share (schemas, bases) is read once for all of them.
+    """Checks configuration files; schemas and bases that they share are read once.
 
     Attributes:
         installation: The schemas, facts and profiles that files may refer to.
         program: If given, names are checked against it, and its arguments must resolve.
-        device: If given, arguments must resolve on it, also without a program. Where a device is
-            needed and none is given it is this one.
+        device: If given, arguments must resolve on it, also without a program. If a check needs a
+            device and none is given, it uses this one.
         fact_overrides: Facts set by hand, by name; they win over those that files set.
     """
 
@@ -64,7 +64,7 @@ class Validator:
     _known_fits: set[Fit] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def problems(self, path: Path) -> tuple[Diagnostic, ...]:
-        """Everything that is wrong with a profile or a project file, each once, in the order of places.
+        """Return all problems of a profile or a project file, each once, in the order of the lines.
 
         A file named `etconfig.toml` or `pyproject.toml` is a project file, any other one a profile.
 
@@ -120,22 +120,22 @@ class Validator:
             try:
                 return self._profiles.chain(file), None
             finally:
-                self._profiles.forget(file)  # only bases are kept: there may be very many files
+                self._profiles.forget(file)  # keep only bases: there may be thousands of files
         project = parse_project(load_document(path), self._profiles.expressions)
         facts = self._facts.with_overrides({**project.settings.facts, **self.fact_overrides})
         return choose_project_profile(self.installation, project, facts)[0], project
 
     def _salvaged_problems(self, path: Path) -> tuple[Diagnostic, ...]:
-        """What is wrong with the options of a file that is wrong elsewhere, as far as it can be read."""
+        """Check the options of a file that is malformed elsewhere, as far as it can be read."""
         kind = OriginKind.PROJECT if path.name in PROJECT_FILES else OriginKind.PROFILE
         try:
             layers = (salvage_layer(load_document(path), self._profiles.expressions, kind),)
             return tuple(self._settings_problems(layers, self._specs(layers)[0]))
         except ConfigError:
-            return ()  # it is no TOML, or chooses plugins wrongly: that was said
+            return ()  # not TOML, or a wrong choice of plugins: reported already
 
     def _condition_problems(self, layer: Layer, profile: Profile | None) -> Iterator[Diagnostic]:
-        """What is wrong with the conditions of the file itself; what it extends has files of its own."""
+        """Check the conditions of the file itself; its bases are files of their own."""
         conditions = [each.condition for each in layer.assignments if each.condition is not None]
         if profile is not None and profile.match is not None:
             conditions.append(profile.match)
@@ -144,7 +144,7 @@ class Validator:
             yield from self._conditions.shadowed_assignments(layer.assignments)
 
     def _specs(self, layers: Sequence[Layer]) -> tuple[dict[str, BackendSpec], list[Diagnostic]]:
-        """The schemas of the installed backends that the layers mention, and warnings for broken ones."""
+        """Return the schemas of installed backends that the layers mention, and warnings for broken ones."""
         mentioned = {assignment.path.backend for layer in layers for assignment in layer.assignments}
         specs: dict[str, BackendSpec] = {}
         broken: list[Diagnostic] = []
@@ -167,8 +167,8 @@ class Validator:
     def _settings_problems(
         self, layers: Sequence[Layer], specs: Mapping[str, BackendSpec], targets: Sequence[Target] = ()
     ) -> Iterator[Diagnostic]:
-        """What is wrong with the layers against schemas, and where arguments of targets do not resolve."""
-        # Where a device is given, its own values count, not those that others might have.
+        """Check the layers against the schemas, and that the arguments of the targets resolve."""
+        # With a given device its own values count, not those that other devices might have.
         expressions = self._expressions if self.device is None else None
         yield from verify_layers(layers, specs, self._backend_ids, self._known_fits, expressions)
         if not targets:

@@ -1,4 +1,4 @@
-"""What ran, and when: recorded only if somebody asks for it; as ETDump or as a Chrome trace."""
+"""Timed events of loading and running, recorded on request, as ETDump or as a Chrome trace."""
 
 from etconfig.tracing.chrome import chrome_trace
 from etconfig.tracing.etdump import etdump

@@ -1,4 +1,4 @@
-"""Events as Chrome's trace JSON, which Perfetto and chrome://tracing show.
+"""Events as Chrome's trace JSON, for Perfetto and chrome://tracing.
 
 Source: the Trace Event Format, as the Chromium project describes it.
 """
@@ -14,10 +14,10 @@ from etconfig.tracing.recorder import RecordingTracer
 
 
 def chrome_trace(tracer: RecordingTracer) -> bytes:
-    """What a tracer recorded, as the JSON of a trace.
+    """Return the recorded events as the JSON of a trace.
 
     Every event is a complete event (`"ph": "X"`) of this process, with times in microseconds since
-    the first one began. `otherData.dropped_events` says how many were dropped.
+    the first one began. `otherData.dropped_events` is the number of dropped events.
     """
     events, process = tracer.events, os.getpid()
     origin_ns = min((event.start_ns for event in events), default=0)
@@ -39,7 +39,7 @@ def _metadata(process: int, name: str, value: str, thread: int = 0) -> dict[str,
 
 
 def _complete_event(process: int, event: Event, origin_ns: int) -> dict[str, Any]:
-    told = {
+    arguments = {
         "method": event.method or None,
         "run": event.run,
         "chain": event.chain,
@@ -54,5 +54,5 @@ def _complete_event(process: int, event: Event, origin_ns: int) -> dict[str, Any
         "dur": event.duration_ns / 1e3,
         "pid": process,
         "tid": event.thread,
-        "args": {name: value for name, value in told.items() if value is not None},
+        "args": {name: value for name, value in arguments.items() if value is not None},
     }

@@ -1,7 +1,7 @@
-"""Events as ETDump, which ExecuTorch's Inspector reads.
+"""Events as ETDump, the format of ExecuTorch's Inspector.
 
-Source: ExecuTorch's devtools/etdump/etdump_schema_flatcc.fbs; the names of framework events are
-those that its runtime and its Inspector use.
+Source: ExecuTorch's devtools/etdump/etdump_schema_flatcc.fbs; framework events have the names that
+its runtime and its Inspector use.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _FRAMEWORK_NAMES = {
     "method": "Method::execute",
     "delegate": "DELEGATE_CALL",
 }
-"""Kinds of events that ExecuTorch names itself."""
+"""The kinds of events for which ExecuTorch has names of its own."""
 
 
 def etdump(tracer: RecordingTracer) -> bytes:
-    """What a tracer recorded, as a size-prefixed ETDump.
+    """Return the recorded events as a size-prefixed ETDump, with times in nanoseconds.
 
-    Opening and loading are one block of events, `Default`; every execute is one named `Execute`, which the
-    Inspector folds into one where the same instructions ran. With events of several method
-    instances, the blocks name theirs too. An execute that did not end, or of which events were
-    dropped, is left out: its total would be missing. Times are nanoseconds.
+    Opening and loading form one block of events, `Default`. Every execute is a block `Execute`; the
+    Inspector merges those that ran the same instructions. With events of several method instances,
+    the names of the blocks include the instance. An execute that did not end, or that lost events,
+    is left out: its total would be missing.
     """
     writer = FlatBufferWriter()
     events = tracer.events
@@ -73,7 +73,7 @@ def _write_block(writer: FlatBufferWriter, name: str, events: Iterable[Event]) -
 
 
 def _write_event(writer: FlatBufferWriter, event: Event) -> EndOffset:
-    """A ProfileEvent. A backend's own event has an id in place of a name: a number, or the name as text."""
+    """Write a ProfileEvent. A backend's own event has an id instead of a name: a number or a text."""
     is_delegated, has_number = event.kind == "backend", event.debug_id is not None
     name = _FRAMEWORK_NAMES.get(event.kind, event.name)
     return writer.table(

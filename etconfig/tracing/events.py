@@ -1,4 +1,4 @@
-"""`Event`: one piece of work that was timed."""
+"""`Event`: one piece of timed work."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Literal, NamedTuple, TypeAlias
 
 EventKind: TypeAlias = Literal["phase", "load", "method", "kernel", "delegate", "backend"]
 """A part of opening a program or loading a method, a whole load, a whole execute, a kernel call,
-a delegate call, or what a backend times within one."""
+a delegate call, or a span that a backend times within a delegate call."""
 
 
 class Event(NamedTuple):
     """One piece of work.
 
-    A tuple, not a dataclass: one is made for every instruction that runs.
+    A tuple, not a dataclass: every instruction that runs makes one, and tuples are cheaper.
 
     Attributes:
-        name: The operator, backend id or method; a name of the backend's choice for its own.
-        kind: What kind of work.
-        start_ns: `time.perf_counter_ns()` when it began.
-        end_ns: `time.perf_counter_ns()` when it ended, also if it failed.
+        name: The operator, backend id or method; for a backend's own event, a name of its choice.
+        kind: The kind of work.
+        start_ns: `time.perf_counter_ns()` at the beginning.
+        end_ns: `time.perf_counter_ns()` at the end, also if the work failed.
         thread: The number of the thread in `RecordingTracer.threads`.
         method: The method instance, such as `forward` or `forward@left`; empty outside of any.
-        run: The number of the execute that it was part of, across all methods; None while loading.
-        chain: For kernel and delegate calls and what is within them, the index of the chain.
-        instruction: The same, the index in the chain.
-        debug_id: For a backend's own, the number by which its ahead-of-time half knows the work.
+        run: The number of the execute that the work was part of, across all methods; None while loading.
+        chain: For kernel and delegate calls and work within them, the index of the chain.
+        instruction: For the same, the index of the instruction in the chain.
+        debug_id: For a backend's own event, the number that its ahead-of-time half gave the work.
     """
 
     name: str
@@ -40,5 +40,5 @@ class Event(NamedTuple):
 
     @property
     def duration_ns(self) -> int:
-        """How long it took."""
+        """The duration in nanoseconds."""
         return self.end_ns - self.start_ns

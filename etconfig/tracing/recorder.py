@@ -11,33 +11,42 @@ from time import perf_counter_ns
 from etconfig.tracing.events import Event, EventKind
 
 DEFAULT_MAX_EVENTS = 500_000
-"""How many events a tracer keeps unless it is told otherwise: about 150 MB."""
+"""The number of events that a tracer keeps by default: about 150 MB."""
 
 
 class NullTracer:
-    """A tracer that is off: it is handed to backends, and records nothing."""
+    """A tracer for backends that records nothing."""
 
     @property
     def is_enabled(self) -> bool:
-        """False."""
+        """False: nothing is recorded."""
         return False
 
     def span(self, name: str, debug_id: int | None = None) -> AbstractContextManager[None]:
-        """Nothing happens."""
+        """Do nothing."""
         return nullcontext()
 
     def record(self, name: str, kind: EventKind) -> AbstractContextManager[None]:
-        """Nothing happens."""
+        """Do nothing."""
         return nullcontext()
 
 
 class RecordingTracer:
-    """A tracer that keeps events in memory, in the order in which they ended.
+    """A tracer that keeps events in memory, in the order in which they end.
 
     One tracer may serve several Methods and threads: appending to a list is atomic.
 
+    Example:
+        >>> from etconfig.tracing import RecordingTracer
+        >>> tracer = RecordingTracer()
+        >>> program = etconfig.load_program("model.pte")
+        >>> with program.load_method("forward", tracer=tracer) as method:
+        ...     outputs = method.execute([np.zeros((1, 1, 8, 8), np.float32)])
+        >>> sorted({event.kind for event in tracer.events})
+        ['backend', 'delegate', 'kernel', 'load', 'method', 'phase']
+
     Attributes:
-        max_events: How many events are kept; those that end later are counted, and dropped.
+        max_events: The number of events to keep; later ones are dropped and counted.
     """
 
     def __init__(self, max_events: int = DEFAULT_MAX_EVENTS) -> None:
@@ -51,26 +60,26 @@ class RecordingTracer:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What was recorded so far."""
+        """The events recorded so far."""
         return tuple(self._events)
 
     @property
     def dropped(self) -> int:
-        """How many events were dropped, since `max_events` were there."""
+        """The number of events dropped beyond `max_events`."""
         return self._dropped
 
     @property
     def threads(self) -> dict[int, str]:
-        """The names of the threads that worked, by the numbers in the events."""
+        """The names of the threads, by the numbers in the events."""
         return dict(self._threads.values())
 
     def clear(self) -> None:
-        """Forget what was recorded."""
+        """Discard all recorded events."""
         self._events.clear()
         self._dropped = 0
 
     def track(self, method: str) -> Track:
-        """A recorder for the events of one method instance."""
+        """Return a recorder for the events of one method instance."""
         return Track(self, method)
 
     def phase(self, name: str) -> AbstractContextManager[None]:
@@ -78,7 +87,7 @@ class RecordingTracer:
         return Track(self, "").record(name, "phase")
 
     def next_run(self) -> int:
-        """A number for an execute."""
+        """Return a new number for an execute."""
         return next(self._runs)
 
     def add(self, event: Event) -> None:
@@ -90,7 +99,7 @@ class RecordingTracer:
                 self._dropped += 1
 
     def current_thread(self) -> int:
-        """The number of the calling thread."""
+        """Return the number of the calling thread."""
         known = self._threads.get(threading.get_ident())
         if known is None:
             number = next(self._thread_numbers)
@@ -99,10 +108,10 @@ class RecordingTracer:
 
 
 class Track:
-    """Records the events of one method instance; its delegates have it as their tracer.
+    """Records the events of one method instance; its delegates use it as their tracer.
 
-    A Method lets one thread in at a time, so what is being executed is the same for all of them:
-    also a backend's worker threads find the right instruction.
+    A Method admits one thread at a time, so one current instruction is enough: a backend's worker
+    threads find the right one, too.
     """
 
     def __init__(self, recorder: RecordingTracer, method: str) -> None:
@@ -114,7 +123,7 @@ class Track:
 
     @property
     def is_enabled(self) -> bool:
-        """True."""
+        """True: events are recorded."""
         return True
 
     def span(self, name: str, debug_id: int | None = None) -> AbstractContextManager[None]:
@@ -143,7 +152,7 @@ class Track:
     def traced(
         self, step: Callable[[], object], name: str, kind: EventKind, chain: int, instruction: int
     ) -> Callable[[], object]:
-        """A step that is timed."""
+        """Return a step that times another one."""
 
         def traced_step() -> None:
             self._chain, self._instruction = chain, instruction
