@@ -70,7 +70,7 @@ class ExternalData:
         layout = blob.layout
         expected = TensorLayout(tensor.scalar_type, tensor.sizes, tensor.dim_order)
         if layout != expected:
-            found = "bytes that are no tensor" if layout is None else str(layout)
+            found = "bytes that are not a tensor" if layout is None else str(layout)
             detail = f"the program expects {expected}, but {self._homes[key]} has {found}"
             raise malformed("external-data-mismatch", f"tensor {key!r}", detail)
         return blob.data[: layout.size_bytes]

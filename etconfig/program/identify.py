@@ -97,7 +97,10 @@ def _describe(head: bytes) -> tuple[str, str | None]:
             return known.name, known.help
     text = _as_text(head)
     if text is not None:
-        return f"a text file that begins with {text!r}", "give the .pte here; profiles are given as profiles"
+        return (
+            f"a text file that begins with {text!r}",
+            "give a .pte here, and a profile by --profile or profile=",
+        )
     return f"bytes that begin with {head[:16].hex(' ')}", None
 
 

@@ -143,7 +143,7 @@ def _tag(value: model.EValue) -> str:
 
 def _tensor_info(value: model.EValue, role: str) -> TensorInfo:
     if not isinstance(value, model.SerializedTensor):
-        raise TypeError(f"{role} is no tensor, but {_tag(value)}")
+        raise TypeError(f"{role} is not a tensor, but {_tag(value)}")
     return TensorInfo(value)
 
 

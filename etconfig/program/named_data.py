@@ -15,7 +15,7 @@ class NamedData(Mapping[str, memoryview]):
     def __getitem__(self, key: str) -> memoryview:
         read = self._readers.get(key)
         if read is None:
-            raise KeyError(f"{key!r} is neither in the program nor in a data file (.ptd) that was given")
+            raise KeyError(f"{key!r} is neither in the program nor in one of its data files (.ptd)")
         return read()
 
     def __contains__(self, key: object) -> bool:

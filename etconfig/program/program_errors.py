@@ -20,13 +20,13 @@ PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
     {
         "unreadable-file": "The file cannot be opened or read.",
         "program-closed": "The program was closed before it was used.",
-        "not-a-program": "The file is something else than an ExecuTorch program.",
-        "not-a-data-file": "The file is something else than an ExecuTorch data file (.ptd).",
+        "not-a-program": "The file is not an ExecuTorch program.",
+        "not-a-data-file": "The file is not an ExecuTorch data file (.ptd).",
         "unsupported-version": "The file is a program of another schema version.",
         "limit-exceeded": "The program exceeds a bound of `Limits`.",
         "truncated": "The file ends before something that it refers to.",
         "bad-header": "The extended header contradicts itself or the file.",
-        "missing-header": "There are segments, but nothing says where they start.",
+        "missing-header": "There are segments, but no header states where they start.",
         "bad-offset": "An offset inside the program leads nowhere.",
         "misaligned": "A table, vector or constant is not aligned to its element size.",
         "bad-vtable": "The description of a table's fields contradicts itself.",
@@ -41,10 +41,10 @@ PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
         "bad-dim-order": "A dim order is not a permutation of the tensor's dimensions.",
         "bad-memory-plan": "A tensor lies outside the memory that is planned for it.",
         "unsupported-storage-offset": "A tensor starts at an offset inside its storage.",
-        "duplicate-name": "Two methods or two named blobs have one name.",
+        "duplicate-name": "Two methods or two named blobs have the same name.",
         "overlapping-segments": "Two segments share bytes.",
         "conflicting-constants": "Constants are stored inline and in a segment.",
-        "missing-external-data": "A tensor's data lie outside the program and were not given.",
+        "missing-external-data": "A tensor's data lie outside the program, and no data file has them.",
         "external-data-mismatch": "A data file has another tensor under the key than the program expects.",
     }
 )
@@ -122,7 +122,7 @@ def too_much_work(field: str, limit: int) -> UnsupportedProgramError:
 def bad_index(field: str, index: int, valid: range, target: str, offset: int | None = None) -> ProgramError:
     """`index` is not among the `valid` indices into `target`."""
     expected = f"expected {valid.start} to {valid.stop - 1}" if valid else "there are none"
-    detail = f"{index} is no index into {target}, {expected}"
+    detail = f"{index} is not an index into {target}, {expected}"
     return malformed("index-out-of-range", field, detail, offset=offset)
 
 
@@ -135,7 +135,7 @@ def known(members: Mapping[int, _T], number: int, field: str) -> _T:
     try:
         return members[number]
     except KeyError:
-        raise unsupported("unknown-value", field, f"this version knows no {field} {number}") from None
+        raise unsupported("unknown-value", field, f"this version does not know {field} {number}") from None
 
 
 class naming:  # noqa: N801  # it is called as contextlib's are

@@ -88,5 +88,5 @@ def check_shape(sizes: Sequence[int], dim_order: Sequence[int], offset: int) -> 
     if dim_order == _ROW_MAJOR[len(sizes)]:
         return
     if len(dim_order) != len(sizes) or not is_permutation(dim_order):
-        detail = f"{list(dim_order)} is no permutation of the tensor's {len(sizes)} dimensions"
+        detail = f"{list(dim_order)} is not a permutation of the tensor's {len(sizes)} dimensions"
         raise malformed("bad-dim-order", "dim_order", detail, offset=offset)

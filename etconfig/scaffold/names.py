@@ -47,7 +47,7 @@ def derive_names(name: str, backend_id: str | None = None) -> PackageNames:
     """
     if not _DISTRIBUTION.fullmatch(name):
         raise ScaffoldError(
-            problem=f"{name!r} is no name for a package",
+            problem=f"{name!r} is not a name for a package",
             help="use letters and digits, joined by single hyphens, such as acme-npu",
         )
     words = re.split("[-_.]", name)

@@ -65,7 +65,7 @@ def render_package(
     if not author or _UNSAFE_IN_TOML.search(author):
         raise ScaffoldError(
             problem=f"the author {author!r} cannot be written into pyproject.toml",
-            help="give a name without quotes, backslashes, line breaks and what is not UTF-8",
+            help="give a name in UTF-8, without quotes, backslashes and line breaks",
         )
     rename = _Renaming(
         {
@@ -117,7 +117,7 @@ def _check_is_free(directory: Path) -> None:
     is_empty = directory.is_dir() and not any(directory.iterdir())
     if directory.is_symlink() or (directory.exists() and not is_empty):
         raise ScaffoldError(
-            problem=f"{directory} exists and is no empty directory",
+            problem=f"{directory} exists and is not an empty directory",
             help="remove it, or choose another --directory",
         )
 
@@ -142,8 +142,8 @@ def _check_names_are_free(files: Mapping[Path, bytes], rename: _Renaming) -> Non
     kept = {word for word in words if rename(word) == word}
     for taken in sorted({rename(word) for word in words - kept} & kept):
         raise ScaffoldError(
-            problem=f"the package would have to call something of its own {taken}, which means another thing "
-            "in its code",
+            problem=f"the package needs the name {taken} for something of its own, but it means another "
+            "thing in its code",
             help="choose another name or --id",
         )
 

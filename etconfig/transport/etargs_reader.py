@@ -70,7 +70,7 @@ def read_package(data: bytes, path: Path = Path("package.etargs")) -> Package:
     try:
         return _package(data)
     except ValueError as error:
-        raise _failure("invalid-etargs", f"{path} is no .etargs file: {error}", path) from error
+        raise _failure("invalid-etargs", f"{path} is not an .etargs file: {error}", path) from error
 
 
 def _failure(code: str, message: str, path: Path) -> SavedResultError:
@@ -169,7 +169,7 @@ class _PackageReader:
         items = self._array(items_position, depth)
         _check_distinct("keys", keys)
         if len(keys) != len(items):
-            raise ValueError("a table has not as many keys as values")
+            raise ValueError("a table has more keys than values, or fewer")
         return dict(zip(keys, items, strict=True))
 
     def _tables(self, position: int, field: str, read: Callable[[int], _T]) -> tuple[_T, ...]:
@@ -189,13 +189,13 @@ class _PackageReader:
 def _choice(members: Sequence[_T], number: int) -> _T:
     """Return the member with this number."""
     if number >= len(members):
-        raise ValueError(f"a choice among {len(members)} is {number}")
+        raise ValueError(f"a choice among {len(members)} has the number {number}")
     return members[number]
 
 
 def _boolean(integer: int) -> bool:
     if integer not in (0, 1):
-        raise ValueError(f"a boolean is {integer}")
+        raise ValueError(f"a boolean is {integer}, not 0 or 1")
     return integer == 1
 
 
@@ -207,4 +207,4 @@ def _finite(number: float) -> float:
 
 def _check_distinct(what: str, names: Sequence[str]) -> None:
     if len(set(names)) != len(names):
-        raise ValueError(f"two {what} have one name")
+        raise ValueError(f"two {what} have the same name")

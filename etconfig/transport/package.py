@@ -40,7 +40,7 @@ class PackedOption:
         if self.key is None:
             return "the runtime has no key for it"
         if self.scope is Scope.PROCESS and not limits.has_process_scope:
-            return "it holds for the whole process, and there is no call for that"
+            return "it applies to the whole process, and there is no call for that"
         return limits.problem(self.sent)
 
     def to_jsonable(self) -> dict[str, Any]:

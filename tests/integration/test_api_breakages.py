@@ -306,7 +306,7 @@ class TestNewScalarType:
     """A type of elements that this core or a kernel does not know is a named error, never an assertion."""
 
     def test_a_program_that_uses_it_is_refused_when_it_is_opened(self, install_vendor):
-        with pytest.raises(ProgramError, match="this version knows no scalar_type 99"):
+        with pytest.raises(ProgramError, match="this version does not know scalar_type 99"):
             load(install_vendor(vendor()), delegating_program("Vendor", scalar_type=99))
 
     def test_a_kernel_refuses_what_it_was_not_written_for(self, api1_site):

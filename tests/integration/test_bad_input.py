@@ -32,7 +32,7 @@ class TestPrograms:
             (
                 b"hello world\n",
                 "a text file that begins with 'hello world'",
-                "give the .pte here; profiles are given as profiles",
+                "give a .pte here, and a profile by --profile or profile=",
             ),
             (b"", "an empty file", "export or copy the program again"),
             (b"PK\x03\x04" + bytes(30), "a zip archive, such as a .pt2, .pt or .pth of PyTorch", EXPORT),

@@ -47,7 +47,9 @@ def refer(grown: bytearray, tables: Cursor, place: tuple[int, Layout, str], targ
     position, table_layout, name = place
     reference = tables.field_position(position, table_layout, name)
     if reference == position:
-        raise malformed("missing-field", name, "it is absent, so it can refer to nothing", offset=position)
+        raise malformed(
+            "missing-field", name, "it is absent, so it cannot refer to anything", offset=position
+        )
     struct.pack_into("<I", grown, reference, target - reference)
 
 

@@ -111,12 +111,12 @@ CASES = [
         lambda pte: pte.write_bundle(
             pte.suite(pte.table("Value", val_type=9, val=pte.table("Int", int_val=1)))
         ),
-        f"{INPUT}.val_type at byte 124: this version knows no val_type 9 [unknown-value]",
+        f"{INPUT}.val_type at byte 124: this version does not know val_type 9 [unknown-value]",
     ),
     Case(
         "an unknown type",
         recorded(scalar_type=99),
-        f"{INPUT}.val.scalar_type at byte 148: this version knows no scalar_type 99 [unknown-value]",
+        f"{INPUT}.val.scalar_type at byte 148: this version does not know scalar_type 99 [unknown-value]",
     ),
     Case(
         "negative size",

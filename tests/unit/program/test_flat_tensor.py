@@ -143,13 +143,13 @@ CASES = [
     Case(
         "no such segment",
         entry(segment_index=1),
-        "root.named_data[0].segment_index at byte 132: 1 is no index into segments, expected 0 to 0 "
+        "root.named_data[0].segment_index at byte 132: 1 is not an index into segments, expected 0 to 0 "
         "[index-out-of-range]",
     ),
     Case(
         "unknown type",
         entry(scalar_type=99),
-        "root.named_data[0].tensor_layout.scalar_type at byte 164: this version knows no scalar_type 99 "
+        "root.named_data[0].tensor_layout.scalar_type at byte 164: this version does not know scalar_type 99 "
         "[unknown-value]",
     ),
     Case(
@@ -172,7 +172,7 @@ CASES = [
     Case(
         "dim order",
         entry(dim_order=[1]),
-        "root.named_data[0].tensor_layout.dim_order at byte 164: [1] is no permutation of the tensor's 1 "
+        "root.named_data[0].tensor_layout.dim_order at byte 164: [1] is not a permutation of the tensor's 1 "
         "dimensions [bad-dim-order]",
     ),
     Case(
@@ -314,7 +314,7 @@ class TestExternalTensors:
     def test_bytes_are_no_tensor(self, pte: Pte) -> None:
         entry = pte.table("FlatNamedData", key="w", segment_index=0)
         program = open_program(self.external(pte), data=pte.write_data_file(entry))
-        with pytest.raises(ProgramError, match="but data in memory has bytes that are no tensor"):
+        with pytest.raises(ProgramError, match="but data in memory has bytes that are not a tensor"):
             program.external_tensors(program.plan("forward"))
 
     def test_named_data_of_all_files_are_the_programs(self) -> None:
@@ -327,7 +327,7 @@ class TestExternalTensors:
         with pytest.raises(KeyError) as caught:
             named_data["v"]
         (text,) = caught.value.args
-        assert text == "'v' is neither in the program nor in a data file (.ptd) that was given"
+        assert text == "'v' is neither in the program nor in one of its data files (.ptd)"
 
     @staticmethod
     def external(pte: Pte) -> bytes:

@@ -273,10 +273,10 @@ class TestOpening:
         broken = pte.write(pte.plan(inputs=[0]))
         if level is Verification.Minimal:
             program = open_program(broken, verification=level)
-            with pytest.raises(ProgramError, match="0 is no index into values"):
+            with pytest.raises(ProgramError, match="0 is not an index into values"):
                 program.plan("forward")
         else:
-            with pytest.raises(ProgramError, match="0 is no index into values"):
+            with pytest.raises(ProgramError, match="0 is not an index into values"):
                 open_program(broken, verification=level)
 
     @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be truncated there")

@@ -149,7 +149,7 @@ class TestDoubt:
     def test_a_bad_row_among_many_is_named(self, pte: Pte) -> None:
         values = [pte.value("Int", int_val=i) for i in range(2 * ROWS)]
         values[ROWS] = pte.value("IntList", items=[0, 2 * ROWS])
-        with pytest.raises(ProgramError, match=rf"values\[{ROWS}\].items\[1\].*{2 * ROWS} is no index"):
+        with pytest.raises(ProgramError, match=rf"values\[{ROWS}\].items\[1\].*{2 * ROWS} is not an index"):
             open_program(pte.write(pte.plan(values=values)))
 
     @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ class TestDoubt:
         [
             (1, r"constants\[1\] at byte \d+: needs 24 bytes, but only 16"),
             (3, r"constant 3 are not aligned to float32"),
-            (4, r"data_buffer_idx at byte \d+: 4 is no index into constants"),
+            (4, r"data_buffer_idx at byte \d+: 4 is not an index into constants"),
         ],
     )
     def test_a_bad_constant_among_many_is_named(self, pte: Pte, index: int, message: str) -> None:
@@ -174,7 +174,7 @@ class TestDoubt:
         steps = [pte.instruction("KernelCall", op_index=0, args=[]) for _ in range(2 * ROWS)]
         steps[ROWS] = pte.instruction("KernelCall", op_index=3, args=[])
         operators = [pte.table("Operator", name="aten::add", overload="out")]
-        with pytest.raises(ProgramError, match=rf"instructions\[{ROWS}\].op_index.*3 is no index"):
+        with pytest.raises(ProgramError, match=rf"instructions\[{ROWS}\].op_index.*3 is not an index"):
             open_program(pte.write(pte.plan(instructions=steps, operators=operators)))
 
 

@@ -115,13 +115,13 @@ CASES = [
         "unknown-value",
         UnsupportedProgramError,
         lambda pte: one_value(pte, scalar_type=50),
-        "execution_plan[0].values[0].scalar_type at byte 172: this version knows no scalar_type 50",
+        "execution_plan[0].values[0].scalar_type at byte 172: this version does not know scalar_type 50",
     ),
     Case(
         "index-out-of-range",
         MalformedProgramError,
         lambda pte: pte.write(pte.plan(inputs=[0])),
-        "execution_plan[0].inputs[0] at byte 120: 0 is no index into values, there are none",
+        "execution_plan[0].inputs[0] at byte 120: 0 is not an index into values, there are none",
     ),
     Case(
         "wrong-value-type",
@@ -153,7 +153,7 @@ CASES = [
         MalformedProgramError,
         lambda pte: one_value(pte, sizes=[2, 2], dim_order=[0, 0]),
         "execution_plan[0].values[0].dim_order at byte 172: "
-        "[0, 0] is no permutation of the tensor's 2 dimensions",
+        "[0, 0] is not a permutation of the tensor's 2 dimensions",
     ),
     Case(
         "bad-memory-plan",

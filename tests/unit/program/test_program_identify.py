@@ -29,12 +29,12 @@ FILES = {
     "toml": (
         '[profile]\nname = "größe"\n'.encode(),
         "a text file that begins with '[profile]'",
-        "give the .pte here; profiles are given as profiles",
+        "give a .pte here, and a profile by --profile or profile=",
     ),
     "text cut inside a character": (
         ("x" * 63 + "é").encode(),
         f"a text file that begins with '{'x' * 40}'",
-        "give the .pte here; profiles are given as profiles",
+        "give a .pte here, and a profile by --profile or profile=",
     ),
     "binary": (bytes(range(200, 240)), f"bytes that begin with {bytes(range(200, 216)).hex(' ')}", None),
     "other version of the identifier": (

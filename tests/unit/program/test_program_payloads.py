@@ -152,7 +152,7 @@ class TestConstants:
     @pytest.mark.parametrize("index", [-1, 0, 3])
     def test_an_index_without_a_constant_is_refused(self, pte: Pte, index: int) -> None:
         with pytest.raises(
-            ProgramError, match=rf"data_buffer_idx: {index} is no index into constants, expected 1 to 2"
+            ProgramError, match=rf"data_buffer_idx: {index} is not an index into constants, expected 1 to 2"
         ):
             self.open(pte, [0, 0, 16]).constant(index, 1)
 
@@ -165,7 +165,7 @@ class TestConstants:
             self.open(pte, [0, 0, 65])
 
     def test_a_segment_that_is_not_there_is_refused(self, pte: Pte) -> None:
-        with pytest.raises(ProgramError, match=r"segment_index at byte .*: 1 is no index into segments"):
+        with pytest.raises(ProgramError, match=r"segment_index at byte .*: 1 is not an index into segments"):
             self.open(pte, [0, 0], segment_index=1)
 
     def test_the_placeholder_alone_needs_no_segment(self, pte: Pte) -> None:
@@ -197,7 +197,9 @@ class TestMutableData:
             ProgramError, match=r"mutable_data_segments\[1\]\[2\] .*needs 3 bytes, but only 2"
         ):
             program.mutable_initial_data(1, 2, 3)
-        with pytest.raises(ProgramError, match="2 is no index into mutable_data_segments, expected 0 to 1"):
+        with pytest.raises(
+            ProgramError, match="2 is not an index into mutable_data_segments, expected 0 to 1"
+        ):
             program.mutable_initial_data(2, 1, 1)
 
 
@@ -216,7 +218,7 @@ class TestDelegateData:
 
     @pytest.mark.parametrize(("location", "target"), [(0, "backend_delegate_data"), (1, "segments")])
     def test_a_delegate_of_another_program_is_refused(self, pte: Pte, location: int, target: str) -> None:
-        with pytest.raises(ProgramError, match=f"3 is no index into {target}"):
+        with pytest.raises(ProgramError, match=f"3 is not an index into {target}"):
             open_program(pte.write()).delegate_data(self.delegate(location, 3))
 
 

@@ -86,5 +86,5 @@ class TestReplacePayloads:
             replace_payloads(b"something else", XNNPACK, bytes)
 
     def test_a_program_without_room_for_the_reference_is_refused(self):
-        with pytest.raises(MalformedProgramError, match=r"segments.*absent, so it can refer to nothing"):
+        with pytest.raises(MalformedProgramError, match=r"segments.*absent, so it cannot refer to anything"):
             replace_payloads(delegating(segments=None), "B", bytes)

@@ -89,7 +89,7 @@ class TestRename:
         with pytest.raises(ScaffoldError) as caught:
             render(name, backend_id)
         assert str(caught.value) == (
-            f"the package would have to call something of its own {taken}, which means another thing in its "
+            f"the package needs the name {taken} for something of its own, but it means another thing in its "
             "code; choose another name or --id"
         )
 
@@ -132,8 +132,8 @@ class TestLicense:
         with pytest.raises(ScaffoldError) as caught:
             render("acme-npu", author=author)
         assert str(caught.value) == (
-            f"the author {author!r} cannot be written into pyproject.toml; give a name without quotes, "
-            "backslashes, line breaks and what is not UTF-8"
+            f"the author {author!r} cannot be written into pyproject.toml; give a name in UTF-8, without "
+            "quotes, backslashes and line breaks"
         )
 
 
@@ -177,7 +177,7 @@ class TestWrite:
         with pytest.raises(ScaffoldError) as caught:
             write_package_files(directory, self.FILES)
         assert str(caught.value) == (
-            f"{directory} exists and is no empty directory; remove it, or choose another --directory"
+            f"{directory} exists and is not an empty directory; remove it, or choose another --directory"
         )
         assert sorted(path.name for path in tmp_path.iterdir()) == ["acme", "other"]
         assert list(other.iterdir()) == []

@@ -47,8 +47,8 @@ class TestRefusedNames:
     )
     def test_a_name_that_no_distribution_can_have(self, name: str) -> None:
         assert refusal(name) == (
-            f"{name!r} is no name for a package; use letters and digits, joined by single hyphens, such as "
-            "acme-npu"
+            f"{name!r} is not a name for a package; use letters and digits, joined by single hyphens, such "
+            "as acme-npu"
         )
 
     def test_a_keyword(self) -> None:

@@ -62,8 +62,8 @@ object EtconfigOptions {
             kotlin(THREADS, MODE, LEVEL, replace(THREADS, name="ratio", key=None))
         assert [problem.message for problem in caught.value.diagnostics] == [
             "ExecuTorch's Android binding cannot carry Acme.mode: it carries int, not str",
-            "ExecuTorch's Android binding cannot carry Acme.level: it holds for the whole process, and there "
-            "is no call for that",
+            "ExecuTorch's Android binding cannot carry Acme.level: it applies to the whole process, and "
+            "there is no call for that",
             "ExecuTorch's Android binding cannot carry Acme.ratio: the runtime has no key for it",
         ]
 
@@ -102,7 +102,7 @@ import ExecuTorch
 enum EtconfigOptions {
 
     // forward
-    // left out: Acme.level: it holds for the whole process, and there is no call for that
+    // left out: Acme.level: it applies to the whole process, and there is no call for that
     static func forwardOptions() throws -> BackendOptionsMap {
         try BackendOptionsMap(options: [
             "Acme": [

@@ -115,7 +115,7 @@ def reason(data: bytes) -> str:
         read_package(data)
     (problem,) = caught.value.diagnostics
     assert problem.code == "invalid-etargs"
-    return problem.message.removeprefix("package.etargs is no .etargs file: ")
+    return problem.message.removeprefix("package.etargs is not an .etargs file: ")
 
 
 def with_bytes(old: bytes, new: bytes) -> bytes:
@@ -161,13 +161,14 @@ class TestDamage:
 
     def test_names_that_are_not_distinct(self) -> None:
         twice = Package("test", (configuration("one"), configuration("one")))
-        assert reason(write_package(twice)) == "two configurations have one name"
+        assert reason(write_package(twice)) == "two configurations have the same name"
         method = PackedMethod("forward", None, ())
         assert reason(write_package(Package("test", (configuration("one", method, method),)))) == (
-            "two methods have one name"
+            "two methods have the same name"
         )
         assert (
-            reason(write_package(package_of(packed("x", 1), packed("x", 2)))) == "two options have one name"
+            reason(write_package(package_of(packed("x", 1), packed("x", 2))))
+            == "two options have the same name"
         )
 
     def test_too_large(self) -> None:
@@ -181,7 +182,7 @@ class TestDamage:
         target = vector + struct.unpack_from("<I", data, vector)[0]
         for index in range(count):
             struct.pack_into("<I", data, vector + 4 * index, target - vector - 4 * index)
-        assert reason(bytes(data)) == "two options have one name"
+        assert reason(bytes(data)) == "two options have the same name"
 
 
 class TestLoad:
@@ -207,6 +208,6 @@ class TestLoad:
         (problem,) = caught.value.diagnostics
         assert (problem.code, problem.message) == (
             "invalid-etargs",
-            f"{path} is no .etargs file: its identifier is not ETAR",
+            f"{path} is not an .etargs file: its identifier is not ETAR",
         )
         assert problem.help == "write it with `etconfig pack --output`"
