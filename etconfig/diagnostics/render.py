@@ -64,8 +64,8 @@ def render(diagnostics: Iterable[Diagnostic], form: str, style: Style = plain) -
 def render_concise(diagnostic: Diagnostic) -> str:
     """`file:line:column: code message; help`, as editors and grep like it."""
     place = diagnostic.spans[0].place + ": " if diagnostic.spans else ""
-    help_text = f"; {diagnostic.help}" if diagnostic.help else ""
-    return f"{place}{diagnostic.code} {diagnostic.message}{help_text}"
+    help = f"; {diagnostic.help}" if diagnostic.help else ""
+    return f"{place}{diagnostic.code} {diagnostic.message}{help}"
 
 
 def to_jsonable(diagnostic: Diagnostic) -> Mapping[str, object]:

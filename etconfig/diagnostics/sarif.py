@@ -35,8 +35,8 @@ def sarif_log(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
 
 def _rule(code: str) -> dict[str, Any]:
     # A link would lead into the repository that is checked, which has no such page.
-    help_text = f"See the page diagnostics/{code} of etconfig's documentation."
-    return {"id": code, "shortDescription": {"text": CODES[code].summary}, "help": {"text": help_text}}
+    help = f"See the page diagnostics/{code} of etconfig's documentation."
+    return {"id": code, "shortDescription": {"text": CODES[code].summary}, "help": {"text": help}}
 
 
 def _result(diagnostic: Diagnostic, codes: Sequence[str]) -> dict[str, Any]:

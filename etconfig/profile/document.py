@@ -113,8 +113,8 @@ def _parse_bytes(content: bytes, name: str, path: Path) -> Document:
         raise _too_large(start)
     if has_program_identifier(content):
         problem = f"{name} is an ExecuTorch program, and no TOML"
-        advice = "give it where a program is expected: to `etconfig validate`, as --program"
-        raise _document_error("invalid-toml", problem, start, advice)
+        help = "give it where a program is expected: to `etconfig validate`, as --program"
+        raise _document_error("invalid-toml", problem, start, help)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -240,5 +240,5 @@ def _too_large(span: Span) -> DocumentError:
     return _document_error("document-too-large", problem, span)
 
 
-def _document_error(code: str, message: str, span: Span, advice: str | None = None) -> DocumentError:
-    return DocumentError(diagnostics=(Diagnostic(code=code, message=message, spans=(span,), help=advice),))
+def _document_error(code: str, message: str, span: Span, help: str | None = None) -> DocumentError:
+    return DocumentError(diagnostics=(Diagnostic(code=code, message=message, spans=(span,), help=help),))

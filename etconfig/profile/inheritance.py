@@ -130,8 +130,8 @@ class _Walk:
         else:
             self.visit(base, trail)
 
-    def report(self, code: str, message: str, span: Span, hint: str) -> None:
-        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=hint))
+    def report(self, code: str, message: str, span: Span, help: str) -> None:
+        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=help))
 
 
 def _arrows(files: Sequence[ProfileFile]) -> str:

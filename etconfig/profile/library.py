@@ -160,10 +160,10 @@ class ProfileLibrary:
             )
         from etconfig.diagnostics import did_you_mean
 
-        hint = did_you_mean(name, self.names) or "`etconfig profiles list` shows the known ones"
+        help = did_you_mean(name, self.names) or "`etconfig profiles list` shows the known ones"
         if os.path.exists(name):  # noqa: PTH110  (pathlib refuses some names)
-            hint = f"a name that does not end in {_SUFFIX} is never a path; give a file by a name that does"
-        raise _error("unknown-profile", f"there is no profile {name!r}", spans, hint)
+            help = f"a name that does not end in {_SUFFIX} is never a path; give a file by a name that does"
+        raise _error("unknown-profile", f"there is no profile {name!r}", spans, help)
 
 
 def bundled_profiles() -> ProfileSource:
@@ -188,23 +188,23 @@ def _path_inside(origin: ProfileFile, reference: Reference) -> Path:
     """
     target, spans = reference.target, (reference.span,)
     outside = "extends-outside-tree"
-    hint = f"extend files below {origin.root} by a relative path, or profiles by name"
+    help = f"extend files below {origin.root} by a relative path, or profiles by name"
     if Path(target).is_absolute():
-        raise _error(outside, f"{target!r} is an absolute path", spans, hint)
+        raise _error(outside, f"{target!r} is an absolute path", spans, help)
     try:
         path, root = (Path(os.path.realpath(p)) for p in (origin.path.parent / target, origin.root))
         is_file = path.is_file()
     except (OSError, ValueError) as error:  # a name that is too long, a null character
         raise _error("unknown-profile", f"{target!r} is no usable path: {error}", spans) from error
     if not path.is_relative_to(root):
-        raise _error(outside, f"{target!r} leads outside {origin.root}", spans, hint)
+        raise _error(outside, f"{target!r} leads outside {origin.root}", spans, help)
     if not is_file:
         raise _error("unknown-profile", f"there is no file {target!r} in {origin.path.parent}", spans)
     return origin.root / path.relative_to(root)
 
 
-def _error(code: str, message: str, spans: Iterable[Span], hint: str | None = None) -> ProfileError:
+def _error(code: str, message: str, spans: Iterable[Span], help: str | None = None) -> ProfileError:
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import ProfileError
 
-    return ProfileError(diagnostics=(Diagnostic(code=code, message=message, spans=tuple(spans), help=hint),))
+    return ProfileError(diagnostics=(Diagnostic(code=code, message=message, spans=tuple(spans), help=help),))

@@ -17,7 +17,7 @@ from etconfig.provenance import OriginKind
 from etconfig.records import record
 
 _HEAD_KEYS = ("name", "extends", "description", "match")
-_HEAD_HINT = 'a profile starts with [profile] and name = "vendor/device"'
+_HEAD_HELP = 'a profile starts with [profile] and name = "vendor/device"'
 _FOREIGN_KEYS = {
     "plugins": "[plugins] belongs in the project file",
     **{key: f"write {key} under [profile]" for key in _HEAD_KEYS},
@@ -78,9 +78,9 @@ def parse_profile(document: Document, expressions: ExpressionParser) -> Profile:
     """
     root = TomlTable(document, (), document.data, [])
     root.check_keys(("profile", *SETTINGS_KEYS), _FOREIGN_KEYS)
-    root.require("profile", _HEAD_HINT)
+    root.require("profile", _HEAD_HELP)
     settings = read_settings(root, expressions, OriginKind.PROFILE)
-    head = root.table("profile", _HEAD_HINT)
+    head = root.table("profile", _HEAD_HELP)
     if head is None:
         raise root.error()
     head.check_keys(_HEAD_KEYS)

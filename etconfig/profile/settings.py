@@ -246,13 +246,13 @@ def _check_entry_keys(entry: TomlTable, known: tuple[str, ...]) -> None:
     """Report unknown keys of a method or an instance, and what was probably meant."""
     if entry.data.keys() <= set(known):
         return
-    hints = {
+    help_by_key = {
         key: f"write [{entry.name}.options.{key}]"
         for key, value in entry.data.items()
         if isinstance(value, dict)
     }
-    hints["method"] = "only [instances.NAME] names a method, outside [[when]]"
-    entry.check_keys(known, hints)
+    help_by_key["method"] = "only [instances.NAME] names a method, outside [[when]]"
+    entry.check_keys(known, help_by_key)
 
 
 def _check_names(table: TomlTable, role: str) -> None:

@@ -61,41 +61,41 @@ class TomlTable:
         return self.document.value_span((*self.path, *keys))
 
     def report(
-        self, code: str, message: str, span: Span, hint: str | None = None, fix: Fix | None = None
+        self, code: str, message: str, span: Span, help: str | None = None, fix: Fix | None = None
     ) -> None:
         """Add a problem."""
-        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=hint, fix=fix))
+        self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=help, fix=fix))
 
     def error(self) -> ProfileError:
         """All problems of the document, in the order of their places."""
         problems = sorted(self.problems, key=lambda problem: _place(problem.spans[0]))
         return ProfileError(diagnostics=tuple(problems))
 
-    def check_keys(self, known: Collection[str], hints: Mapping[str, str] | None = None) -> None:
-        """Report the keys that are not `known`; `hints` says what to write instead of some."""
+    def check_keys(self, known: Collection[str], help_by_key: Mapping[str, str] | None = None) -> None:
+        """Report the keys that are not `known`; `help_by_key` says what to write instead of some."""
         for key in self.data:
             if key in known:
                 continue
-            hint, fix, span = (hints or {}).get(key), None, self.key_span(key)
-            guess = None if hint else nearest(key, known)
+            help, fix, span = (help_by_key or {}).get(key), None, self.key_span(key)
+            guess = None if help else nearest(key, known)
             if guess is not None:
-                hint, fix = f"did you mean {guess!r}?", Respelling(key, guess).at(span)
-            hint = hint or f"its keys are {', '.join(known)}"
-            self.report("unknown-key", f"{self.header} has no key {key!r}", span, hint, fix)
+                help, fix = f"did you mean {guess!r}?", Respelling(key, guess).at(span)
+            help = help or f"its keys are {', '.join(known)}"
+            self.report("unknown-key", f"{self.header} has no key {key!r}", span, help, fix)
 
-    def string(self, key: str, hint: str | None = None) -> str | None:
+    def string(self, key: str, help: str | None = None) -> str | None:
         """The string at `key`; None if it is missing or no string."""
         value = self.data.get(key)
         if isinstance(value, str):
             return value
         if value is not None:
-            self._wrong_type(key, value, "a string", hint)
+            self._wrong_type(key, value, "a string", help)
         return None
 
-    def require(self, key: str, hint: str) -> None:
+    def require(self, key: str, help: str) -> None:
         """Report that `key` is missing, if it is."""
         if key not in self.data:
-            self.report("missing-key", f"{self.header} has no {key!r}", self.own_span(), hint)
+            self.report("missing-key", f"{self.header} has no {key!r}", self.own_span(), help)
 
     def strings(self, key: str) -> list[str]:
         """The array of strings at `key`; empty if it is missing or something else."""
@@ -109,22 +109,22 @@ class TomlTable:
             self.report("wrong-type", message, self.value_span(key, index))
         return [] if wrong else value
 
-    def table(self, key: str, hint: str | None = None) -> TomlTable | None:
+    def table(self, key: str, help: str | None = None) -> TomlTable | None:
         """The table at `key`; None if it is missing or something else."""
         value = self.data.get(key)
         if isinstance(value, dict):
             return TomlTable(self.document, (*self.path, key), value, self.problems)
         if value is not None:
-            self._wrong_type(key, value, "a table", hint)
+            self._wrong_type(key, value, "a table", help)
         return None
 
-    def tables(self, hint: str) -> Iterator[tuple[str, TomlTable]]:
-        """Every key with its table; other values are reported with `hint`, in which `{table}` is its name."""
+    def tables(self, help: str) -> Iterator[tuple[str, TomlTable]]:
+        """Every key with its table; other values are reported with `help`, in which `{table}` is its name."""
         for key, value in self.data.items():
             if isinstance(value, dict):
                 yield key, TomlTable(self.document, (*self.path, key), value, self.problems)
             else:
-                self._wrong_type(key, value, "a table", hint.replace("{table}", self.name))
+                self._wrong_type(key, value, "a table", help.replace("{table}", self.name))
 
     def array_of_tables(self, key: str) -> Iterator[TomlTable]:
         """The elements of the array of tables at `key`; none if it is missing or something else."""
@@ -142,9 +142,9 @@ class TomlTable:
     def _dotted(self, key: str) -> str:
         return dotted((*self.path, key))
 
-    def _wrong_type(self, key: str, value: object, wanted: str, hint: str | None = None) -> None:
+    def _wrong_type(self, key: str, value: object, wanted: str, help: str | None = None) -> None:
         message = f"{self._dotted(key)!r} must be {wanted}, but is {toml_type(value)}"
-        self.report("wrong-type", message, self.value_span(key), hint)
+        self.report("wrong-type", message, self.value_span(key), help)
 
 
 def _place(span: Span) -> tuple[int, int]:

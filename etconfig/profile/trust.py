@@ -54,8 +54,8 @@ def _doubts(path: Path, otherwise: str) -> Iterator[Diagnostic]:
         )
 
 
-def _untrusted(name: str, message: str, advice: str) -> Diagnostic:
-    return Diagnostic(code="untrusted-file", message=message, spans=(Span(file=name),), help=advice)
+def _untrusted(name: str, message: str, help: str) -> Diagnostic:
+    return Diagnostic(code="untrusted-file", message=message, spans=(Span(file=name),), help=help)
 
 
 def _shown(path: Path) -> str:

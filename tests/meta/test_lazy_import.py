@@ -72,7 +72,7 @@ class TestColdStart:
         assert not loaded & {*unneeded, "click.shell_completion"}
 
     def test_bundled_profiles_are_selected_without_a_parser_of_conditions(self) -> None:
-        parsing = {"advice", "checker", "lexer", "literals", "parser", "signatures", "source", "syntax"}
+        parsing = {"checker", "lexer", "literals", "parser", "signatures", "source", "syntax", "type_help"}
         assert not modules_of("resolve", "--json") & {f"etconfig.profile.expression.{m}" for m in parsing}
 
     def test_a_small_program_is_read_without_what_reads_large_and_bundled_ones(self) -> None:

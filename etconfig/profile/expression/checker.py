@@ -10,8 +10,7 @@ from etconfig.diagnostics import Diagnostic, did_you_mean
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.problems import unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry
-from etconfig.profile.expression import advice
-from etconfig.profile.expression.advice import with_article
+from etconfig.profile.expression import type_help
 from etconfig.profile.expression.checked import (
     Checked,
     CheckedConditional,
@@ -42,6 +41,7 @@ from etconfig.profile.expression.syntax import (
     Node,
     Unary,
 )
+from etconfig.profile.expression.type_help import with_article
 from etconfig.profile.expression.types import TYPE_OF_FACT, TYPE_OF_VALUE, ExpressionType, common_type
 
 _BOOL = ExpressionType.BOOL
@@ -86,7 +86,7 @@ class Checker:
         typed = self.check(node)
         if typed is None or typed.type is wanted:
             return typed
-        example = advice.comparison_example(node, typed.type) if wanted is _BOOL else None
+        example = type_help.comparison_example(node, typed.type) if wanted is _BOOL else None
         message = (
             f"{owner} needs {with_article(wanted)}, but {self._shown(node)} is {with_article(typed.type)}"
         )
@@ -96,10 +96,10 @@ class Checker:
         """All of `nodes` checked, or None when one of them is wrong."""
         return _unless_any_is_none([self.check(node) for node in nodes])
 
-    def _refused(self, message: str, node: Node, hint: str | None) -> Typed | None:
+    def _refused(self, message: str, node: Node, help: str | None) -> Typed | None:
         """Note a problem; the result of the check that found it."""
         self.problems.append(
-            self.source.diagnostic(message, node.start, node.end, code="expression-type", hint=hint)
+            self.source.diagnostic(message, node.start, node.end, code="expression-type", help=help)
         )
         return None
 
@@ -132,8 +132,8 @@ class Checker:
                 return self._refused("lists do not hold lists", item_node, None)
             if item.type is not first:
                 message = f"a list of {first} cannot hold {with_article(item.type)}"
-                hint = advice.number_advice((node.items[0], item_node), (first, item.type))
-                return self._refused(message, item_node, hint)
+                help = type_help.number_help((node.items[0], item_node), (first, item.type))
+                return self._refused(message, item_node, help)
         return Typed(first.list_type, _list_tree([item.tree for item in items]))
 
     def _unary(self, node: Unary) -> Typed | None:
@@ -154,9 +154,9 @@ class Checker:
         left, right = operands
         signature = binary_signature(node.operator, left.type, right.type)
         if signature is None:
-            message = advice.mismatch(node.operator, left.type, right.type)
-            hint = advice.mismatch_advice(node.operator, (node.left, node.right), left.type, right.type)
-            return self._refused(message, node, hint)
+            message = type_help.mismatch(node.operator, left.type, right.type)
+            help = type_help.mismatch_help(node.operator, (node.left, node.right), left.type, right.type)
+            return self._refused(message, node, help)
         self._check_choices(node.left, node.right)
         self._check_choices(node.right, node.left)
         return _applied(signature, left, right)
@@ -169,9 +169,9 @@ class Checker:
         for literal in other.items if isinstance(other, ListDisplay) else (other,):
             if not isinstance(literal, Literal):
                 continue
-            hint = _impossible(info, literal.value)
-            if hint is not None:
-                self._refused(f"{info.name} is never {literal.value!r}", literal, hint)
+            help = _impossible(info, literal.value)
+            if help is not None:
+                self._refused(f"{info.name} is never {literal.value!r}", literal, help)
 
     def _logical(self, node: Logical) -> Typed | None:
         owner = repr(node.operator)
@@ -189,8 +189,8 @@ class Checker:
         common = common_type(then.type, otherwise.type)
         if common is None:
             found = f"{with_article(then.type)} and {with_article(otherwise.type)}"
-            hint = advice.number_advice((node.then, node.otherwise), (then.type, otherwise.type))
-            return self._refused(f"'?' needs two values of one type, but has {found}", node, hint)
+            help = type_help.number_help((node.then, node.otherwise), (then.type, otherwise.type))
+            return self._refused(f"'?' needs two values of one type, but has {found}", node, help)
         return Typed(common, CheckedConditional(condition.tree, then.tree, otherwise.tree))
 
     def _call(self, node: FunctionCall) -> Typed | None:
@@ -206,22 +206,22 @@ class Checker:
         if signature is None:
             found = ", ".join(map(str, types)) or "nothing"
             message = f"{node.function!r} does not take {found}"
-            return self._refused(message, node, advice.usage(node.function))
+            return self._refused(message, node, type_help.usage(node.function))
         return _applied(signature, *arguments)
 
     def _has(self, node: FunctionCall) -> Typed | None:
         argument = node.arguments[0] if len(node.arguments) == 1 and not node.is_method else None
         if not isinstance(argument, Name):
-            return self._refused("'has' needs the name of a fact", node, advice.usage("has"))
+            return self._refused("'has' needs the name of a fact", node, type_help.usage("has"))
         return None if self._fact(argument) is None else Typed(_BOOL, HasFact(argument.name))
 
     def _unknown_function(self, node: FunctionCall) -> Typed | None:
         name_end = node.name_start + len(node.function)
-        hint = did_you_mean(node.function, FUNCTIONS) or f"the functions are {', '.join(FUNCTIONS)}"
+        help = did_you_mean(node.function, FUNCTIONS) or f"the functions are {', '.join(FUNCTIONS)}"
         if node.function == "matches":
-            hint = f"there are no regular expressions; use {', '.join(STRING_METHODS)}"
+            help = f"there are no regular expressions; use {', '.join(STRING_METHODS)}"
         message = f"there is no function {node.function!r}"
-        self.problems.append(self.source.diagnostic(message, node.name_start, name_end, hint=hint))
+        self.problems.append(self.source.diagnostic(message, node.name_start, name_end, help=help))
         return None
 
 

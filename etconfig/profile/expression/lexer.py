@@ -88,7 +88,7 @@ def _check_visible(source: ExpressionSource) -> None:
     if index is not None:
         problem = f"the expression holds the invisible character U+{ord(source.text[index]):04X}"
         raise source.error(
-            problem, index, index + 1, code="invisible-character", hint="retype the expression"
+            problem, index, index + 1, code="invisible-character", help="retype the expression"
         )
 
 
@@ -97,12 +97,12 @@ def _not_a_token(source: ExpressionSource, position: int) -> Exception:
     character = text[position]
     if character in "\"'":
         return source.error(
-            "this string does not end", position, len(text), hint=f"close it with {character}"
+            "this string does not end", position, len(text), help=f"close it with {character}"
         )
     number = _BAD_NUMBER.match(text, position)
     if number:
         problem = f"{number.group()!r} is no number"
-        advice = "numbers are written 4, 0x1F, 0.5 or 1e6, without units"
-        return source.error(problem, position, number.end(), hint=advice)
+        help = "numbers are written 4, 0x1F, 0.5 or 1e6, without units"
+        return source.error(problem, position, number.end(), help=help)
     problem = f"unexpected character {character!r}"
-    return source.error(problem, position, position + 1, hint=_LIKELY_MEANT.get(character))
+    return source.error(problem, position, position + 1, help=_LIKELY_MEANT.get(character))

@@ -52,8 +52,8 @@ def string_value(source: ExpressionSource, token: Token) -> str:
         if character is None:
             start = token.start + 1 + match.start()
             problem = f"{match.group()!r} is no escape of a string"
-            advice = r"write \\ for a backslash; \n, \t, \" and \u00e9 are escapes too"
-            raise source.error(problem, start, start + len(match.group()), hint=advice)
+            help = r"write \\ for a backslash; \n, \t, \" and \u00e9 are escapes too"
+            raise source.error(problem, start, start + len(match.group()), help=help)
         return character
 
     return _ESCAPE.sub(replacement, token.text[1:-1])

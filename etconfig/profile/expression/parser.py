@@ -91,8 +91,8 @@ class _Parser:
             left = self.bounded(Binary(left.start, right.end, operator, left, right, height))
             if precedence == _COMPARISON and _PRECEDENCE.get(self.token.kind) == _COMPARISON:
                 token = self.token
-                advice = "join two comparisons: a < b && b < c"
-                raise self.source.error("comparisons do not chain", token.start, token.end, hint=advice)
+                help = "join two comparisons: a < b && b < c"
+                raise self.source.error("comparisons do not chain", token.start, token.end, help=help)
         return left
 
     def logical(self, first: Node, operator: str, precedence: int) -> Node:
@@ -209,8 +209,8 @@ class _Parser:
         token = token or self.token
         found = "the end" if token.kind == "end" else repr(token.text)
         before = self.tokens[self.tokens.index(token) - 1].text
-        advice = _LIKELY_MEANT.get(token.text) or _LIKELY_MEANT.get(before)
-        return self.source.error(f"expected {expected}, found {found}", token.start, token.end, hint=advice)
+        help = _LIKELY_MEANT.get(token.text) or _LIKELY_MEANT.get(before)
+        return self.source.error(f"expected {expected}, found {found}", token.start, token.end, help=help)
 
     def too_deep(self) -> ProfileError:
         problem = f"the expression is nested more than {MAX_HEIGHT} deep"

@@ -23,7 +23,7 @@ class ExpressionSource:
     span: Span
 
     def diagnostic(
-        self, message: str, start: int, end: int, *, code: str = "invalid-expression", hint: str | None = None
+        self, message: str, start: int, end: int, *, code: str = "invalid-expression", help: str | None = None
     ) -> Diagnostic:
         """A diagnostic for `text[start:end]`.
 
@@ -35,16 +35,16 @@ class ExpressionSource:
             column = start - self.text.rfind("\n", 0, start)
             place = f"line {line}, column {column}" if "\n" in self.text else f"column {column}"
             note = f"this is at {place} of the expression"
-            return Diagnostic(code=code, message=message, spans=(self.span,), notes=(note,), help=hint)
+            return Diagnostic(code=code, message=message, spans=(self.span,), notes=(note,), help=help)
         column = self.span.column + self._offset + start
         span = replace(self.span, column=column, length=max(1, end - start))
-        return Diagnostic(code=code, message=message, spans=(span,), help=hint)
+        return Diagnostic(code=code, message=message, spans=(span,), help=help)
 
     def error(
-        self, message: str, start: int, end: int, *, code: str = "invalid-expression", hint: str | None = None
+        self, message: str, start: int, end: int, *, code: str = "invalid-expression", help: str | None = None
     ) -> ProfileError:
         """An error with this one diagnostic."""
-        return ProfileError(diagnostics=(self.diagnostic(message, start, end, code=code, hint=hint),))
+        return ProfileError(diagnostics=(self.diagnostic(message, start, end, code=code, help=help),))
 
     @cached_property
     def _offset(self) -> int | None:

@@ -42,7 +42,7 @@ def comparison_example(node: Node, type_: ExpressionType) -> str | None:
     return f'test an element: "..." in {node.name}'
 
 
-def number_advice(nodes: Sequence[Node], types: Sequence[ExpressionType]) -> str | None:
+def number_help(nodes: Sequence[Node], types: Sequence[ExpressionType]) -> str | None:
     """How to make `nodes` numbers of one type, if they are numbers of several."""
     if set(types) != {ExpressionType.INT, ExpressionType.FLOAT}:
         return None
@@ -65,7 +65,7 @@ def mismatch(operator: str, left: ExpressionType, right: ExpressionType) -> str:
     )
 
 
-def mismatch_advice(
+def mismatch_help(
     operator: str, nodes: tuple[Node, Node], left: ExpressionType, right: ExpressionType
 ) -> str | None:
     """What to write instead."""
@@ -73,4 +73,4 @@ def mismatch_advice(
         return "write text.contains(part) for strings" if left is right is ExpressionType.STRING else None
     if ExpressionType.STRING in (left, right) and (left.is_number or right.is_number):
         return "numbers are written without quotes"
-    return number_advice(nodes, (left, right)) if operator in ARITHMETIC else None
+    return number_help(nodes, (left, right)) if operator in ARITHMETIC else None
