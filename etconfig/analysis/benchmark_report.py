@@ -38,7 +38,7 @@ class BenchmarkInput:
     Attributes:
         dtype: The element type of an array, or None for anything else.
         shape: The shape of an array, or None for anything else.
-        value: The value of an input that is no array.
+        value: The value of anything else than an array.
     """
 
     dtype: str | None = None

@@ -1,4 +1,4 @@
-"""`etconfig backends`: which backends are installed, and what one of them offers."""
+"""`etconfig backends`: list the installed backends, and show the options of one."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _unavailability(installation: Installation, backend: str) -> str | None:
 
 
 def default_text(info: OptionInfo, here: UnconfiguredValue) -> str:
-    """What an option is on a device when nothing sets it, and what the schema alone would say."""
+    """Return the value of an option that nothing sets on a device, and the default of its schema."""
     from etconfig.provenance import OriginKind, Sourced
     from etconfig.schema import MISSING, show_value
 

@@ -1,4 +1,4 @@
-"""`etconfig conformance`: check that a backend does what the contract asks and what it declares."""
+"""`etconfig conformance`: check that a backend keeps the contract and does what it declares."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def command(
 
 
 def _refuse_others(context: click.Context, mode: str, used: Collection[str]) -> None:
-    """Refuse what was given and has no effect where nothing is checked. Raises UsageError."""
+    """Refuse options that have no effect if nothing is checked. Raises UsageError."""
     for parameter in context.command.params:
         is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if is_given and parameter.name not in used:
@@ -176,7 +176,7 @@ def _run(settings: Settings, xfails: Mapping[str, str], *, is_silent: bool) -> R
 
 
 def _print_result(result: Result, seen_in: dict[str, str]) -> None:
-    """Print one result; of what another check has reported already, its name alone."""
+    """Print one result; a text that another check reported already is replaced by the name of that check."""
     note = " (advisory)" if result.is_advisory else ""
     text = ": ".join(filter(None, (result.reason, result.message)))
     if text in seen_in:
@@ -259,4 +259,4 @@ def _badge(report: Report) -> bytes:
 
 
 _FORMATS: Mapping[str, Callable[[Report], bytes]] = {".json": _json, ".xml": _junit, ".svg": _badge}
-"""By the ending of a report's name, what writes it."""
+"""The function that renders a report, by the suffix of the file."""

@@ -1,4 +1,4 @@
-"""`etconfig diff`: what differs between two configurations."""
+"""`etconfig diff`: compare two configurations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
 def _values_of(
     text: str, program: Path | None, request: ConfigurationRequest
 ) -> Mapping[OptionPath, ReportedValue]:
-    """The options of one side."""
+    """Return the values of one side by option path."""
     from etconfig.resolver import load_saved_resolution, reported_values
 
     kind, colon, rest = text.partition(":")

@@ -1,4 +1,4 @@
-"""`etconfig doctor`: what is wrong with this installation, and what to do about it."""
+"""`etconfig doctor`: check this installation, and say what to do about problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`etconfig explain`: where one option's value comes from."""
+"""`etconfig explain`: show where the value of an option comes from."""
 
 from __future__ import annotations
 

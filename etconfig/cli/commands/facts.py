@@ -1,4 +1,4 @@
-"""`etconfig facts`: what is known about this device."""
+"""`etconfig facts`: show, save and compare the facts of a device."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def schema() -> None:
 
 
 def _refuse_options_before(context: click.Context, subcommand: str) -> None:
-    """Options of `facts` itself would be ignored, and so be misunderstood."""
+    """Refuse options of `facts` itself before a subcommand, which would ignore them."""
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if source is click.core.ParameterSource.COMMANDLINE:
@@ -142,7 +142,7 @@ def _print(facts: FactSheet, show_all: bool) -> None:
 
 
 def _print_difference(old: FactSheet, new: FactSheet, difference: SheetDifference) -> None:
-    """One line a fact: `-` only before, `+` only now, `~` another value."""
+    """Print a line for each fact: `-` only before, `+` only now, `~` another value."""
     for name in difference.removed:
         click.echo(f"- {name}  {format_fact(old[name])}")
     for name in difference.added:

@@ -1,4 +1,4 @@
-"""`etconfig inspect`: what a program holds, and what it needs to run here."""
+"""`etconfig inspect`: show the contents of a program, and what it needs to run here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`etconfig lock`: record what a resolution rests on and what it came to."""
+"""`etconfig lock`: record a resolution and everything that it depends on."""
 
 from __future__ import annotations
 

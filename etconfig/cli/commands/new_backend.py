@@ -48,7 +48,7 @@ def command(
     """
     names = derive_names(name, backend_id)
     _check_is_new(names)
-    year = date.today().year  # the copyright's, where the author is
+    year = date.today().year  # of the copyright, in the author's time zone
     files = render_package(names, LICENSES[license_name], author=author, year=year)
     directory = Path(names.distribution) if directory is None else directory
     write_package_files(directory, files)
@@ -61,7 +61,7 @@ def command(
 
 
 def _check_is_new(names: PackageNames) -> None:
-    """Refuse names that something has which is installed here."""
+    """Refuse names that are already taken by something installed here."""
     for entry in make_installation().index.entries(BACKENDS):
         if entry.name == names.backend_id:
             raise ScaffoldError(
@@ -69,7 +69,9 @@ def _check_is_new(names: PackageNames) -> None:
                 help="choose another --id, or uninstall that",
             )
     module = find_spec(names.package)
-    if module is not None and module.origin is not None:  # without one it is but a directory of that name
+    if (
+        module is not None and module.origin is not None
+    ):  # a module without an origin is only a directory of that name
         raise ScaffoldError(
             problem=f"a package {names.package} is installed already, in {module.origin}",
             help="choose another name, or uninstall that",

@@ -1,4 +1,4 @@
-"""`etconfig pack`: resolved arguments for runtimes elsewhere."""
+"""`etconfig pack`: write resolved arguments for runtimes on devices."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _write(program: Path | None, output: Path, requests: Sequence[ConfigurationR
 def _configurations(
     program: Path | None, requests: Sequence[ConfigurationRequest]
 ) -> Iterator[PackedConfiguration]:
-    """The configuration of each request, under a name of its own."""
+    """Yield the configuration of each request, under a unique name."""
     from etconfig.app.pack import pack_resolution
 
     names: set[str] = set()

@@ -1,4 +1,4 @@
-"""`etconfig profiles`: which profiles there are, and which one fits a device."""
+"""`etconfig profiles`: list and show profiles, and explain which of them match a device."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def show_command(profile: str, profile_paths: Sequence[Path], as_json: bool) -> 
 
     chain = []
     for each in load_chain(make_installation(profile_paths).profiles, profile):
-        if each.path is not None:  # whatever a library holds came from a file
+        if each.path is not None:  # every profile of a library has a file
             text = load_document(each.path).source.text
             chain.append({"name": each.name, "path": str(each.path), "text": text})
     if as_json:
@@ -115,7 +115,7 @@ def match_command(
 
     installation = make_installation(profile_paths)
     for name in names:
-        installation.profiles.find(name)  # a mistyped one is an error
+        installation.profiles.find(name)  # an unknown name is an error
     facts = read_device(installation, sheet, fact_texts).known.values
     matches = match_profiles(installation.profiles, facts)
     named = [match for match in matches if not names or match.profile.name in names]
@@ -137,7 +137,7 @@ def match_command(
 
 
 def _print_matches(matches: Sequence[ProfileMatch]) -> None:
-    """A table with a line for each reason."""
+    """Print a table with a line for each reason."""
     rows: list[tuple[str, str, str]] = []
     for match in matches:
         head = (match.profile.name, "yes" if match.is_match else "no")

@@ -1,4 +1,4 @@
-"""`etconfig resolve`: the arguments of every method, instance and backend."""
+"""`etconfig resolve`: print the arguments of every method, instance and backend."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def command(
 
 
 def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, str]]:
-    """A row for each option of each method instance and backend."""
+    """Yield a row for each option of each method instance and backend."""
     from etconfig.resolver import show_setting
 
     for arguments in resolution:

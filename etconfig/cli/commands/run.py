@@ -81,7 +81,7 @@ def command(
     loaded = load_program(
         program, data=data, executor=executor, installation=request.installation, tracer=tracer
     )
-    arrays = read_inputs(inputs, loaded.metadata(method))  # mistakes, before anything costs time
+    arrays = read_inputs(inputs, loaded.metadata(method))  # finds mistakes before anything takes long
     resolution = request.resolve(loaded)
     arguments = resolution.arguments(method, instance)
     with loaded.load_method(method, arguments, tracer=tracer, optimize=not no_optimize) as loaded_method:

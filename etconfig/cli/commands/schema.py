@@ -1,4 +1,4 @@
-"""`etconfig schema`: what options there are, for machines and for manuals."""
+"""`etconfig schema`: print schemas of options, for machines and for manuals."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _print_document_schema(document: str, installation: Installation) -> None:
 
 
 def _specs(installation: Installation) -> Iterator[BackendSpec]:
-    """The installed backends; a broken one is left out with a warning."""
+    """Yield the schemas of the installed backends; a broken one is left out with a warning."""
     from etconfig.app.targets import plugin_warning
 
     for backend in installation.backend_ids:

@@ -1,4 +1,4 @@
-"""`etconfig validate`: check configuration files, and repair what can be repaired."""
+"""`etconfig validate`: check configuration files, and fix what can be fixed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def command(
     if fix and fixed:
         for file in fixed:
             write_file(file.path, file.after.encode())
-        problems = _check(files, replace(validator))  # a new one, which reads the files again
+        problems = _check(files, replace(validator))  # a new one reads the files again
         count = sum(file.count for file in fixed)
         click.echo(f"{format_count(count, 'problem')} fixed in {format_count(len(fixed), 'file')}", err=True)
     if not diff:
@@ -107,7 +107,7 @@ def _make_validator(
 
 
 def _check(files: Sequence[Path], validator: Validator) -> list[Diagnostic]:
-    """The problems of all files, each once: several files may extend one that has problems."""
+    """Return the problems of all files, each once: several files may extend the same broken one."""
     found = (problem for file in with_progress(files, "checking") for problem in validator.problems(file))
     return list(dict.fromkeys(found))
 

@@ -1,4 +1,4 @@
-"""`etconfig watch`: follow the facts of this device, and say which options would change."""
+"""`etconfig watch`: follow the facts of this device, and print the options that would change."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def command(
             if facts != before:
                 resolution = _follow(request, loaded, facts, resolution, as_json)
     except KeyboardInterrupt:
-        click.echo(err=True)  # the terminal has just shown ^C
+        click.echo(err=True)  # after the ^C that the terminal shows
 
 
 def _follow(
@@ -75,11 +75,11 @@ def _follow(
     before: Resolution,
     as_json: bool,
 ) -> Resolution:
-    """Resolve on new facts and print what differs; where they do not resolve, why."""
+    """Resolve on new facts and print the differences; if they do not resolve, print why."""
     from etconfig.resolver import differences, reported_values
 
     try:
-        # configured anew, since another profile may now match
+        # configure again, since another profile may match now
         after = request.configure_on(facts, program).resolve()
     except ConfigError as error:
         fail(error)
@@ -94,7 +94,7 @@ def _follow(
 def _changed_facts(
     old: Mapping[str, object], new: Mapping[str, object]
 ) -> dict[str, tuple[object | None, object | None]]:
-    """The facts that differ, as (old, new) by name; None for unknown."""
+    """Return the facts that differ, as (old, new) by name; None for unknown."""
     names = dict.fromkeys([*old, *new])
     return {name: (old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from etconfig.analysis.benchmark_report import BenchmarkMemory, TracedRuns
 
 _MAX_ROWS = 20
-"""How many rows of the table are shown; --json has all."""
+"""The number of rows of the table that are shown; --json has all."""
 
 
 def print_benchmark(report: BenchmarkReport) -> None:

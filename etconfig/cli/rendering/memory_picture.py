@@ -1,4 +1,4 @@
-"""A method's memory plan as a picture: arenas from bottom to top, instructions from left to right."""
+"""Memory plans as pictures: offsets in an arena go up, instructions go to the right."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.program.memory_plan import Allocation, MemoryPlan
 
 _WIDTH, _HEIGHT = 960, 320
-"""Of the field of one arena, in pixels."""
+"""The size of the field of one arena, in pixels."""
 _LEFT, _RIGHT, _TOP, _GAP, _STRIP = 90, 20, 68, 84, 48
-"""Margins, the room between fields, and the height of the curve of bytes in use."""
+"""Margins, the gap between fields, and the height of the curve of bytes in use, in pixels."""
 _COLORS = {"input": "#4c78a8", "output": "#e45756", "state": "#b279a2", "intermediate": "#3f8f8b"}
 _MAX_RECTANGLES = 3000
-"""How many tensors of an arena are drawn one by one, the largest ones."""
+"""The number of tensors of an arena that are drawn one by one, the largest ones."""
 _CELL = 2
-"""The pixels to which all others are rounded."""
+"""The size of the cells to which all other tensors are rounded, in pixels."""
 _LABEL_WIDTH, _LABEL_HEIGHT = 46, 13
-"""How large a rectangle must be to hold a text."""
+"""The smallest rectangle with a label in it, in pixels."""
 _LEAST = 1.5
-"""How thick a tensor is drawn at least, to be seen."""
+"""The smallest size of a rectangle that can be seen, in pixels."""
 _STYLE = (
     "text{font:12px sans-serif;fill:#333}.title{font:bold 15px sans-serif}"
     ".inside{font:11px sans-serif;fill:#fff;pointer-events:none}.axis{fill:#777;font-size:11px}"
@@ -35,7 +35,7 @@ _SHADES = " ░▒▓█"
 
 
 def memory_svg(plans: Mapping[str, MemoryPlan]) -> str:
-    """The arenas of all methods as an SVG document; a tensor's type and lifetime show under the mouse."""
+    """Draw the arenas of all methods as an SVG document; pointing at a tensor shows its type and lifetime."""
     panels = [(method, memory_id, plan) for method, plan in plans.items() for memory_id in plan.arena_bytes]
     height = _TOP + sum(_STRIP + _HEIGHT + _GAP for _ in panels)
     width = _LEFT + _WIDTH + _RIGHT
@@ -82,7 +82,7 @@ def _panel(method: str, memory_id: int, plan: MemoryPlan, y: int) -> Iterator[st
 
 
 def _curve(live: Sequence[int], size: int, y: int) -> str:
-    """The bytes in use over the instructions, at most one step for each pixel."""
+    """Draw the bytes in use over the instructions, with at most one step for each pixel."""
     highest = max(*live, size)
     step = max(1, len(live) // _WIDTH)
     base = y + _STRIP - 4
@@ -95,7 +95,7 @@ def _curve(live: Sequence[int], size: int, y: int) -> str:
 
 
 def _box(each: Allocation, plan: MemoryPlan, size: int, top: int) -> tuple[float, float, float, float]:
-    """Left, top, width and height in pixels; offset 0 is at the bottom."""
+    """Return left, top, width and height of a tensor in pixels; offset 0 is at the bottom."""
     x = _LEFT + _WIDTH * each.first / plan.instructions
     width = _WIDTH * (each.last - each.first + 1) / plan.instructions
     height = _HEIGHT * each.size_bytes / size
@@ -121,7 +121,7 @@ def _rectangle(each: Allocation, plan: MemoryPlan, size: int, top: int) -> Itera
 
 
 def _small(rest: Sequence[Allocation], plan: MemoryPlan, size: int, top: int) -> Iterator[str]:
-    """What is too small to be drawn one by one, rounded to cells and drawn as one shape."""
+    """Draw the small tensors as one shape, rounded to cells."""
     cells: set[tuple[int, int]] = set()
     for each in rest:
         x, y, width, height = _box(each, plan, size, top)
@@ -155,7 +155,7 @@ def _axes(plan: MemoryPlan, size: int, top: int) -> Iterator[str]:
 
 
 def memory_text(method: str, plan: MemoryPlan) -> Iterator[str]:
-    """The arenas of one method in lines of text; each cell is as dark as it is full."""
+    """Draw the arenas of one method in lines of text; fuller cells are darker."""
     for memory_id, size in plan.arena_bytes.items():
         yield f"{method}, memory {memory_id}: {use_text(plan, memory_id)}"
         columns, rows = min(_TEXT_COLUMNS, plan.instructions), _TEXT_ROWS
@@ -170,7 +170,7 @@ def memory_text(method: str, plan: MemoryPlan) -> Iterator[str]:
 
 
 def _filled(plan: MemoryPlan, memory_id: int, columns: int, rows: int) -> list[list[float]]:
-    """For each cell, the part of it that tensors take."""
+    """Return the share of each cell that tensors take, by row and column."""
     filled = [[0.0] * columns for _ in range(rows)]
     size = plan.arena_bytes[memory_id]
     for each in plan.of_arena(memory_id):
@@ -182,7 +182,7 @@ def _filled(plan: MemoryPlan, memory_id: int, columns: int, rows: int) -> list[l
 
 
 def _overlaps(start: int, end: int, total: int, cells: int) -> Iterator[tuple[int, float]]:
-    """The cells that a range touches, and how much of each it covers."""
+    """Yield the cells that a range touches, and the share of each that it covers."""
     first, last = start * cells / total, end * cells / total
     for cell in range(int(first), min(int(last) + 1, cells)):
         covered = min(last, cell + 1) - max(first, cell)

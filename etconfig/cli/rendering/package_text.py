@@ -1,4 +1,4 @@
-"""What an `.etargs` file holds, for `etconfig inspect`."""
+"""The contents of an `.etargs` file, for `etconfig inspect`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIX = ".etargs"
 
 
 def show_package(path: Path, *, as_json: bool) -> None:
-    """Print what an `.etargs` file holds.
+    """Print the contents of an `.etargs` file.
 
     Raises:
         SavedResultError: the file cannot be read, or is damaged.
@@ -46,7 +46,7 @@ def _rows(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
 
 
 def _sent(option: PackedOption) -> str:
-    """The key and value in ExecuTorch's option map, or why there are none."""
+    """Return the key and value in ExecuTorch's option map, or the reason why the map cannot have them."""
     from etconfig.resolver import show_setting
     from etconfig.transport import EXECUTORCH
 

@@ -1,4 +1,4 @@
-"""Arrays in and out of .npy and .npz files, and how outputs are shown."""
+"""Inputs read from .npy and .npz files, outputs written to them and shown as text."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK"
 
 _MALFORMED = (ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError)
-"""What numpy and zipfile raise for files that are damaged, encrypted, or claim to be huge."""
+"""The exceptions of numpy and zipfile for files that are damaged, encrypted, or claim to be huge."""
 
 
 def read_inputs(paths: Sequence[Path], meta: MethodMeta) -> list[Any]:
-    """The inputs of a method in the files, in order: a .npy is one, an .npz holds in0, in1, ...
+    """Read the inputs of a method, in order: a .npy file has one, an .npz file has in0, in1, ...
 
-    An array without dimensions is a number, which serves scalar inputs too. For a bfloat16 input the
-    file has float32: .npy has no bfloat16.
+    An array without dimensions becomes a number, which scalar inputs take too. Files for bfloat16
+    inputs contain float32, since .npy has no bfloat16.
 
     Raises:
-        click.ClickException: a file cannot be read, or is neither.
-        InvalidInputError: there are more or fewer inputs than the method takes.
+        click.ClickException: a file cannot be read, or has neither format.
+        InvalidInputError: the method takes more or fewer inputs.
     """
     arrays = [array if array.ndim else array[()] for path in paths for array in _read(path)]
     if len(arrays) != meta.num_inputs():
@@ -53,7 +53,7 @@ def read_inputs(paths: Sequence[Path], meta: MethodMeta) -> list[Any]:
 def write_outputs(path: Path, outputs: Sequence[Any]) -> None:
     """Write the outputs as out0, out1, ... into an .npz, whole or not at all.
 
-    A bfloat16 output is written as float32, which holds the same numbers: .npz has no bfloat16.
+    A bfloat16 output is written as float32, which has all its numbers: .npz has no bfloat16.
 
     Raises:
         click.ClickException: an output is None, or the file cannot be written.
@@ -70,7 +70,7 @@ def write_outputs(path: Path, outputs: Sequence[Any]) -> None:
 
 
 def format_output(value: object) -> str:
-    """One output in a line: dtype, shape and the first values of an array."""
+    """Return an output in one line: dtype, shape and the first values of an array."""
     if not isinstance(value, np.ndarray):
         return repr(value)
     flat = value.reshape(-1)
@@ -81,14 +81,14 @@ def format_output(value: object) -> str:
 
 
 def describe_output(value: object) -> dict[str, Any]:
-    """One output as plain data: dtype and shape of an array, the value of anything else."""
+    """Return an output as plain data: dtype and shape of an array, the value of anything else."""
     if isinstance(value, np.ndarray):
         return {"dtype": value.dtype.name, "shape": list(value.shape)}
     return {"value": value}
 
 
 def _narrowed(array: Any, meta: MethodMeta, index: int) -> Any:
-    """The input as bfloat16, if that is what the method takes and the file could not hold."""
+    """Convert float32 to bfloat16 where the method takes bfloat16."""
     is_wanted = meta.input_tag(index) == "Tensor" and (
         meta.input_tensor_meta(index).dtype() is ScalarType.BFLOAT16
     )
@@ -120,6 +120,6 @@ def _members(path: Path, loaded: Any) -> Iterator[Any]:
 
 
 def _reason(error: Exception) -> str:
-    if "allow_pickle" in str(error):  # numpy has no exception of its own for it
+    if "allow_pickle" in str(error):  # numpy has no exception class for it
         return "it holds Python objects, which are not loaded; save an array of numbers"
     return str(error)

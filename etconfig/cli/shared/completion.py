@@ -1,7 +1,7 @@
-"""What shells may complete: backends, profiles, methods of the program at hand, option paths and values.
+"""Shell completion: backends, profiles, methods of the program on the line, option paths and values.
 
-A shell asks at every press of a key: a plugin, and pydantic with it, is imported only for the options of a
-backend that stands there already. What cannot be found out completes to nothing.
+A shell runs it at every press of the Tab key: a plugin, and pydantic with it, is imported only for the
+options of a backend that is on the line already. If something is broken, there are no completions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from etconfig.schema import OptionInfo
 
 Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
-"""What click calls with the context, the parameter, and the text that is there so far."""
+"""click calls it with the context, the parameter, and the text so far."""
 
 
 def _matching(texts: Callable[[click.Context, str], Iterable[str]]) -> Completer:
-    """A completer of the texts that begin with what is there; of none where something is broken."""
+    """Return a completer of the texts that begin with the text so far; of none if something is broken."""
 
     @wraps(texts)
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -40,31 +40,31 @@ def _matching(texts: Callable[[click.Context, str], Iterable[str]]) -> Completer
 
 @_matching
 def complete_backend(context: click.Context, incomplete: str) -> Iterable[str]:
-    """The ids of the installed backends."""
+    """Offer the ids of the installed backends."""
     return _installation(context).backend_ids
 
 
 @_matching
 def complete_profile_name(context: click.Context, incomplete: str) -> Iterable[str]:
-    """The names of the known profiles."""
+    """Offer the names of the known profiles."""
     return _installation(context).profiles.names
 
 
 @_matching
 def complete_method(context: click.Context, incomplete: str) -> Iterable[str]:
-    """The methods of the program that stands on the line."""
+    """Offer the methods of the program on the line."""
     return [method for method, _ in _methods(context)]
 
 
 @_matching
 def complete_option_path(context: click.Context, incomplete: str) -> Iterable[str]:
-    """Option paths, `[METHOD:]BACKEND.OPTION`."""
+    """Offer option paths, `[METHOD:]BACKEND.OPTION`."""
     return _option_paths(context, incomplete)
 
 
 @_matching
 def complete_assignment(context: click.Context, incomplete: str) -> Iterable[str]:
-    """Option paths with `=`, and then the values that an option has, where they are few."""
+    """Offer option paths with `=`, and then the values of a boolean or a choice."""
     path, equals, _ = incomplete.partition("=")
     if not equals:
         return [
@@ -78,7 +78,7 @@ def complete_assignment(context: click.Context, incomplete: str) -> Iterable[str
 def complete_profile(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """`auto`, the names of profiles, or files if none begins so."""
+    """Offer `auto` and the names of profiles; files if none of them fits."""
     try:
         names = ("auto", *_installation(context).profiles.names)
     except (EtconfigError, OSError):
@@ -90,7 +90,7 @@ def complete_profile(
 
 
 def _option_paths(context: click.Context, incomplete: str) -> list[str]:
-    """The options of the backend that is there, or of the only one that it can become; else backends."""
+    """Return the options of the backend on the line, or of the only one that fits; else the backends."""
     scope, backend, _ = _parts(incomplete)
     named = scope.removesuffix(":").partition("@")[0]
     methods = _methods(context)
@@ -108,7 +108,7 @@ def _option_paths(context: click.Context, incomplete: str) -> list[str]:
 
 
 def _parts(path: str) -> tuple[str, str, str]:
-    """The scope with its colon, the backend and the option; what is not there is empty."""
+    """Split a path into the scope with its colon, the backend and the option; missing parts are empty."""
     scope, colon, rest = path.rpartition(":")
     backend, _, option = rest.partition(".")
     return scope + colon, backend, option
@@ -122,7 +122,7 @@ def _options(context: click.Context, backend: str) -> dict[str, OptionInfo]:
 
 
 def _values(info: OptionInfo) -> Sequence[str]:
-    """The values of a boolean or a choice."""
+    """Return the values of a boolean or a choice."""
     from etconfig.schema.option_type import OptionKind
 
     if info.type.kind is OptionKind.BOOLEAN:
@@ -131,7 +131,7 @@ def _values(info: OptionInfo) -> Sequence[str]:
 
 
 def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
-    """The methods of the program on the line and the backends of each; none without a program."""
+    """Return the methods of the program on the line and the backends of each; none without a program."""
     program = _program(context)
     if program is None:
         return []
@@ -142,10 +142,10 @@ def _methods(context: click.Context) -> list[tuple[str, list[str]]]:
 
 
 def _program(context: click.Context) -> Path | None:
-    """The program on the line; where the last option has no value yet, click leaves it among `args`."""
-    given = context.params.get("program")
-    if isinstance(given, Path):
-        return given
+    """Return the program on the line; if the last option has no value yet, click leaves it in `args`."""
+    program = context.params.get("program")
+    if isinstance(program, Path):
+        return program
     return next((Path(text) for text in context.args if Path(text).is_file()), None)
 
 

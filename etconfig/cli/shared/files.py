@@ -1,4 +1,4 @@
-"""The argument FILES: files, directories and patterns, as the files that they mean."""
+"""The argument FILES: files, directories and patterns, expanded to files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SUFFIX = ".toml"
 
 
 def find_files(texts: Sequence[str]) -> list[Path]:
-    """The files that the arguments mean, each once, in their order.
+    """Expand the arguments to files, each once, in the order of the arguments.
 
-    A directory means every *.toml below it, except in hidden directories; a pattern such as
-    `profiles/**/*.toml` the files that match it. Both give files in the order of their paths.
+    A directory stands for every *.toml below it, except in hidden directories; a pattern such as
+    `profiles/**/*.toml` for the files that match it. Both are sorted by path.
 
     Raises:
-        click.BadParameter: an argument means no file.
+        click.BadParameter: an argument stands for no file.
     """
     return list(dict.fromkeys(path for text in texts for path in _files_of(text)))
 
@@ -39,7 +39,7 @@ def _files_of(text: str) -> list[Path]:
     path = Path(text)
     if path.is_dir():
         return _all_of(_below(path), f"Directory {text!r} holds no {_SUFFIX} file")
-    if os.path.lexists(path):  # also what its name would make a pattern, or a link that leads nowhere
+    if os.path.lexists(path):  # also if its name looks like a pattern, or it is a broken link
         return [path]
     if set(text) & set("*?["):
         # Path.glob takes no absolute patterns

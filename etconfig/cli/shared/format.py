@@ -1,4 +1,4 @@
-"""Values as people read them."""
+"""Values formatted for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BINARY_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def format_bytes(count: int) -> str:
-    """A byte count in the largest unit that keeps it at 1 or more: `1.5 MiB`."""
+    """Format a byte count in the largest unit that keeps it at 1 or more: `1.5 MiB`."""
     size, unit = float(count), 0
     while size >= 1024 and unit < len(_BINARY_UNITS) - 1:
         size, unit = size / 1024, unit + 1
@@ -19,12 +19,12 @@ def format_bytes(count: int) -> str:
 
 
 def format_count(count: int, noun: str) -> str:
-    """A number of things: `1 file`, `2 files`."""
+    """Format a number of things: `1 file`, `2 files`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def format_fact(fact: Fact, limit: int = 60) -> str:
-    """A known fact's value with its unit, shortened to `limit` characters."""
+    """Format the value of a known fact with its unit, shortened to `limit` characters."""
     value = fact.value
     if fact.unit == "bytes" and isinstance(value, int):
         return format_bytes(value)
@@ -35,7 +35,7 @@ def format_fact(fact: Fact, limit: int = 60) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """A duration in the unit that suits it: `1.25 ms`."""
+    """Format a duration in the unit that suits it: `1.25 ms`."""
     if seconds >= 1:
         return f"{format_number(seconds)} s"
     if seconds >= 1e-3:
@@ -44,5 +44,5 @@ def format_seconds(seconds: float) -> str:
 
 
 def format_number(number: float) -> str:
-    """A number to three digits, or the nearest integer of a larger one: `0.28`, `41,300`; no power of ten."""
+    """Format a number with three digits, or a larger one as an integer: `0.28`, `41,300`."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

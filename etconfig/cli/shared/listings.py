@@ -1,4 +1,4 @@
-"""What the commands that only list things have to say; click is not needed to know it."""
+"""Lists of backends and profiles, and text layout, without importing click."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class Listing:
-    """Things of one kind.
+    """A list of things of one kind.
 
     Attributes:
-        headers: The columns of a table of them.
-        keys: The same columns in JSON.
-        rows: What is told of each.
+        headers: The headers of the columns.
+        keys: The names of the columns in JSON.
+        rows: The cells of each thing.
     """
 
     headers: tuple[str, ...]
@@ -32,7 +32,7 @@ class Listing:
 
 
 def list_backends(installation: Installation) -> Listing:
-    """The installed backends and the distributions that provide them."""
+    """List the installed backends and the distributions that provide them."""
     entries = installation.index.entries(BACKENDS)
     rows = [(entry.name, entry.distribution, entry.version) for entry in entries]
     keys = ("backend", "distribution", "version")
@@ -40,7 +40,7 @@ def list_backends(installation: Installation) -> Listing:
 
 
 def list_profiles(installation: Installation) -> Listing:
-    """The known profiles and their files.
+    """List the known profiles and their files.
 
     Raises:
         ProfileError: two files claim one name, or a directory is missing.
@@ -51,7 +51,7 @@ def list_profiles(installation: Installation) -> Listing:
 
 
 def aligned_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Rows below their headers, in aligned columns."""
+    """Return rows below their headers, in aligned columns."""
     table = [headers, *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
@@ -59,7 +59,7 @@ def aligned_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def json_text(data: object) -> str:
-    """Data as JSON."""
+    """Return data as JSON text."""
     import json
 
     return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they mean."""
+"""Options that several commands share, and the requests made of them."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ executor_option = click.option(
 
 
 def count_from(minimum: int) -> click.IntRange:
-    """The type of an option that counts something."""
+    """Return the type of an option that counts something."""
     count = click.IntRange(min=minimum)
     count.name = "integer"  # or click would say: 'x' is not a valid integer range
     return count
 
 
 def device_options(command: CommandT, *, several: bool = False) -> CommandT:
-    """`--facts` and `--fact`: which device is meant; or `several`, one by each `--facts`."""
+    """Add `--facts` and `--fact`, which select the device; with `several`, `--facts` can be repeated."""
     command = click.option(
         "--fact", "fact_texts", multiple=True, metavar="NAME=VALUE", help="Set a fact by hand. Repeatable."
     )(command)
@@ -92,7 +92,7 @@ def _repeatable(several: bool) -> str:
 
 @record(frozen=True, kw_only=True)
 class ConfigurationRequest:
-    """What the configuration options of a command ask for.
+    """The values of the configuration options of a command.
 
     Attributes:
         profile: `--profile`.
@@ -100,7 +100,7 @@ class ConfigurationRequest:
         sheet: `--facts`.
         fact_texts: `--fact`.
         profile_paths: `--profile-path`.
-        locked: `--locked`, of the commands that have it.
+        locked: `--locked`, for the commands that have it.
     """
 
     profile: str | None
@@ -112,22 +112,22 @@ class ConfigurationRequest:
 
     @cached_property
     def installation(self) -> Installation:
-        """What is installed, with the profiles that the request names."""
+        """The installation, with the profile directories of the request."""
         return make_installation(self.profile_paths)
 
     @cached_property
     def device(self) -> RequestedDevice:
-        """The device that is meant."""
+        """The device that the options select."""
         return read_device(self.installation, self.sheet, self.fact_texts)
 
     def configure(self, program: LoadedProgram | None) -> Configuration:
-        """The configuration that is asked for; its warnings go to stderr."""
+        """Return the requested configuration; its warnings go to stderr."""
         configuration = self.configure_on(self.device.facts, program)
         show_diagnostics(configuration.resolver.warnings)
         return configuration
 
     def configure_on(self, facts: FactSheet, program: LoadedProgram | None) -> Configuration:
-        """As `configure`, on other facts and without a word."""
+        """Do the same as `configure`, on other facts and without printing warnings."""
         from etconfig.app.configuration import configure
         from etconfig.resolver import layer_from_overrides
 
@@ -141,7 +141,7 @@ class ConfigurationRequest:
         )
 
     def configure_file(self, program: Path | None) -> Configuration:
-        """As `configure`, for a program in a file."""
+        """Do the same as `configure`, for a program in a file."""
         if program is None:
             return self.configure(None)
         from etconfig.app.api import load_program
@@ -149,11 +149,11 @@ class ConfigurationRequest:
         return self.configure(load_program(program, installation=self.installation))
 
     def resolve(self, program: LoadedProgram | None) -> Resolution:
-        """The resolution that is asked for."""
+        """Return the requested resolution; with `--locked`, check it against the lock file."""
         return self._resolved(self.configure(program))
 
     def resolve_file(self, program: Path | None) -> Resolution:
-        """As `resolve`, for a program in a file."""
+        """Do the same as `resolve`, for a program in a file."""
         return self._resolved(self.configure_file(program))
 
     def _resolved(self, configuration: Configuration) -> Resolution:
@@ -166,7 +166,7 @@ class ConfigurationRequest:
 
 
 def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """All that selects and changes a configuration, given to the command as one `request`."""
+    """Add all options that select or change a configuration; the command gets them as one `request`."""
 
     @wraps(function)
     def with_request(**parameters: Any) -> Any:
@@ -176,7 +176,7 @@ def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def several_configurations_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `configuration_options`, for several profiles or several devices: a list, `requests`."""
+    """Add the same for several profiles or several devices; the command gets a list, `requests`."""
 
     @wraps(function)
     def with_requests(**parameters: Any) -> Any:
@@ -195,7 +195,7 @@ def several_configurations_options(function: Callable[..., Any]) -> Callable[...
 
 
 def _pop_request_values(parameters: dict[str, Any]) -> dict[str, Any]:
-    """What belongs to a request, taken out of the parameters of a command."""
+    """Take the values of a request out of the parameters of a command."""
     names = [field.name for field in fields(ConfigurationRequest) if field.name in parameters]
     return {name: parameters.pop(name) for name in names}
 
@@ -220,7 +220,7 @@ def _with_configuration_options(function: Callable[..., Any], *, several: bool =
 
 
 def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
-    """What is installed, as seen from the current directory.
+    """Return the installation as seen from the current directory.
 
     Raises:
         click.ClickException: the current directory is gone.
@@ -234,11 +234,11 @@ def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
 
 @record(frozen=True)
 class RequestedDevice:
-    """The device that a command is about.
+    """The device that `--facts` and `--fact` select.
 
     Attributes:
-        facts: Detected, or from a sheet.
-        by_hand: What `--fact` sets.
+        facts: The facts of this device, or of the sheet.
+        by_hand: The facts that `--fact` sets.
     """
 
     facts: FactSheet
@@ -246,15 +246,15 @@ class RequestedDevice:
 
     @property
     def known(self) -> FactSheet:
-        """All facts, the hand-set ones in place."""
+        """All facts, with those set by hand."""
         return self.facts.with_overrides(self.by_hand)
 
 
 def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequence[str]) -> RequestedDevice:
-    """The device that `--facts` and `--fact` mean.
+    """Return the device that `--facts` and `--fact` select.
 
     Raises:
-        FactError: the sheet or a hand-set fact is wrong.
+        FactError: the sheet, or a fact set by hand, is wrong.
     """
     from etconfig.facts import load_fact_sheet, parse_fact_assignments
 

@@ -1,4 +1,4 @@
-"""What commands share to speak: errors, tables, JSON. Colour and rules only on a terminal."""
+"""Errors, tables and JSON as all commands print them; color and rules only on a terminal."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 ItemT = TypeVar("ItemT")
 
 _LONG = 100
-"""How many items make work that is worth a progress bar."""
+"""The number of items from which on a progress bar is shown."""
 
 
 def style_for(stream: TextIO) -> Style:
-    """Colours for a terminal that knows them, none for a pipe or with NO_COLOR."""
+    """Return colors for a terminal that has them, none for a pipe or with NO_COLOR."""
     from etconfig.diagnostics.render import ansi, plain
 
     is_colored = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -31,14 +31,14 @@ def style_for(stream: TextIO) -> Style:
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Diagnostics on stderr, in full."""
+    """Print diagnostics on stderr, in full."""
     from etconfig.diagnostics.render import render
 
     click.echo(render(diagnostics, "text", style_for(sys.stderr)), err=True, nl=False)
 
 
 def fail(error: EtconfigError) -> None:
-    """An error on stderr: its diagnostics, or its message and what to do."""
+    """Print an error on stderr: its diagnostics, or its message and help."""
     from etconfig.errors import ConfigError
 
     if isinstance(error, ConfigError) and error.diagnostics:
@@ -48,7 +48,7 @@ def fail(error: EtconfigError) -> None:
 
 
 def print_error(message: str, help_line: str | None = None) -> None:
-    """One sentence on stderr, and what to do about it."""
+    """Print one sentence on stderr, and a line of help if there is one."""
     style = style_for(sys.stderr)
     click.echo(f"{style('error', 'error')}: {message}", err=True)
     if help_line:
@@ -56,7 +56,7 @@ def print_error(message: str, help_line: str | None = None) -> None:
 
 
 def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
-    """The items; while they are consumed, a bar on stderr shows how far that is, if it is a terminal."""
+    """Yield the items; if there are many and stderr is a terminal, a bar shows the progress."""
     if len(items) < _LONG or not sys.stderr.isatty():
         yield from items
         return
@@ -66,12 +66,12 @@ def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
 
 
 def print_json(data: object) -> None:
-    """Data on stdout as JSON."""
+    """Print data on stdout as JSON."""
     click.echo(json_text(data), nl=False)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Rows on stdout: a table on a terminal, aligned columns in a pipe."""
+    """Print rows on stdout: a table on a terminal, aligned columns in a pipe."""
     rows = [tuple(row) for row in rows]
     if sys.stdout.isatty():
         _print_rich(headers, rows)
@@ -87,7 +87,7 @@ def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for index, header in enumerate(headers):
-        # What cannot be parted between words, such as the name of a backend, stays whole while there is room.
+        # A column without spaces, such as the names of backends, is not wrapped while there is room.
         is_whole = index < len(headers) - 1 and not any(" " in row[index] for row in rows)
         table.add_column(header, no_wrap=is_whole, overflow="fold")
     for row in rows:

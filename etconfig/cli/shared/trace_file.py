@@ -1,4 +1,4 @@
-"""The options `--trace` and `--trace-format`, and the file that they ask for."""
+"""The options `--trace` and `--trace-format`, and the file that they write."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from etconfig.tracing import RecordingTracer
 
 _FORMATS = {".json": "chrome", ".etdp": "etdump", ".etdump": "etdump"}
-"""The format that a suffix means."""
+"""The format by the suffix of the file."""
 
 
 @record(frozen=True)
 class TraceFile:
-    """The trace that is asked for.
+    """The requested trace.
 
     Attributes:
-        path: Where to write it.
+        path: The file to write.
         form: `chrome` or `etdump`.
-        tracer: What records it.
+        tracer: The tracer that records it.
     """
 
     path: Path
@@ -35,7 +35,7 @@ class TraceFile:
     tracer: RecordingTracer
 
     def write(self) -> None:
-        """Write what was recorded; a word on stderr if a part of it was dropped.
+        """Write the recorded events; say so on stderr if some were dropped.
 
         Raises:
             click.ClickException: the file cannot be written.
@@ -49,7 +49,7 @@ class TraceFile:
 
 
 def trace_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`--trace` and `--trace-format`, given to the command as one `trace`: a TraceFile or None."""
+    """Add `--trace` and `--trace-format`; the command gets one `trace`, a TraceFile or None."""
 
     @wraps(function)
     def with_trace(trace: Path | None, trace_format: str | None, **parameters: Any) -> Any:

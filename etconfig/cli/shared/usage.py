@@ -1,4 +1,4 @@
-"""A command line that click refuses: its errors in the form of ours, with what was probably meant."""
+"""Usage errors of click in the form of our errors, with a guess at the intended name."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from etconfig.cli.shared.output import print_error
 
 
 class SuggestingGroup(click.Group):
-    """A group of commands that guesses what a mistyped one was meant to be."""
+    """A group of commands that suggests a name for a mistyped one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it; an unknown command is refused here."""
+        """Find a command as click does; refuse an unknown one with a suggestion."""
         from etconfig.diagnostics import did_you_mean
 
         known = self.list_commands(ctx)
@@ -24,7 +24,7 @@ class SuggestingGroup(click.Group):
 
 
 def fail_usage(error: click.ClickException) -> None:
-    """One of click's errors on stderr."""
+    """Print an error of click on stderr."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
     elif isinstance(error, click.UsageError):

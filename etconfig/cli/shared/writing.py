@@ -1,4 +1,4 @@
-"""Files that commands write: whole or not at all, and never through a link that somebody planted."""
+"""Writing files: whole or not at all, and never through a link that somebody planted."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import click
 
 
 def write_file(path: Path, content: bytes, *, is_named: bool = True) -> None:
-    """Write a whole file or nothing. A device or a pipe is written as it stands.
+    """Write a whole file or nothing. Devices and pipes are written to directly.
 
     Args:
-        path: The file; it is replaced, or new.
-        content: All that it shall hold.
-        is_named: Whether the user named the path; then a link is followed. One at a path that
-            was not named may have been planted, and is refused.
+        path: The file; it is created or replaced.
+        content: Its new content.
+        is_named: True if the user named the path; then a link is followed. A link at a path that
+            the user did not name may have been planted, and is refused.
 
     Raises:
-        click.ClickException: it cannot be written; a file that was there before is untouched.
+        click.ClickException: it cannot be written; an existing file is unchanged.
     """
     if not is_named and path.is_symlink():
         raise click.ClickException(f"cannot write {path}: it is a symbolic link; remove it")
@@ -36,10 +36,10 @@ def write_file(path: Path, content: bytes, *, is_named: bool = True) -> None:
 
 
 def check_can_write(path: Path) -> None:
-    """See, before long work begins, whether `write_file` will find a place for `path`.
+    """Check, before long work begins, that `write_file` can write to `path`.
 
     Raises:
-        click.ClickException: it will not.
+        click.ClickException: it cannot.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -54,16 +54,16 @@ def check_can_write(path: Path) -> None:
 
 
 def _open_beside(path: Path) -> tuple[Path, int]:
-    """A new file in the directory of `path`, and its descriptor."""
+    """Create a new file in the directory of `path`; return its path and descriptor."""
     beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
-    # a name that nobody can foresee, and that must not be there yet: no link can be planted at it
+    # a name that cannot be guessed, and that must not exist yet: no link can be planted at it
     return beside, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
 
 
 def _replace_file(path: Path, content: bytes) -> None:
-    """Write a new file beside `path`, which then takes its name.
+    """Write a new file next to `path`, and rename it to `path`.
 
-    Whenever the process is killed or the power fails, `path` is the old file or the new one, whole.
+    If the process is killed or the power fails, `path` is the whole old file or the whole new one.
     """
     beside, descriptor = _open_beside(path)
     try:
@@ -81,7 +81,7 @@ def _replace_file(path: Path, content: bytes) -> None:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Make a new name last; not every file system can."""
+    """Make a new name durable, on file systems that can."""
     if sys.platform == "win32":
         return  # directories cannot be opened there
     descriptor = os.open(directory, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The commands by name, and `etconfig --help`; click is not needed to know them."""
+"""The commands by name, and the text of `etconfig --help`, without importing click."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ COMMAND_SUMMARIES = {
     "verify": "Run a bundled program's cases; exit with 1 if outputs differ.",
     "watch": "Follow this device's facts, and say which options would change.",
 }
-"""Every command and its summary; a test holds each against the command's own docstring."""
+"""Every command and its summary; a test compares each with the docstring of the command."""
 
 HELP_COLUMNS = 80
-"""How wide a terminal must be for `group_help`, which breaks no lines; wider ones change nothing."""
+"""The width of a terminal for `group_help`, which wraps no lines; wider ones get the same text."""
 
 
 def group_help() -> str:
-    """What `etconfig --help` prints; a test holds it against what click makes of the command group."""
+    """Return the text of `etconfig --help`; a test compares it with the one that click makes."""
     width = max(map(len, COMMAND_SUMMARIES))
     commands = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMAND_SUMMARIES.items())
     return f"""\

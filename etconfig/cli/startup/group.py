@@ -1,4 +1,4 @@
-"""The command group: commands are listed without importing them, and errors become messages."""
+"""The command group: lists commands without importing them, and turns errors into messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etconfig.cli.startup.command_list import COMMAND_SUMMARIES
 from etconfig.version import __version__
 
 _COMPLETION_VARIABLE = "_ETCONFIG_COMPLETE"
-"""Set by shells: `bash_source` asks for the script of completion, `bash_complete` for completions."""
+"""Set by shells: `bash_source` requests the completion script, `bash_complete` completions."""
 
 
 class _LazyGroup(SuggestingGroup):
@@ -44,11 +44,11 @@ def etconfig() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; the exit status. A user's mistake never shows a traceback.
+    """Run one command and return its exit status. A user's mistake never shows a traceback.
 
     Raises:
         OSError: the output cannot be written.
-        KeyboardInterrupt: the user gave up.
+        KeyboardInterrupt: the user pressed Ctrl-C.
     """
     instruction = os.environ.get(_COMPLETION_VARIABLE)
     if instruction:
@@ -56,7 +56,7 @@ def run(arguments: Sequence[str]) -> int:
 
         return shell_complete(etconfig, {}, "etconfig", _COMPLETION_VARIABLE, instruction)
     try:
-        # Not `etconfig.main(...)`: it exits with 1, which stands for findings, for `| head` and Ctrl-C.
+        # Not `etconfig.main(...)`: it exits with 1 for `| head` and Ctrl-C, and here 1 means findings.
         with etconfig.make_context("etconfig", list(arguments)) as context:
             status = etconfig.invoke(context)
         return status if isinstance(status, int) else 0
@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
         fail_usage(error)
         return 2
     except Exception as error:
-        from etconfig.errors import EtconfigError  # no need of them before something goes wrong
+        from etconfig.errors import EtconfigError  # not needed before something goes wrong
 
         if not isinstance(error, EtconfigError):
             raise

@@ -1,4 +1,4 @@
-"""The entry point of `etconfig`: what must be fast comes before click is imported."""
+"""The entry point of `etconfig`; click is imported only after the quick answers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from etconfig.cli.startup.quick_answers import quick_text
 from etconfig.version import __version__
 
 _INTERRUPTED = 130
-"""The status of a command that Ctrl-C ended, as shells count it: 128 + SIGINT."""
+"""The exit status of a command that Ctrl-C ended, by the convention of shells: 128 + SIGINT."""
 
 _COLLECT_EVERY = 100_000
-"""After how many new objects cycles are looked for. Imports make many objects and no garbage: searching
-them at every 700, as Python does by itself, takes a tenth of a short command's time."""
+"""The number of new objects after which the garbage collector runs. Imports make many objects and no
+garbage: collecting after every 700, Python's default, takes a tenth of a short command's time."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exits with its status unless that is 0: 1 findings, 2 usage or I/O."""
     arguments = sys.argv[1:] if arguments is None else arguments
     gc.set_threshold(_COLLECT_EVERY)
-    atexit.register(gc.freeze)  # what is left goes with the process, and need not be searched for cycles
-    if sys.stdout is None:  # the caller closed it
+    atexit.register(gc.freeze)  # the process ends: no need to search for cycles
+    if sys.stdout is None:  # closed by the caller
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  (open until the end, and no pathlib)
     try:
         status = _run(arguments)
     except KeyboardInterrupt:
-        sys.stderr.write("\n")  # the terminal has just shown ^C
+        sys.stderr.write("\n")  # after the ^C that the terminal shows
         status = _INTERRUPTED
     except OSError as error:
         status = _give_up_output(error)
@@ -43,7 +43,7 @@ def _run(arguments: Sequence[str]) -> int:
         sys.stdout.write(text)
         sys.stdout.flush()
         return 0
-    # Plugins of pydantic's own are not used, and looking for them scans every distribution.
+    # Plugins of pydantic itself are not used, and looking for them scans every distribution.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from etconfig.cli.startup.group import run
 
@@ -51,9 +51,10 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _give_up_output(error: OSError) -> int:
-    """Say nothing more on stdout, which Python would try again at exit, and complain.
+    """Report that stdout cannot be written; return the exit status.
 
-    A reader that went away (`| head`) is no error; a full disk is.
+    A reader that closed the pipe (`| head`) is not an error; a full disk is. stdout is redirected, since
+    Python would flush it again at exit.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):

@@ -1,4 +1,4 @@
-"""What is listing most plainly is answered without click, whose import takes as long as all else together."""
+"""Answer help and plain listings without click: importing it takes as long as everything else together."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _LISTINGS = {
     "profiles list": ("profiles", False),
     "profiles list --json": ("profiles", True),
 }
-"""What these arguments list, and whether as JSON."""
+"""By arguments, the kind of things to list, and True for JSON."""
 
 
 def quick_text(arguments: Sequence[str]) -> str | None:
-    """What a command prints into a pipe or file, or None where click is to decide.
+    """Return what a command prints into a pipe or file, or None to leave it to click.
 
-    That is where arguments need parsing, where text is laid out for a terminal, and where something is wrong:
-    the long way finds it again and tells it.
+    click takes over if arguments need parsing, if text is laid out for a terminal, and if something is
+    wrong: the full command finds the error again and reports it.
     """
     if sys.stdout.isatty():
         return None
@@ -34,7 +34,7 @@ def quick_text(arguments: Sequence[str]) -> str | None:
     try:
         return _listing_text(*listing)
     except Exception as error:
-        from etconfig.errors import EtconfigError  # no need of them before something goes wrong
+        from etconfig.errors import EtconfigError  # not needed before something goes wrong
 
         if not isinstance(error, (EtconfigError, OSError)):
             raise
