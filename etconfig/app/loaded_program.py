@@ -106,7 +106,7 @@ class LoadedProgram:
         """
         from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
 
-        expected = f"those of one method, as etconfig.resolve(program).arguments({name!r}) gives them"
+        expected = f"the result of etconfig.resolve(program).arguments({name!r})"
         if arguments is not None:
             check_type("arguments", arguments, Arguments, expected)
         plan = self.program.plan(name)
@@ -237,6 +237,6 @@ def _check_dtypes(spec: BackendSpec, label: str, used: frozenset[str]) -> None:
     declared = ", ".join(sorted(spec.capabilities.dtypes))
     raise BackendUnavailableError(
         backend=spec.id,
-        reason=f"{label} gives it tensors of {unknown}, and it declares {declared}",
+        reason=f"{label} passes it tensors of {unknown}, but it declares {declared}",
         help="lower the model to what it declares, or install a version of its plugin that declares more",
     )

@@ -102,7 +102,9 @@ def load_lock(path: Path) -> Lock:
     data = load_json(path, "invalid-lock-file", _HELP)
     version = data.get(_VERSION_KEY) if isinstance(data, dict) else None
     if version != LOCK_VERSION:
-        problem = "is no lock file" if version is None else f"has version {version}, expected {LOCK_VERSION}"
+        problem = (
+            "is not a lock file" if version is None else f"has version {version}, expected {LOCK_VERSION}"
+        )
         raise saved_result_error("invalid-lock-file", f"{path} {problem}", path, _HELP)
     parts = {part.name: data.get(part.name) for part in fields(Lock)}
     wrong = [name for name, part in parts.items() if not isinstance(part, dict)]
@@ -124,9 +126,9 @@ def check_lock(path: Path, configuration: Configuration, resolution: Resolution)
         more = [f"and {len(found) - _MAX_NOTES} more"] if len(found) > _MAX_NOTES else []
         raise saved_result_error(
             "lock-mismatch",
-            f"{path} does not hold any more: {len(found)} {'difference' if is_one else 'differences'}",
+            f"{path} is out of date: {len(found)} {'difference' if is_one else 'differences'}",
             path,
-            f"if {'it is' if is_one else 'they are'} intended, write the lock anew with `etconfig lock`",
+            f"if {'it is' if is_one else 'they are'} intended, write the lock again with `etconfig lock`",
             (*found[:_MAX_NOTES], *more),
         )
 

@@ -44,7 +44,7 @@ def _note(option: str, obstacle: str) -> Diagnostic:
         code="cannot-carry",
         severity=Severity.NOTE,
         message=f"{EXECUTORCH.name} cannot carry {option}: {obstacle}",
-        help="the file holds it: let the application read it there and see to it",
+        help="the file has it: let the application read it there and apply it",
     )
 
 

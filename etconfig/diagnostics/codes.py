@@ -73,7 +73,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unreachable-device", "The device whose facts are asked for cannot be reached."),
     # saved results
     ("invalid-resolution", "A file is no saved resolution."),
-    ("invalid-lock-file", "A file is no lock file, or one of a version that cannot be read."),
+    ("invalid-lock-file", "A file is not a lock file, or has a version that cannot be read."),
     ("lock-mismatch", "What is resolved now differs from what the lock file holds."),
     # other runtimes
     ("invalid-etargs", "A file holds no packed arguments, or is damaged."),

@@ -129,7 +129,7 @@ class _FixedCheck:
         else:
             is_same = type(plain) is type(fixed) and plain == fixed
         if not is_same:
-            expected = f"{fixed!r}, for which the program was specialised"
+            expected = f"{fixed!r}, for which the program was specialized"
             raise InvalidInputError(
                 method=self._method, input=self._role, expected=expected, given=repr(value)
             )

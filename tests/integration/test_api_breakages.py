@@ -275,7 +275,7 @@ class TestNewDtype:
         with pytest.raises(BackendUnavailableError) as caught:
             load(Installation(search_path=[str(api1_site)]), data)
         assert str(caught.value) == (
-            "backend 'Api1Full' cannot run here: forward gives it tensors of bfloat16, and it declares "
+            "backend 'Api1Full' cannot run here: forward passes it tensors of bfloat16, but it declares "
             "float32; lower the model to what it declares, or install a version of its plugin that "
             "declares more"
         )

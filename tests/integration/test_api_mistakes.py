@@ -35,13 +35,13 @@ class TestWrongTypes:
             ),
             (
                 lambda loaded: loaded.load_method("forward", etconfig.resolve(loaded)),
-                "arguments: expected those of one method, as "
-                "etconfig.resolve(program).arguments('forward') gives them, given Resolution",
+                "arguments: expected the result of etconfig.resolve(program).arguments('forward'), "
+                "given Resolution",
             ),
             (
                 lambda loaded: loaded.load_method("forward", {"ReferenceNpuBackend": {"core": 1}}),
-                "arguments: expected those of one method, as "
-                "etconfig.resolve(program).arguments('forward') gives them, given dict",
+                "arguments: expected the result of etconfig.resolve(program).arguments('forward'), "
+                "given dict",
             ),
         ],
         ids=["program", "facts", "instances", "resolution", "dict"],
@@ -64,8 +64,8 @@ class TestArgumentsOfAnotherMethod:
             with pytest.raises(ValueError, match="given those of forward") as caught:
                 loaded.load_method("embed", arguments)
             assert str(caught.value) == (
-                "arguments: expected those of one method, as etconfig.resolve(program).arguments('embed') "
-                "gives them, given those of forward"
+                "arguments: expected the result of etconfig.resolve(program).arguments('embed'), "
+                "given those of forward"
             )
             with pytest.raises(etconfig.ExecutionError, match="did you mean 'embed'"):
                 loaded.load_method("embd", arguments)

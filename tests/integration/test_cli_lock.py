@@ -76,10 +76,10 @@ class TestLocked:
         done = cli(*LOCKED, "--set", "forward:ReferenceNpuBackend.core=1")
         assert done.status == 2
         assert done.stderr == (
-            "error[lock-mismatch]: etconfig.lock does not hold any more: 1 difference\n"
+            "error[lock-mismatch]: etconfig.lock is out of date: 1 difference\n"
             " --> etconfig.lock:1:1\n"
             "  = note: options: forward:ReferenceNpuBackend.core: 0 → 1\n"
-            "  = help: if it is intended, write the lock anew with `etconfig lock`\n"
+            "  = help: if it is intended, write the lock again with `etconfig lock`\n"
         )
 
     def test_another_fact_is_told_with_what_it_changes(
@@ -128,7 +128,7 @@ class TestLocked:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("3", "etconfig.lock is no lock file"),
+            ("3", "etconfig.lock is not a lock file"),
             ('{"etconfig_lock": 2}', "etconfig.lock has version 2, expected 1"),
             ('{"etconfig_lock": 1, "plugins": []}', "etconfig.lock has no table 'plugins'"),
             ("", "etconfig.lock is not JSON: Expecting value: line 1 column 1 (char 0)"),

@@ -377,7 +377,7 @@ class TestInputs:
             *[(float("nan"), float("nan")), (float("inf"), float("inf"))],
         ],
     )
-    def test_a_specialised_number_takes_its_own_value(self, fixed: object, given: object) -> None:
+    def test_a_specialized_number_takes_its_own_value(self, fixed: object, given: object) -> None:
         builder = PlanBuilder()
         builder.inputs = builder.outputs = [builder.scalar(fixed)]
         (output,) = builder.load().execute([given])
@@ -386,15 +386,15 @@ class TestInputs:
     @pytest.mark.parametrize(
         ("fixed", "given", "message"),
         [
-            (3, 4, "expected 3, for which the program was specialised, given 4"),
-            (3, True, "expected 3, for which the program was specialised, given True"),
-            (0.5, 0.6, "expected 0.5, for which the program was specialised, given 0.6"),
-            (True, 1, "expected True, for which the program was specialised, given 1"),
-            ("a", "b", "expected 'a', for which the program was specialised, given 'b'"),
-            (0.5, "b", "expected 0.5, for which the program was specialised, given 'b'"),
+            (3, 4, "expected 3, for which the program was specialized, given 4"),
+            (3, True, "expected 3, for which the program was specialized, given True"),
+            (0.5, 0.6, "expected 0.5, for which the program was specialized, given 0.6"),
+            (True, 1, "expected True, for which the program was specialized, given 1"),
+            ("a", "b", "expected 'a', for which the program was specialized, given 'b'"),
+            (0.5, "b", "expected 0.5, for which the program was specialized, given 'b'"),
         ],
     )
-    def test_a_specialised_number_takes_no_other_value(
+    def test_a_specialized_number_takes_no_other_value(
         self, fixed: object, given: object, message: str
     ) -> None:
         builder = PlanBuilder()
