@@ -1,14 +1,15 @@
 """Typed configuration and plugin discovery for ExecuTorch backends.
 
-Importing this package loads no third party package: every public name is
-fetched from its module when it is first used.
+Importing this package imports no third-party package: each public name is imported from its module on first
+use.
 """
 
 from __future__ import annotations
 
 from etconfig.lazy import lazy_names
 
-TYPE_CHECKING = False  # what typing calls so, without its import, which costs as much as Python itself
+# Type checkers know this name from typing, whose import takes as long as starting Python.
+TYPE_CHECKING = False
 
 _HOME = {
     "Arguments": "resolver",
@@ -46,7 +47,7 @@ _HOME = {
     "validate_file": "app.validation",
     "verify_program": "analysis",
 }
-"""Where each public name lives; a test holds it against the imports below."""
+"""The module of each public name; a test compares it with the imports below."""
 
 if TYPE_CHECKING:
     from etconfig.analysis import (

@@ -1,4 +1,4 @@
-"""Packages whose public names are imported when they are first used."""
+"""Packages that import their public names on first use."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from importlib import import_module
 def lazy_names(
     package: str, home: Mapping[str, str]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """The `__getattr__` and `__dir__` of a package.
+    """Return the `__getattr__` and `__dir__` of a package.
 
     Args:
         package: The package's `__name__`.
-        home: Every public name and the module of the package that it lives in. No module may have a public
-            name: once imported, it would hide what bears that name.
+        home: The module of the package that defines each public name. No such module may itself have a
+            public name: once imported, it would hide the object of that name.
     """
     assert not home.keys() & home.values()
 

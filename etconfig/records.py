@@ -1,9 +1,9 @@
-"""`record`: a dataclass that costs little to define and to make.
+"""`record`: a dataclass that is quick to define and to create.
 
-`dataclass(frozen=True)` writes and compiles six functions for a class, which takes half a millisecond, and
-a command needs a hundred classes. Of a record only `__init__` is compiled, when it is first used; the other
-functions are the same for all records. What `dataclasses` offers works on both alike: `field`, `fields`,
-`replace`, `asdict`, `__post_init__`, pickling, and `inspect.signature`.
+`dataclass(frozen=True)` writes and compiles six functions for each class, which takes half a millisecond, and
+a command needs a hundred classes. For a record only `__init__` is compiled, on first use; all records share
+the other functions. The functions of `dataclasses` work on records too: `field`, `fields`, `replace`,
+`asdict`, `__post_init__`, pickling, and `inspect.signature`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 else:
 
     def record(cls=None, /, *, frozen=False, kw_only=False, eq=True, repr=True):  # noqa: A002
-        """Make a class a record: `@record(frozen=True)`, as for `dataclass`.
+        """Turn a class into a record: `@record(frozen=True)`, as for `dataclass`.
 
-        One that is not frozen, such as an exception, is equal to itself only.
+        A record that is not frozen, such as an exception, is equal only to itself.
         """
         assert frozen or not eq
         if cls is None:
             return lambda decorated: record(decorated, frozen=frozen, kw_only=kw_only, eq=eq, repr=repr)
-        # dataclasses would put a signature there, and to find it out takes longer than all else
+        # dataclasses would write a signature there; computing it takes longer than everything else
         assert cls.__doc__, f"{cls.__name__} needs a docstring"
         own = vars(cls).copy()
         cls = dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
@@ -44,7 +44,7 @@ else:
 
 
 class _InitWhenUsed:
-    """Stands in for a record's `__init__` until that is asked for: of most classes no object is ever made."""
+    """A placeholder for a record's `__init__` until its first use: most classes are never instantiated."""
 
     def __init__(self, cls: type[Any]) -> None:
         self._cls = cls
@@ -52,11 +52,11 @@ class _InitWhenUsed:
     def __get__(self, instance: object, owner: type[Any]) -> Callable[..., None]:
         init = _written_init(self._cls)
         self._cls.__init__ = init
-        return init.__get__(instance, owner)  # type: ignore[no-any-return]  # what was compiled has no type
+        return init.__get__(instance, owner)  # type: ignore[no-any-return]  # compiled code has no type
 
 
 def _written_init(cls: type[Any]) -> Callable[..., None]:
-    """An `__init__` that fills the object's dictionary at once, past the refusal of assignments."""
+    """Return an `__init__` that sets the object's dictionary in one step, past the frozen `__setattr__`."""
     known: dict[str, object] = {"_MISSING": MISSING, "_set": object.__setattr__}
     parameters: dict[bool, list[str]] = {False: [], True: []}
     items: list[str] = []
@@ -78,11 +78,11 @@ def _written_init(cls: type[Any]) -> Callable[..., None]:
     init: Any = known["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     init.__module__ = cls.__module__
-    return init  # type: ignore[no-any-return]  # it was compiled from text
+    return init  # type: ignore[no-any-return]  # compiled code has no type
 
 
 def _parameter(part: Field[Any], known: dict[str, object]) -> str:
-    """A field as `__init__` takes it; its default goes to what the function knows."""
+    """Return a field as a parameter of `__init__`, and add its default to `known`."""
     if part.default is not MISSING:
         known[f"_default_{part.name}"] = part.default
         return f"{part.name}=_default_{part.name}"
@@ -92,7 +92,7 @@ def _parameter(part: Field[Any], known: dict[str, object]) -> str:
 
 
 def _value(part: Field[Any]) -> str:
-    """A field's value, as an expression over what the function takes and knows."""
+    """Return the expression for a field's value, over the parameters and globals of `__init__`."""
     if part.default_factory is MISSING:
         return part.name
     made = f"_make_{part.name}()"
@@ -100,7 +100,7 @@ def _value(part: Field[Any]) -> str:
 
 
 def _comparison(cls: type[Any]) -> tuple[Callable[[Any, object], bool], Callable[[Any], int]]:
-    """`__eq__` and `__hash__` over the fields that count."""
+    """Return `__eq__` and `__hash__` over the fields that are compared."""
     names = [part.name for part in fields(cls) if part.compare]
     key: Callable[[Any], object] = attrgetter(*names) if names else type
 

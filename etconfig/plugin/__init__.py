@@ -1,7 +1,7 @@
-"""Plugins: found without importing them, imported when needed, isolated when broken.
+"""Plugins: found without being imported, imported when needed, isolated when broken.
 
-This module itself imports nothing but the standard library. `PluginRegistry` lives in
-`etconfig.plugin.registry`, which loads pluggy and pydantic: import it when a plugin is needed.
+Importing this package loads neither pluggy nor pydantic. `PluginRegistry` needs both, so it is imported from
+`etconfig.plugin.registry` when a plugin is needed.
 """
 
 from etconfig.plugin.discovery import discover_plugins

@@ -1,4 +1,4 @@
-"""The version of the plugin API: an integer of its own, apart from etconfig's version."""
+"""The version of the plugin API: an integer, independent of etconfig's own version."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ OLDEST = 1
 
 
 def negotiate(plugin: ApiRange, *, oldest: int = OLDEST, current: int = CURRENT) -> int:
-    """The version that core and plugin will speak: the newest that both know.
+    """Return the version that core and plugin will use: the newest that both know.
 
-    A plugin built for a newer version is welcome as long as it can work with an older one.
+    A plugin that was built for a newer version is accepted if it can work with an older one.
 
     Raises:
-        ValueError: there is none; the message says who must upgrade.
+        ValueError: there is none; the message says which of the two must be upgraded.
     """
     if plugin.min > current:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Backends out of plugins: check what a plugin declares, and make the backend it declares."""
+"""Check the backend that a plugin declares, and create it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def check_spec(entry: EntryPoint, spec: BackendSpec) -> None:
 
 
 def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
-    """A new backend, which can run here.
+    """Return a new backend that can run on this device.
 
     Raises:
-        PluginLoadError: the factory fails, or what it makes does not keep the contract.
+        PluginLoadError: the factory fails, or its result does not fulfill the contract.
         BackendUnavailableError: the backend cannot run here, or is schema-only.
     """
     if spec.factory is None:
@@ -62,7 +62,7 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
 
 
 def _check_complete(entry: EntryPoint, factory: Callable[[], object], contract: BackendContract) -> None:
-    """Refuse a class that lacks a method, before Python does so without telling its place."""
+    """Refuse a class that lacks a method. Python would refuse it too, but without file and line."""
     missing = sorted(getattr(factory, "__abstractmethods__", ()))
     if missing and isinstance(factory, type):
         cause = f"{code_place(factory)}{factory.__name__} lacks {missing[0]}, which a Backend needs"

@@ -1,7 +1,7 @@
 """Check that an implementation can take the exact call that the core will make.
 
-pluggy checks the names of a hook's arguments, but not that a hook is there at all, that its
-argument is passed on (one with a default is not), or that it is no coroutine.
+pluggy checks the names of a hook's arguments. It does not check that the hook exists, that its argument is
+passed (pluggy leaves out arguments with a default), or that it is not a coroutine.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 def call_problem(
     function: Callable[..., Any], symbol: str, arguments: Sequence[str], *, may_yield: bool = False
 ) -> str | None:
-    """Why `function` cannot be called with `arguments` by position and give its result, or None.
+    """Return why `function` cannot take `arguments` by position and return its result, or None if it can.
 
     Args:
-        function: The implementation; bound, if it is a method.
-        symbol: What it is called, such as `NpuBackend.execute`.
+        function: The implementation; a bound method, if it is a method.
+        symbol: Its name in messages, such as `NpuBackend.execute`.
         arguments: The names of the arguments.
-        may_yield: The result is iterated over, so it may be a generator.
+        may_yield: True if the core iterates over the result, so that a generator will do.
     """
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         return f"{code_place(function)}{symbol} is async, but the core calls it and uses its result at once"
@@ -33,12 +33,12 @@ def call_problem(
         call = f"{symbol.rpartition('.')[2]}({', '.join(arguments)})"
         return f"{code_place(function)}{symbol} cannot take the call {call}: {error}"
     except ValueError:
-        return None  # built-in code without a signature: only the call itself can tell
+        return None  # built-in code has no signature to check, so only the call itself can fail
     return None
 
 
 def code_place(code: Callable[..., Any]) -> str:
-    """`plugin.py:12: ` for a function or a class, or nothing for one without a file."""
+    """Return the place of a function or class as `plugin.py:12: `, or an empty text if it has no file."""
     if isinstance(code, type):
         try:
             file, line = inspect.getsourcefile(code) or "", inspect.getsourcelines(code)[1]

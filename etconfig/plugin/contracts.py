@@ -1,4 +1,4 @@
-"""What each version of the plugin API demands of backends, and how an older one meets the core of today."""
+"""The methods that each version of the plugin API calls, and the adapters for backends of older versions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ def _unchanged(backend: Backend[Any, Any]) -> Backend[Any, Any]:
 
 @record(frozen=True, kw_only=True)
 class BackendContract:
-    """What one version of the plugin API demands.
+    """The demands of one version of the plugin API on backends.
 
     Attributes:
-        calls: The calls that the core makes: by method, the names of the arguments, given by position.
-        adapt: Makes a backend of this version one of the next.
+        calls: The methods that the core calls, with the names of their arguments, which are passed by
+            position.
+        adapt: Turns a backend of this version into one of the next.
     """
 
     calls: Mapping[str, tuple[str, ...]]
     adapt: Callable[[Backend[Any, Any]], Backend[Any, Any]] = _unchanged
 
     def definition(self, method: str) -> str:
-        """How a plugin defines a method."""
+        """Return the line that defines a method in a plugin."""
         return f"def {method}({', '.join(('self', *self.calls.get(method, ())))})"
 
 
@@ -42,4 +43,4 @@ BACKEND_CONTRACTS: Mapping[int, BackendContract] = {
         }
     ),
 }
-"""By version. A new version says its calls here, and gives the one before it what adapts that one."""
+"""The contract of each version. A new version is added here, and the one before it gets an `adapt`."""

@@ -1,4 +1,4 @@
-"""What plugins contribute, as one table: the hook that is called, the type of its answer, and its checks."""
+"""The hooks of all kinds of plugins as one table: the type of each answer, and its checks."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def _check_detector(entry: EntryPoint, detector: Detector) -> None:
 def _check_fact_names(
     entry: EntryPoint, contribution: FactsContribution, accepted: Sequence[FactsContribution]
 ) -> None:
-    """Check that the facts have names of their own, beside the built-in ones and those of other plugins."""
-    from etconfig.facts.builtin import BUILTIN_FACTS  # which the plugins of other groups do not pay for
+    """Check that no built-in fact and no fact of another plugin has the same name or namespace."""
+    from etconfig.facts.builtin import BUILTIN_FACTS  # other kinds of plugins do not need it
 
     known = BUILTIN_FACTS
     for each in accepted:
@@ -79,7 +79,7 @@ def _check_fact_names(
 
 
 def _check_kernels(entry: EntryPoint, contribution: KernelsContribution) -> None:
-    from etconfig.kernel.registry import table_problem  # the plugin API loads no numpy, a table has loaded it
+    from etconfig.kernel.registry import table_problem  # imports numpy, which other plugins may not need
 
     problem = table_problem(contribution.table)
     if problem is not None:

@@ -1,7 +1,7 @@
-"""Find installed plugins: read the metadata of distributions, import nothing.
+"""Find installed plugins in the metadata of distributions, without importing anything.
 
-`importlib.metadata` takes several times as long, most of it for distributions that declare
-no plugin; here those cost one attempt to open a file.
+`importlib.metadata` takes several times as long, most of it on distributions that declare no plugin. Here
+such a distribution costs one attempt to open a file.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def discover_plugins(
 ) -> PluginIndex:
     """List the plugins that distributions on `search_path` declare. Never raises.
 
-    Of several distributions with one name, the first on the path counts, as it does for imports.
+    Of several distributions with the same name, the first on the path counts, as it does for imports.
 
     Args:
-        search_path: Directories to look in; by default `sys.path`.
-        policy: Which plugins may be used; by default all.
+        search_path: The directories to search; by default `sys.path`.
+        policy: The plugins that may be used; by default all.
     """
     scan = _Scan()
     for directories in _distributions(sys.path if search_path is None else search_path):
@@ -38,7 +38,7 @@ def discover_plugins(
 
 
 def _distributions(search_path: Iterable[str]) -> Iterator[list[str]]:
-    """The metadata directories of each distribution; more than one is a broken installation."""
+    """Yield the metadata directories of each distribution; more than one is a broken installation."""
     seen: set[str] = set()
     for root in search_path:
         here: dict[str, list[str]] = {}
@@ -54,24 +54,24 @@ def _metadata_names(root: str) -> list[str]:
     try:
         return sorted(name for name in os.listdir(root) if name.endswith(_SUFFIXES))  # noqa: PTH208
     except OSError:
-        return []  # sys.path may name archives, and directories that do not exist
+        return []  # sys.path may contain archives and directories that do not exist
 
 
 def _name_and_version(directory_name: str) -> tuple[str, str]:
-    """What the name of a metadata directory tells, such as `acme_npu-2.1.dist-info`."""
+    """Return name and version from the name of a metadata directory, such as `acme_npu-2.1.dist-info`."""
     name, _, rest = directory_name.rpartition(".")[0].partition("-")
     return name, rest.partition("-")[0] or _UNKNOWN_VERSION
 
 
 class _Scan:
-    """What was found so far."""
+    """The entry points and failures found so far."""
 
     def __init__(self) -> None:
         self.entries: list[EntryPoint] = []
         self.failures: list[PluginFailure] = []
 
     def add(self, directories: list[str]) -> None:
-        """Take in one distribution."""
+        """Add one distribution, given its metadata directories."""
         declaring = []
         for directory in directories:
             try:
@@ -84,7 +84,7 @@ class _Scan:
         if len(declaring) > 1:
             places = " and ".join(directory for directory, _ in declaring)
             self._fail(declaring[-1][0], f"it is installed more than once: {places}")
-        # They are sorted: of several versions the last is most likely the one installed last.
+        # They are sorted, so of several versions the last is most likely the one that was installed last.
         for directory, data in declaring[-1:]:
             self._add_entries(directory, data)
 
@@ -116,7 +116,7 @@ class _Scan:
 
 
 def _identity(directory: str) -> tuple[str, str]:
-    """Name and version from the metadata's headers, else from the directory's name."""
+    """Return name and version from the headers of the metadata, or else from the name of the directory."""
     name, version = _name_and_version(directory.rpartition("/")[2])
     headers = _headers(directory)
     return headers.get("name", name), headers.get("version", version)
@@ -139,10 +139,10 @@ def _headers(directory: str) -> Mapping[str, str]:
 
 
 def _read_bytes(path: str) -> bytes:
-    """A file's contents; empty when there is no such file.
+    """Return the contents of a file, or nothing if it does not exist.
 
     Raises:
-        OSError: it is there, but cannot be read.
+        OSError: it exists, but cannot be read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""`EntryPoint`: what a distribution declares about a plugin; read without importing anything."""
+"""`EntryPoint`: a plugin as the metadata of its distribution declare it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXECUTORS = "etconfig.executors"
 CONFORMANCE = "etconfig.conformance"
 
 GROUPS = (BACKENDS, FACTS, PROFILES, KERNELS, EXECUTORS, CONFORMANCE)
-"""The entry-point groups that etconfig looks at."""
+"""The entry-point groups that etconfig reads."""
 
 
 @record(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class EntryPoint:
     Attributes:
         group: One of `GROUPS`.
         name: The name in that group: for `etconfig.backends`, the backend id.
-        value: What it stands for: `module`, `module:object` or, for profiles, `package:directory`.
+        value: The plugin: `module`, `module:object` or, for profiles, `package:directory`.
         distribution: The distribution that declares it.
         version: The distribution's version.
         location: The directory of the distribution's metadata.
@@ -44,7 +44,7 @@ class EntryPoint:
 
     @property
     def module(self) -> str:
-        """The module that holds it, such as `acme_npu.plugin`."""
+        """The plugin's module, such as `acme_npu.plugin`."""
         return self.value.partition(":")[0].strip()
 
     @property
@@ -57,8 +57,8 @@ def parse_entry_points(text: str) -> tuple[dict[tuple[str, str], str], list[str]
     """Read an entry_points.txt.
 
     Returns:
-        The values in etconfig's groups, by group and name, and a sentence about each line that
-        cannot be read. Other groups are skipped unread.
+        The values in etconfig's groups, by group and name, and a sentence about each line that cannot be
+        read. Other groups are skipped.
     """
     values: dict[tuple[str, str], str] = {}
     problems: list[str] = []
@@ -80,7 +80,7 @@ def parse_entry_points(text: str) -> tuple[dict[tuple[str, str], str], list[str]
 
 
 def normalized_name(distribution: str) -> str:
-    """A distribution's name as it is compared: `Acme.NPU` and `acme-npu` are the same.
+    """Return a distribution's name in the form to compare: `Acme.NPU` and `acme-npu` become equal.
 
     Source: Python packaging specifications, name normalization.
     """

@@ -1,4 +1,4 @@
-"""Broken plugins: `PluginFailure` lists one, `load_error` raises for one that was asked for."""
+"""Broken plugins: a `PluginFailure` is listed, a `load_error` is raised when the plugin is needed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 @record(frozen=True, kw_only=True)
 class PluginFailure:
-    """Why a plugin, or a distribution's metadata, cannot be used.
+    """The reason why a plugin, or the metadata of a distribution, cannot be used.
 
     Attributes:
         distribution: The distribution at fault.
         version: Its version.
         cause: What is wrong.
         help: What to do about it.
-        group: The entry point's group, or None when the metadata as a whole are broken.
-        name: The entry point's name, or None likewise.
+        group: The group of the entry point, or None if the metadata as a whole are broken.
+        name: The name of the entry point, or None likewise.
     """
 
     distribution: str
@@ -33,7 +33,7 @@ class PluginFailure:
 
     @classmethod
     def of(cls, error: PluginLoadError) -> PluginFailure:
-        """The failure that `error` tells of."""
+        """Return the failure that `error` reports."""
         return cls(
             distribution=error.distribution,
             version=error.version,
@@ -49,7 +49,7 @@ class PluginFailure:
 
 
 def load_error(entry: EntryPoint, cause: str, help_text: str) -> PluginLoadError:
-    """The error that names `entry`, its distribution and version."""
+    """Return an error that names `entry`, its distribution and version."""
     from etconfig.errors import PluginLoadError
 
     return PluginLoadError(
@@ -63,5 +63,5 @@ def load_error(entry: EntryPoint, cause: str, help_text: str) -> PluginLoadError
 
 
 def reinstall_help(distribution: str) -> str:
-    """What to do about a damaged installation."""
+    """Return the help for a damaged installation."""
     return f"reinstall {distribution}: pip install --force-reinstall {distribution}"

@@ -1,7 +1,7 @@
-"""The hooks that a plugin implements: what each is asked and what it answers.
+"""The hooks that plugins implement, with their requests and answers.
 
-Requests and answers are frozen and grow by fields with defaults, so that a plugin built for
-an older version keeps working.
+Requests and answers are frozen. New fields have defaults, so that a plugin built for an older version keeps
+working.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from etconfig.records import record
 from etconfig.schema import ApiRange, BackendSpec
 
 PROJECT = "etconfig"
-"""The name under which pluggy marks hooks."""
+"""The project name in pluggy's marks on hooks."""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
@@ -27,10 +27,10 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 @record(frozen=True, kw_only=True)
 class PluginRequest:
-    """What every hook is told.
+    """The request that every hook gets.
 
     Attributes:
-        name: The name of the entry point that is needed; for a backend, its id.
+        name: The name of the entry point; for a backend, its id.
         core_api: The plugin API version of this etconfig.
     """
 
@@ -39,23 +39,23 @@ class PluginRequest:
 
 
 class BackendRequest(PluginRequest):
-    """Asks for the spec of the backend whose id is `name`."""
+    """A request for the spec of the backend whose id is `name`."""
 
 
 class FactsRequest(PluginRequest):
-    """Asks for facts and detectors."""
+    """A request for facts and detectors."""
 
 
 class KernelsRequest(PluginRequest):
-    """Asks for kernels."""
+    """A request for kernels."""
 
 
 class ExecutorRequest(PluginRequest):
-    """Asks for the executor called `name`."""
+    """A request for the executor called `name`."""
 
 
 class ConformanceRequest(PluginRequest):
-    """Asks for what the conformance kit needs to check the backend whose id is `name`."""
+    """A request for the programs with which the conformance kit checks the backend whose id is `name`."""
 
 
 @record(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class FactsContribution:
     Attributes:
         api: The plugin API versions that the plugin can work with.
         facts: The facts, in a namespace of the plugin's own.
-        detectors: Who looks for them.
+        detectors: The detectors that find them.
     """
 
     api: ApiRange
@@ -75,12 +75,12 @@ class FactsContribution:
 
 @record(frozen=True, kw_only=True)
 class KernelsContribution:
-    """Kernels of a plugin.
+    """The kernels of a plugin.
 
     Attributes:
         api: The plugin API versions that the plugin can work with.
-        table: An `etconfig.plugin.v1_kernels.KernelTable`; not named as a type here, since the
-            plugin API loads no numpy.
+        table: An `etconfig.plugin.v1_kernels.KernelTable`. It is not annotated as one, since this module must
+            not import numpy.
     """
 
     api: ApiRange
@@ -89,7 +89,7 @@ class KernelsContribution:
 
 @record(frozen=True, kw_only=True)
 class ExecutorContribution:
-    """Another executor than the built-in one.
+    """An executor besides the built-in one.
 
     Attributes:
         api: The plugin API versions that the plugin can work with.
@@ -102,12 +102,12 @@ class ExecutorContribution:
 
 @record(frozen=True, kw_only=True)
 class LoweringRequest:
-    """A program of the conformance kit that shall delegate to the vendor's backend.
+    """A program of the conformance kit to be lowered to the vendor's backend.
 
     Attributes:
         case: The name of the kit's case.
-        methods: The methods to lower, by name; each a `torch.export.ExportedProgram`, not named as a
-            type here, since the plugin API loads no torch.
+        methods: The methods to lower, by name. Each is a `torch.export.ExportedProgram`, not annotated as
+            one, since this module must not import torch.
     """
 
     case: str
@@ -116,13 +116,13 @@ class LoweringRequest:
 
 @record(frozen=True, kw_only=True)
 class ConformanceContribution:
-    """What a vendor gives the conformance kit.
+    """The contribution of a vendor to the conformance kit.
 
     Attributes:
         api: The plugin API versions that the plugin can work with.
-        programs: The directory of golden programs, `<case>.pte` each; None when there are none.
-        lower: Makes the program of a case with the vendor's ahead-of-time half, and answers the bytes
-            of the .pte. It may import torch and executorch when it is called, not before.
+        programs: The directory of golden programs, `<case>.pte` each; None if there are none.
+        lower: Lowers a case with the vendor's ahead-of-time half and returns the bytes of the .pte. It may
+            import torch and executorch when it is called, but not before.
     """
 
     api: ApiRange
@@ -132,24 +132,24 @@ class ConformanceContribution:
 
 @hookspec
 def etconfig_backend(request: BackendRequest) -> BackendSpec:  # type: ignore[empty-body]  # a declaration
-    """The spec of one backend. Entry-point group: `etconfig.backends`."""
+    """Return the spec of one backend. Entry-point group: `etconfig.backends`."""
 
 
 @hookspec
 def etconfig_facts(request: FactsRequest) -> FactsContribution:  # type: ignore[empty-body]  # a declaration
-    """Facts and detectors. Entry-point group: `etconfig.facts`."""
+    """Return facts and detectors. Entry-point group: `etconfig.facts`."""
 
 
 @hookspec
 def etconfig_kernels(request: KernelsRequest) -> KernelsContribution:  # type: ignore[empty-body]  # a declaration
-    """Kernels. Entry-point group: `etconfig.kernels`."""
+    """Return kernels. Entry-point group: `etconfig.kernels`."""
 
 
 @hookspec
 def etconfig_executor(request: ExecutorRequest) -> ExecutorContribution:  # type: ignore[empty-body]  # a declaration
-    """An executor. Entry-point group: `etconfig.executors`."""
+    """Return an executor. Entry-point group: `etconfig.executors`."""
 
 
 @hookspec
 def etconfig_conformance(request: ConformanceRequest) -> ConformanceContribution:  # type: ignore[empty-body]  # a declaration
-    """Programs for the conformance kit. Entry-point group: `etconfig.conformance`, named after the id."""
+    """Return programs for the conformance kit. Entry-point group: `etconfig.conformance`, named by the id."""

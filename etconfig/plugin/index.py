@@ -1,4 +1,4 @@
-"""`PluginIndex`: an unchanging list of the installed plugins."""
+"""`PluginIndex`: an immutable list of the installed plugins."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _HOW_TO_GET_A_BACKEND = (
 
 @record(frozen=True)
 class PluginIndex:
-    """The installed plugins, as they were when the index was made.
+    """The plugins that were installed when the index was made.
 
     Attributes:
-        installed: Every declared entry point, also those that the policy refuses.
-        failures: Distributions whose metadata are broken.
-        policy: Which entry points may be used.
+        installed: All declared entry points, including those that the policy refuses.
+        failures: The distributions whose metadata are broken.
+        policy: The entry points that may be used.
     """
 
     installed: tuple[EntryPoint, ...]
@@ -33,13 +33,13 @@ class PluginIndex:
     policy: PluginPolicy = field(default_factory=PluginPolicy)
 
     def entries(self, group: str) -> tuple[EntryPoint, ...]:
-        """The entry points of `group` that may be used, in the order of the search path."""
+        """Return the entry points of `group` that may be used, in the order of the search path."""
         return tuple(
             entry for entry in self.installed if entry.group == group and self.policy.refusal(entry) is None
         )
 
     def find(self, group: str, name: str) -> EntryPoint:
-        """The entry point called `name`.
+        """Return the entry point called `name`.
 
         Raises:
             UnknownPluginError: no distribution declares it, or the policy refuses it.

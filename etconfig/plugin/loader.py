@@ -1,7 +1,7 @@
 """Load one plugin: import it, register it with pluggy, check its hook, call it, check the answer.
 
-Each plugin gets a `PluginManager` of its own. So plugins cannot disturb each other, loading
-needs no lock across plugins, and a plugin that fails is unregistered by dropping its manager.
+Each plugin gets its own `PluginManager`. So plugins cannot affect each other, loading needs no lock across
+plugins, and dropping the manager unregisters a plugin that fails.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from etconfig.schema import ApiRange
 
 
 class Answer(Protocol):
-    """What every hook answers: at least, which plugin API versions the plugin can work with."""
+    """The answer of any hook; all name the plugin API versions that the plugin can work with."""
 
     @property
     def api(self) -> ApiRange:
-        """The versions."""
+        """The plugin API versions."""
 
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
@@ -51,7 +51,7 @@ class Hook(Generic[AnswerT]):
     """A hook that the core calls.
 
     Attributes:
-        group: The entry-point group whose plugins implement it.
+        group: The entry-point group of the plugins that implement it.
         name: The hook's name.
         request: The type of its request.
         answer: The type of its answer.
@@ -69,15 +69,15 @@ class Hook(Generic[AnswerT]):
 
 
 def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRENT) -> AnswerT:
-    """What the plugin behind `entry` answers to `hook`.
+    """Return the plugin's answer to `hook`.
 
     Args:
         entry: The plugin.
-        hook: What it is asked.
-        core_api: The plugin API version that it is told of.
+        hook: The hook to call.
+        core_api: The plugin API version in the request.
 
     Raises:
-        PluginLoadError: it cannot be imported, does not implement the hook, or answers wrongly.
+        PluginLoadError: it cannot be imported, does not implement the hook, or returns a wrong answer.
     """
     plugin = guarded(entry, "its import", lambda: _import(entry))
     manager = pluggy.PluginManager(PROJECT)
@@ -95,23 +95,23 @@ def load_plugin(entry: EntryPoint, hook: Hook[AnswerT], *, core_api: int = CURRE
 
 
 def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> ResultT:
-    """Run a plugin's code: whatever it raises becomes a PluginLoadError; Ctrl-C passes.
+    """Run a plugin's code and turn whatever it raises into a PluginLoadError, except for Ctrl-C.
 
-    SystemExit is caught too: a plugin must not end the host.
+    SystemExit is caught too, since a plugin must not end its host.
     """
     try:
         return work()
     except (KeyboardInterrupt, PluginLoadError):
         raise
     except BaseException as error:
-        # Python 3.13 guesses here what the help guesses below
+        # Python 3.13 appends a guess, which the help below makes anyway
         first_line = _PYTHONS_GUESS.sub("", (str(error).splitlines() or ["no message"])[0])
         cause = f"{error_place(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
         raise load_error(entry, cause, _exception_help(entry, error)) from error
 
 
 def error_place(entry: EntryPoint, error: BaseException | None) -> str:
-    """`plugin.py:12: ` for the last line of the plugin's own package that raised, or nothing."""
+    """Return the last line of the plugin's own package that raised, as `plugin.py:12: `, or an empty text."""
     place, step = "", None if error is None else error.__traceback__
     while step is not None:
         if str(step.tb_frame.f_globals.get("__name__")).partition(".")[0] == entry.package:
@@ -135,16 +135,19 @@ def _exception_help(entry: EntryPoint, error: BaseException) -> str:
 
 
 def _is_own_module(entry: EntryPoint, module: str) -> bool:
-    """Whether a module would be a part of the plugin's own package, which is there."""
+    """True if a missing module would belong to the plugin's own package, which itself was found."""
     return "." in module and module.partition(".")[0] == entry.package
 
 
 def _fields_instead(error: BaseException) -> list[str]:
-    """The field that a class of the plugin API was given in vain, and those that it has; else nothing."""
+    """Return the unknown field that a class of the plugin API was given, then the fields that it has.
+
+    Empty if the error has another cause.
+    """
     match = isinstance(error, TypeError) and _UNKNOWN_FIELD.match(str(error))
     if not match:
         return []
-    from etconfig.plugin import v1  # which has every such class
+    from etconfig.plugin import v1  # imported late: it is needed for this help only
 
     if match["name"] not in v1.__all__:
         return []
@@ -176,7 +179,7 @@ def _unknown_hooks(manager: pluggy.PluginManager, plugin: Any) -> list[str]:
 
 
 def _check_unknown_hooks(entry: EntryPoint, unknown: list[str], api: ApiRange) -> None:
-    # A plugin that was built for a newer API may implement hooks that this core never calls.
+    # A plugin that was built for a newer API may implement hooks that this core does not know.
     if unknown and api.built <= CURRENT:
         known = [name for name in vars(hookspecs) if name.startswith(f"{PROJECT}_")]
         help_text = did_you_mean(unknown[0], known) or f"the hooks are {', '.join(known)}"
@@ -195,7 +198,7 @@ def _check_implementation(
         raise load_error(entry, cause, f"write: @hookimpl {signature}: ...")
     function, passed = implementations[0].function, implementations[0].argnames
     problem = call_problem(function, hook_name, passed)
-    # pluggy passes no argument that has a default or is keyword-only.
+    # pluggy does not pass arguments that have a default or are keyword-only.
     if problem is None and "request" in set(inspect.signature(function).parameters).difference(passed):
         problem = f"{code_place(function)}{hook_name} would not be given its request"
     if problem is not None:

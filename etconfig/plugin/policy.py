@@ -1,4 +1,4 @@
-"""`PluginPolicy`: which plugins may be used, and which one when two claim one name."""
+"""`PluginPolicy`: the plugins that may be used, and the one to prefer when two claim the same name."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from etconfig.plugin.entry_points import EntryPoint, normalized_name
 from etconfig.records import record
 
 ENVIRONMENT_VARIABLE = "ETCONFIG_DISABLE_PLUGINS"
-"""Distributions or entry points to leave out, separated by commas; `*` means all."""
+"""The variable that disables distributions or entry points, separated by commas; `*` means all."""
 
 OWN_DISTRIBUTION = "etconfig"
-"""What it declares itself stays unless it is named: `*` and an allow list mean others."""
+"""etconfig's own distribution. `*` and allow lists do not affect it; only its name disables it."""
 
 
 @record(frozen=True, kw_only=True)
 class PluginPolicy:
-    """Which plugins may be used. Names are those of distributions or of entry points.
+    """The plugins that may be used, by the names of their distributions or entry points.
 
     Attributes:
-        allow: If given, only these.
-        deny: Not these.
-        disabled: Not these either: what `ETCONFIG_DISABLE_PLUGINS` lists.
-        prefer: For an entry point that several distributions declare, the one to use.
+        allow: If set, only these may be used.
+        deny: These may not be used.
+        disabled: These may not be used either; `ETCONFIG_DISABLE_PLUGINS` lists them.
+        prefer: For entry points that several distributions declare, the distribution to use.
     """
 
     allow: Collection[str] | None = None
@@ -32,12 +32,12 @@ class PluginPolicy:
     prefer: Mapping[str, str] = field(default_factory=dict)
 
     def with_environment(self, environment: Mapping[str, str]) -> PluginPolicy:
-        """The same policy, with what the variable in `environment` disables."""
+        """Return this policy with the plugins disabled that the variable in `environment` lists."""
         names = (name.strip() for name in environment.get(ENVIRONMENT_VARIABLE, "").split(","))
         return replace(self, disabled=(*self.disabled, *filter(None, names)))
 
     def refusal(self, entry: EntryPoint) -> str | None:
-        """Why `entry` may not be used, or None if it may."""
+        """Return why `entry` may not be used, or None if it may."""
         if _names(self.disabled, entry):
             return f"it is disabled by {ENVIRONMENT_VARIABLE}"
         if _names(self.deny, entry):
@@ -47,7 +47,7 @@ class PluginPolicy:
         return None
 
     def unmatched(self, entries: Iterable[EntryPoint]) -> tuple[str, ...]:
-        """The names in this policy that no entry has: most likely typing errors."""
+        """Return the names in this policy that no entry has; most likely they are misspelled."""
         known = {"*"}
         for entry in entries:
             known |= {entry.name, normalized_name(entry.distribution)}

@@ -1,4 +1,4 @@
-"""The directory of profiles that an entry point of `etconfig.profiles` names; imports nothing."""
+"""Find the directories of profiles that entry points of `etconfig.profiles` name, without importing them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VALUE = re.compile(r"(?P<package>\w+):(?P<directory>\w[\w.-]*(?:/\w[\w.-]*)*)")
 
 
 def profile_directories(index: PluginIndex) -> tuple[dict[EntryPoint, Path], tuple[PluginFailure, ...]]:
-    """The directories of all usable entry points, and why others have none."""
+    """Return the directories of all usable entry points, and the failures of the others."""
     directories: dict[EntryPoint, Path] = {}
     failures: list[PluginFailure] = []
     for entry in index.entries(PROFILES):
@@ -26,7 +26,7 @@ def profile_directories(index: PluginIndex) -> tuple[dict[EntryPoint, Path], tup
 
 
 def _directory_or_failure(entry: EntryPoint) -> Path | PluginFailure:
-    from etconfig.errors import PluginLoadError  # which most installations never need here
+    from etconfig.errors import PluginLoadError  # imported late: most installations never need it here
 
     try:
         return resolve_profile_directory(entry)
@@ -35,11 +35,10 @@ def _directory_or_failure(entry: EntryPoint) -> Path | PluginFailure:
 
 
 def resolve_profile_directory(entry: EntryPoint) -> Path:
-    """The directory behind a value such as `acme_profiles:profiles`.
+    """Return the directory that a value such as `acme_profiles:profiles` names.
 
     Raises:
-        PluginLoadError: the value is malformed, there is no such package, or the package has
-            no such directory.
+        PluginLoadError: the value is malformed, the package does not exist, or it lacks the directory.
     """
     match = _VALUE.fullmatch(entry.value)
     if match is None:
@@ -56,7 +55,7 @@ def _package_directories(entry: EntryPoint, package: str) -> list[Path]:
     import importlib.util
 
     try:
-        # The package is of the top level, so nothing is imported to find it.
+        # Finding a top-level package imports nothing.
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
         spec = None

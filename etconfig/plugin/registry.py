@@ -1,4 +1,4 @@
-"""`PluginRegistry`: plugins are loaded when they are needed, once, and a broken one fails alone."""
+"""`PluginRegistry`: loads each plugin once, when it is needed, and keeps broken ones apart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from etconfig.schema import BackendSpec
 
 
 class _Once(Generic[ResultT]):
-    """Remembers the result of a call that is made once, or the error it ended with."""
+    """The result of a call that is made only once, or the error that it raised."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,7 +36,7 @@ class _Once(Generic[ResultT]):
         if self._result is not None:
             return self._result
         assert self.error is not None
-        # A new exception each time: threads must not share a traceback.
+        # Raise a new exception each time, since threads must not share a traceback.
         raise copy.copy(self.error) from self.error.__cause__
 
 
@@ -44,7 +44,7 @@ class PluginRegistry:
     """The plugins of an index, loaded on demand. Threads may share it.
 
     Args:
-        index: What is installed; it decides which plugins may be used.
+        index: The installed plugins; its policy decides which may be used.
     """
 
     def __init__(self, index: PluginIndex) -> None:
@@ -54,33 +54,33 @@ class PluginRegistry:
 
     @property
     def failures(self) -> tuple[PluginFailure, ...]:
-        """Everything that is broken, as far as it was looked at, each with its cause and fix."""
+        """The plugins found broken so far, each with its cause and fix."""
         errors = (once.error for once in self._answers.values())
         loading = tuple(PluginFailure.of(error) for error in errors if error is not None)
         return (*self.index.failures, *loading, *self._later_failures.values())
 
     def contribution(self, hook: Hook[AnswerT], name: str) -> AnswerT:
-        """What the plugin called `name` answers to `hook`; imports it when it is asked for the first time.
+        """Return the answer of the plugin called `name` to `hook`; the first call imports the plugin.
 
         Args:
-            hook: One of `etconfig.plugin.contributions`.
-            name: The name of its entry point: of a backend, the id.
+            hook: One of the hooks in `etconfig.plugin.contributions`.
+            name: The name of the plugin's entry point; for a backend, its id.
 
         Raises:
             UnknownPluginError: no usable plugin has the name.
             DuplicatePluginError: several have it.
-            PluginLoadError: the plugin is broken; asking again raises the same.
+            PluginLoadError: the plugin is broken; further calls raise the same error.
         """
         return self._answer(self.index.find(hook.group, name), hook)
 
     def contributions(self, hook: Hook[AnswerT]) -> tuple[AnswerT, ...]:
-        """What all usable plugins answer to `hook`; broken ones are left out and listed in `failures`."""
+        """Return the answers of all usable plugins to `hook`; broken plugins are listed in `failures`."""
         accepted: list[AnswerT] = []
         for entry in self.index.entries(hook.group):
             try:
                 answer = self._answer(entry, hook)
             except PluginLoadError:
-                continue  # `failures` lists it
+                continue  # listed in `failures`
             try:
                 if hook.check_beside is not None:
                     hook.check_beside(entry, answer, accepted)
@@ -91,16 +91,16 @@ class PluginRegistry:
         return tuple(accepted)
 
     def backend_spec(self, backend_id: str) -> BackendSpec:
-        """What the backend declares. Raises as `contribution`."""
+        """Return the declaration of a backend. Raises the same errors as `contribution`."""
         return self.contribution(BACKEND_HOOK, backend_id)
 
     def create_backend(self, backend_id: str) -> Backend[Any, Any]:
-        """A new backend that can run here.
+        """Return a new backend that can run on this device.
 
         Raises:
-            UnknownPluginError, DuplicatePluginError, PluginLoadError: as for `contribution`; also when the
-                factory fails or makes something else than a backend.
-            BackendUnavailableError: the backend cannot run here, or is schema-only.
+            UnknownPluginError, DuplicatePluginError, PluginLoadError: as for `contribution`, or the factory
+                fails or does not return a backend.
+            BackendUnavailableError: the backend cannot run here, or has only a schema.
         """
         entry = self.index.find(BACKEND_HOOK.group, backend_id)
         spec = self._answer(entry, BACKEND_HOOK)

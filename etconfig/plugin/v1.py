@@ -1,4 +1,4 @@
-"""Everything a plugin may import: the plugin API, version 1."""
+"""The plugin API, version 1: everything that a plugin may import."""
 
 from etconfig.backend import (
     Allocator,

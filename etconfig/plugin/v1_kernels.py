@@ -1,7 +1,7 @@
-"""What the author of kernels may import beside `etconfig.plugin.v1`, which loads no numpy: version 1.
+"""The plugin API for kernels, version 1; apart from `etconfig.plugin.v1`, so that that does not import numpy.
 
-How a kernel is written stands in `etconfig.kernel.registry`. This module is the one door from plugins to
-the executor; nothing of etconfig's own imports it.
+The docstring of `etconfig.kernel.registry` explains how to write a kernel. Only plugins import this module;
+etconfig itself does not.
 """
 
 from etconfig.kernel.checks import (
