@@ -1,4 +1,4 @@
-"""ExecuTorch's own runtime on programs whose payloads were laid elsewhere."""
+"""ExecuTorch's own runtime on programs whose payloads were moved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ XNNPACK = "XnnpackBackend"
 
 
 def outputs_of(program: bytes, *inputs: Any) -> list[Any]:
-    """What the runtime answers for the first method."""
+    """Return the outputs of the first method in the runtime."""
     from executorch.runtime import Runtime
 
     loaded = Runtime.get().load_program(program)
@@ -28,7 +28,7 @@ def outputs_of(program: bytes, *inputs: Any) -> list[Any]:
 
 
 class TestMovedPayloads:
-    """ExecuTorch finds a payload wherever it was laid, and answers the same."""
+    """ExecuTorch finds a payload in its new place, and gives the same outputs."""
 
     @pytest.mark.parametrize("location", DataLocation)
     @pytest.mark.parametrize("name", ["xnnpack", "xnnpack_inline", "xnnpack_two_methods"])

@@ -47,7 +47,7 @@ def executorch_flags() -> list[str]:
     assert spec is not None
     assert spec.submodule_search_locations
     wheel = Path(spec.submodule_search_locations[0])
-    # its headers are not clean under the warnings that ours are held to
+    # its headers do not compile cleanly with the warnings that ours are compiled with
     include = wheel / "include"
     return [
         "-std=c++17",
@@ -60,7 +60,7 @@ def executorch_flags() -> list[str]:
 
 
 class TestDamage:
-    """Neither reader is harmed by any damage, and what Python's accepts, the C++ one does."""
+    """No damage harms either reader, and the C++ one accepts every file that Python's accepts."""
 
     def test_of_50000_files(self, tmp_path: Path) -> None:
         reader = build(HERE / "transport" / "etargs_fuzz.cpp", tmp_path / "fuzz", *STRICT, *SANITIZED)
@@ -109,7 +109,7 @@ def run(program: Path, etargs: Path, name: str = "board") -> list[str]:
 
 
 class TestRuntime:
-    """What a file holds reaches the backends of the real runtime."""
+    """The options of a file reach the backends of the real runtime."""
 
     @pytest.mark.parametrize(("mode", "outcome"), [(1, [OK, "execute 0x0"]), (7, [REFUSED])])
     def test_the_backend_sees_the_values(

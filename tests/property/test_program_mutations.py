@@ -1,4 +1,4 @@
-"""Damaged files: whatever the bytes, only ProgramError comes out, with a code and a byte, or a sound file."""
+"""Damaged files: any bytes are a sound file or give a ProgramError with a code and a byte."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WHOLE_SCHEMA.append(DATA / "exports" / "external_constants.ptd")
 
 
 def reading(data: bytes, monkeypatch: pytest.MonkeyPatch, is_bulk: bool) -> object:
-    """All plans, or the error; read by columns as far as they go, or table by table."""
+    """Return all plans, or the error; read by columns where possible, or table by table."""
     for name in ("MIN_ROWS", "MIN_LIKE_ROWS"):
         monkeypatch.setattr(columns, name, 1 if is_bulk else 10**9)
     try:
@@ -39,7 +39,7 @@ def reading(data: bytes, monkeypatch: pytest.MonkeyPatch, is_bulk: bool) -> obje
 def both_ways(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     by_columns, by_tables = (reading(data, monkeypatch, is_bulk) for is_bulk in (True, False))
     assert by_columns == by_tables
-    assert repr(by_columns) == repr(by_tables)  # which tells 1 from True and from numpy's 1
+    assert repr(by_columns) == repr(by_tables)  # types differ between 1, True and numpy's 1
 
 
 class TestColumns:
@@ -83,7 +83,7 @@ class TestMutations:
     @pytest.mark.parametrize("code", ["<I", "<Q"])
     @pytest.mark.parametrize("path", WHOLE_SCHEMA, ids=lambda path: path.name)
     def test_every_word_may_be_extreme(self, path: Path, code: str) -> None:
-        """So each offset, size, length and index is every extreme, wherever it lies."""
+        """So each offset, size, length and index takes every extreme value."""
         original, size = path.read_bytes(), struct.calcsize(code)
         outcomes = set()
         for position in sharded(range(0, len(original) - size, size)):

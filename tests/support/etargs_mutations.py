@@ -14,7 +14,7 @@ SOUND = write_package(EVERYTHING)
 
 
 def mutant(seed: int) -> bytes:
-    """The seed's own damage."""
+    """Return the damaged file of this seed."""
     rng = random.Random(seed)
     data = bytearray(SOUND)
     for _ in range(rng.randint(1, 3)):
@@ -23,7 +23,7 @@ def mutant(seed: int) -> bytes:
 
 
 def refused(data: bytes) -> bool:
-    """Whether the reader refuses it; or it is sound and can be written again."""
+    """Return True if the reader refuses it; otherwise check that it is sound and can be written again."""
     try:
         package = read_package(data)
     except SavedResultError:

@@ -8,7 +8,7 @@ from etconfig.program.model import SerializedTensor
 
 
 def touch_everything(program: Program) -> None:
-    """Use a program that opened; its indices must lead somewhere."""
+    """Use everything in an open program, whose indices must all be valid."""
     for name in program.method_names:
         plan = program.plan(name)
         for value in plan.values:
@@ -26,13 +26,13 @@ def touch_everything(program: Program) -> None:
 
 
 def touch_data_file(data: bytes) -> None:
-    """Use all that a data file holds."""
+    """Use everything in a data file."""
     for blob in open_data_file(data).blobs.values():
         assert blob.layout is None or blob.layout.size_bytes <= len(bytes(blob.data))
 
 
 def outcome(data: bytes, suffix: str = ".pte") -> str:
-    """Open and use a file; the code of the error, or `sound`."""
+    """Open and use a file, and return the code of the error, or `sound`."""
     try:
         touch_data_file(data) if suffix == ".ptd" else touch_everything(open_program(data))
     except ProgramError as refused:

@@ -1,4 +1,4 @@
-"""A small writer of .pte files, so that tests can say exactly what is wrong with one."""
+"""A small writer of .pte files, sound or damaged in an exactly defined way."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-# Written down from program.fbs on its own, so that a slip in etconfig.program.layout shows.
+# Copied from program.fbs independently, so that an error in etconfig.program.layout shows.
 # A field is `name:kind`; kinds are struct codes, `s` string, `t` table, `[x]` vector of x.
 SCHEMA = {
     "Program": "version:I execution_plan:[t] constant_buffer:[t] backend_delegate_data:[t] segments:[t] "
@@ -92,7 +92,7 @@ def table(kind: str, **fields: Any) -> Node:
 
 
 def union(owner: str, member: Node) -> Node:
-    """An EValue, an Instruction or a Value that holds `member`."""
+    """An EValue, an Instruction or a Value with `member` in its union."""
     names = ("instr_args_type", "instr_args") if owner == "Instruction" else ("val_type", "val")
     return table(
         owner, **dict(zip(names, (UNIONS[owner].split().index(member.kind) + 1, member), strict=True))
@@ -278,9 +278,9 @@ def write(
     """A program of these plans, with `payloads` as its segments.
 
     Args:
-        payloads: What follows the tables; a header is written if there are any.
-        header: Fields of the extended header that shall lie.
-        fields: Fields of the root table that shall differ, such as `segments`.
+        payloads: The segments after the tables; with any, a header is written.
+        header: Fields of the extended header that are to be false.
+        fields: Other values for fields of the root table, such as `segments`.
     """
     content = {"version": 0, "execution_plan": list(plans), "segments": write_segments(payloads)}
     has_header = bool(payloads) or header is not None

@@ -1,4 +1,4 @@
-"""`pte`: the writer of programs, and what opening one that is wrong gives."""
+"""`pte`: the writer of programs, and the error of opening a malformed one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from etconfig.program import open_program
 
 
 def refusal(data: bytes) -> tuple[str, str]:
-    """The code and the region inside the plan of the error that opening `data` raises."""
+    """Return the code and the region inside the plan of the error that opening `data` raises."""
     with pytest.raises(ProgramError) as caught:
         open_program(data)
     assert caught.value.offset is not None

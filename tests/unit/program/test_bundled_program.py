@@ -1,4 +1,4 @@
-"""Bundled programs (.bpte): what is in one, and every way in which one may be wrong."""
+"""Bundled programs (.bpte): their contents, and every way in which one may be malformed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BUNDLED = EXPORTS / "bundled.bpte"
 
 
 class TestContents:
-    """A bundled program opens as the program in it, and has the recorded cases besides."""
+    """A bundled program opens as the program in it, with the recorded cases."""
 
     def test_a_bundle_that_executorch_wrote(self) -> None:
         program = open_program(BUNDLED)

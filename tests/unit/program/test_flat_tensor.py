@@ -1,4 +1,4 @@
-"""Data files (.ptd): what is in one, and every way in which one may be wrong."""
+"""Data files (.ptd): their contents, and every way in which one may be malformed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAYERS = EXPORTS / "external_constants"
 
 
 class TestContents:
-    """A data file gives each blob under its key, and the tensor that it is."""
+    """A data file has each blob under its key, with the layout of a tensor."""
 
     def test_tensors_that_executorch_exported(self) -> None:
         file = open_data_file(LAYERS.with_suffix(".ptd"))
@@ -35,7 +35,7 @@ class TestContents:
         assert (file.version, file.size_bytes) == (0, 784)
         assert repr(file) == f"<DataFile {LAYERS}.ptd: 784 bytes, 3 keys>"
 
-    def test_blobs_of_a_delegate_are_no_tensors(self) -> None:
+    def test_blobs_of_a_delegate_are_not_tensors(self) -> None:
         file = open_data_file((EXPORTS / "external_delegate.ptd").read_bytes())
         assert [blob.layout for blob in file.blobs.values()] == [None] * 3
         assert repr(file) == "<DataFile in memory: 784 bytes, 3 keys>"
@@ -206,24 +206,24 @@ class TestRefusals:
         with pytest.raises(ProgramError, match=rf"^{path}: data header at byte 0: needs"):
             open_program(LAYERS.with_suffix(".pte"), data=path)
 
-    def test_a_program_is_no_data_file(self) -> None:
+    def test_a_program_is_not_a_data_file(self) -> None:
         with pytest.raises(NotAProgramError) as caught:
             open_data_file(LAYERS.with_suffix(".pte"))
         assert caught.value.found == "an ExecuTorch program (.pte)"
         assert caught.value.help == "give the .ptd that was exported with it"
 
-    def test_a_bundled_program_is_no_data_file(self) -> None:
+    def test_a_bundled_program_is_not_a_data_file(self) -> None:
         with pytest.raises(NotAProgramError) as caught:
             open_data_file(EXPORTS / "bundled.bpte")
         assert caught.value.found == "a bundled program (.bpte)"
         assert caught.value.help == "give it as the program"
 
-    def test_a_data_file_is_no_program(self) -> None:
+    def test_a_data_file_is_not_a_program(self) -> None:
         with pytest.raises(NotAProgramError) as caught:
             open_program(LAYERS.with_suffix(".ptd"))
         assert caught.value.help == "give the program (.pte) that uses it, and this file as data"
 
-    def test_limits_hold_for_data_files_too(self) -> None:
+    def test_limits_apply_to_data_files_too(self) -> None:
         with pytest.raises(ProgramError, match="a file of 784 bytes exceeds the limit of 700"):
             open_data_file(LAYERS.with_suffix(".ptd"), limits=Limits(max_file_bytes=700))
 
@@ -233,7 +233,7 @@ def open_layers(*data: DataFile | Path) -> Program:
 
 
 class TestExternalTensors:
-    """A program finds its external tensors in the data files given with it."""
+    """A program finds its external tensors in the data files opened with it."""
 
     def test_all_are_found_by_name(self) -> None:
         program = open_layers(LAYERS.with_suffix(".ptd"))
@@ -253,7 +253,7 @@ class TestExternalTensors:
             assert len(program.external_tensors(program.plan("forward"))) == 3
         assert program.data_files == (file,)
 
-    def test_without_data_the_program_opens_and_asking_names_all_keys(self) -> None:
+    def test_without_data_the_program_opens_and_the_error_lists_all_missing_keys(self) -> None:
         program = open_layers()
         with pytest.raises(MissingDataError) as caught:
             program.external_tensors(program.plan("forward"))
@@ -264,7 +264,7 @@ class TestExternalTensors:
         )
         assert pickle.loads(pickle.dumps(caught.value)).keys == caught.value.keys
 
-    def test_what_is_missing_names_the_files_given(self) -> None:
+    def test_an_error_about_missing_data_names_the_data_files(self) -> None:
         biases = EXPORTS / "external_two_files_biases.ptd"
         program = open_layers(biases)
         with pytest.raises(
@@ -272,7 +272,7 @@ class TestExternalTensors:
         ):
             program.external_tensors(program.plan("forward"))
 
-    def test_several_files_make_up_the_whole(self) -> None:
+    def test_data_may_be_split_over_several_files(self) -> None:
         parts = [EXPORTS / f"external_two_files_{part}.ptd" for part in ("weights", "biases")]
         program = open_layers(*parts)
         whole = open_layers(LAYERS.with_suffix(".ptd"))
@@ -311,17 +311,17 @@ class TestExternalTensors:
             "[external-data-mismatch]"
         )
 
-    def test_bytes_are_no_tensor(self, pte: Pte) -> None:
+    def test_opaque_bytes_are_not_a_tensor(self, pte: Pte) -> None:
         entry = pte.table("FlatNamedData", key="w", segment_index=0)
         program = open_program(self.external(pte), data=pte.write_data_file(entry))
         with pytest.raises(ProgramError, match="but data in memory has bytes that are not a tensor"):
             program.external_tensors(program.plan("forward"))
 
-    def test_named_data_of_all_files_are_the_programs(self) -> None:
+    def test_the_program_has_the_named_data_of_all_files(self) -> None:
         program = open_program(EXPORTS / "external_delegate.pte", data=EXPORTS / "external_delegate.ptd")
         assert sorted(map(len, program.named_data.values())) == [16, 16, 64]
 
-    def test_named_data_that_are_missing_say_where_they_were_looked_for(self, pte: Pte) -> None:
+    def test_an_error_about_a_missing_key_says_where_it_was_looked_for(self, pte: Pte) -> None:
         named_data = open_program(pte.write(pte.plan()), data=pte.write_data_file(pte.named("w"))).named_data
         assert ("w" in named_data, "v" in named_data, named_data.get("v")) == (True, False, None)
         with pytest.raises(KeyError) as caught:

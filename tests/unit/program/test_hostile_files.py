@@ -1,4 +1,4 @@
-"""Files that claim much, refer to little, or leave something out: typed errors, and work like their size."""
+"""Files that claim too much or leave something out: typed errors, and work in proportion to their size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXTREMES = [0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 16, 2**
 
 
 def code_of(data: bytes, limits: Limits = DEFAULT_LIMITS) -> str:
-    """The code of the refusal, which names a byte; `sound` if there is none."""
+    """Return the code of the error, which names a byte, or `sound`."""
     try:
         (open_data_file if data[4:8] == b"FT01" else open_program)(data, limits=limits)
     except ProgramError as error:
@@ -37,7 +37,7 @@ def code_of(data: bytes, limits: Limits = DEFAULT_LIMITS) -> str:
 
 
 def peak_bytes_of(work: Callable[[], object]) -> int:
-    """The most memory that Python and numpy held at once beyond what they had."""
+    """Return the largest additional memory that Python and numpy took at one time."""
     tracemalloc.start()
     try:
         work()
@@ -47,7 +47,7 @@ def peak_bytes_of(work: Callable[[], object]) -> int:
 
 
 def everything(pte: Pte) -> list[Node]:
-    """The roots of a program, a bundle and a data file that use every field of the schema."""
+    """Return the roots of a program, a bundle and a data file that use every field of the schema."""
     planned = pte.table("AllocationDetails", memory_id=1, memory_offset_low=0, memory_offset_high=0)
     extra = pte.table("ExtraTensorInfo", mutable_data_segments_idx=0, fully_qualified_name="w", location=0)
     values = [
@@ -88,7 +88,7 @@ def everything(pte: Pte) -> list[Node]:
 
 
 def tables_in(root: Node) -> list[Node]:
-    """Every table below `root`, once."""
+    """Return every table below `root`, once."""
     found: dict[int, Node] = {}
     stack = [root]
     while stack:
@@ -107,7 +107,7 @@ def serialized(pte: Pte, root: Node) -> bytes:
 
 
 class TestFields:
-    """Each field may be absent, one by one: a typed error, or the default of the schema."""
+    """Without any one field, a file gives a typed error, or the default of the schema."""
 
     def test_each_field_that_is_absent(self, pte: Pte) -> None:
         (root,) = everything(pte)
@@ -136,7 +136,7 @@ CONSEQUENCES = {
 
 
 class TestOffsets:
-    """Offsets and sizes of 64 bits are added without a wrap, in each of the places that have them."""
+    """Offsets and sizes of 64 bits are added without wrapping around, wherever they occur."""
 
     @pytest.mark.parametrize(("offset", "size"), [*itertools.product(EXTREMES, EXTREMES)])
     def test_of_segments(self, pte: Pte, offset: int, size: int) -> None:
@@ -161,7 +161,10 @@ class TestOffsets:
         data = pte.write(pte.plan(), payloads=[bytes(16)], header={field: number})
         code = code_of(data)
         assert code in ("bad-header", "truncated", "missing-header") or (field, number) in (
-            ("segment_data_size", 0),  # it is not told: the segments may reach to the end of the file
+            (
+                "segment_data_size",
+                0,
+            ),  # the header has no such field: the segments may reach to the end of the file
         )
 
     @pytest.mark.parametrize("index", EXTREMES[:5])
@@ -178,7 +181,7 @@ class TestOffsets:
 
 
 class TestShapes:
-    """Twenty shapes whose bytes overflow some integer; no count is ever taken modulo anything."""
+    """Twenty shapes whose size overflows some integer type; no size ever wraps around."""
 
     SHAPES = (
         *([LARGEST, LARGEST, 4], [2**16] * 4, [2**8] * 8, [2**4] * 16, [LARGEST] * 16, [0, *[LARGEST] * 3]),
@@ -227,7 +230,7 @@ class TestProportion:
         assert peak_bytes_of(lambda: code_of(data)) < 2_000_000
         assert code_of(data) == "duplicate-name"
 
-    def test_each_plan_of_a_bomb_is_paid_for(self, pte: Pte) -> None:
+    def test_each_plan_of_a_bomb_is_charged(self, pte: Pte) -> None:
         values = pte.node("[t]", [pte.value("Int", int_val=1)] * 1000)
         data = pte.write(*[pte.plan(name=f"{i}", values=values) for i in range(200)])
         assert peak_bytes_of(lambda: code_of(data)) < 40 * len(data) + 4_000_000
@@ -265,10 +268,10 @@ class TestProportion:
 
 
 class TestOpening:
-    """What is asked for is what is done; what changes meanwhile is a typed error."""
+    """The requested level is applied, and a file that changes meanwhile gives a typed error."""
 
     @pytest.mark.parametrize("level", Verification)
-    def test_the_level_asked_for_is_the_level_done(self, pte: Pte, level: Verification) -> None:
+    def test_the_requested_level_is_applied(self, pte: Pte, level: Verification) -> None:
         assert open_program(pte.write(pte.plan()), verification=level).verification is level
         broken = pte.write(pte.plan(inputs=[0]))
         if level is Verification.Minimal:
@@ -283,7 +286,7 @@ class TestOpening:
     def test_a_file_that_is_truncated_a_hundred_times_while_it_is_read(
         self, pte: Pte, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """At every hundredth of its length: no signal, and what was read before stays."""
+        """At every hundredth of its length: no signal, and the bytes read before stay valid."""
         inside = pte.table("SubsegmentOffsets", segment_index=0, offsets=[0, 0])
         elements = 4 * source.FILE_BLOCK_BYTES
         sizes = {"sizes": [elements], "dim_order": [0]}
@@ -314,15 +317,15 @@ class TestOpening:
 
 
 class TestHoles:
-    """Bytes to which nothing refers are told, unless they are zeros that align (polyglots)."""
+    """Bytes outside of tables and segments are reported, unless they are zeros for alignment (polyglots)."""
 
     @pytest.mark.parametrize(
         "path", [each for each in SMALL_FILES if each.suffix == ".pte"], ids=lambda path: path.name
     )
-    def test_exporters_leave_none(self, path: Path) -> None:
+    def test_exporters_leave_no_holes(self, path: Path) -> None:
         assert open_program(path).unclaimed() == ()
 
-    def test_each_is_told_with_its_place(self, pte: Pte) -> None:
+    def test_each_hole_is_reported_with_its_extent(self, pte: Pte) -> None:
         segments = [pte.table("DataSegment", offset=offset, size=16) for offset in (32, 0)]
         data = bytearray(pte.write(pte.plan(), payloads=[bytes(64)], segments=segments))
         base = len(data) - 64
@@ -330,6 +333,6 @@ class TestHoles:
         data[base + 20] = data[-1] = 1
         assert open_program(bytes(data)).unclaimed() == ((base + 16, 16), (base + 48, 16))
 
-    def test_what_follows_the_file_is_one(self, pte: Pte) -> None:
+    def test_bytes_after_the_program_are_a_hole(self, pte: Pte) -> None:
         data = pte.write(pte.plan(), payloads=[bytes(16)])
         assert open_program(data + bytes(2 << 20) + b"PK").unclaimed() == ((len(data), (2 << 20) + 2),)

@@ -1,4 +1,4 @@
-"""The memory plan of a method: what lies where, and during which instructions."""
+"""The memory plan of a method: the places and lifetimes of tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from etconfig.program.memory_plan import Allocation, MemoryPlan, read_memory_pla
 
 
 def lifetimes(builder: PlanBuilder) -> dict[int, tuple[str, int, int]]:
-    """Role, first and last instruction by value."""
+    """Return role, first and last instruction by value."""
     return {
         each.value: (each.role, each.first, each.last)
         for each in read_memory_plan(builder.plan()).allocations
@@ -20,7 +20,7 @@ def lifetimes(builder: PlanBuilder) -> dict[int, tuple[str, int, int]]:
 
 
 def chain(length: int) -> tuple[PlanBuilder, list[int]]:
-    """`x + x`, that again to `x`, and so on."""
+    """Add `x` to itself, the result to `x` again, and so on."""
     builder = PlanBuilder()
     values = [builder.tensor(4) for _ in range(length + 1)]
     builder.inputs.append(values[0])
@@ -53,7 +53,7 @@ class TestLifetimes:
         builder.call("aten::cat.out", builder.tensors(x, a), builder.scalar(0), y, y)
         assert lifetimes(builder)[a] == ("intermediate", 0, 2)
 
-    def test_a_list_that_many_calls_share_is_looked_at_once(self) -> None:
+    def test_a_list_that_many_calls_share_is_visited_once(self) -> None:
         builder = PlanBuilder()
         items = [builder.tensor(1) for _ in range(1000)]
         shared, out = builder.tensors(*items), builder.tensor(1000)
@@ -67,14 +67,14 @@ class TestLifetimes:
         assert peak_bytes < 1_000_000  # 1,000 x 1,000 references alone would take eight times as much
         assert {(each.first, each.last) for each in allocations} == {(0, 999)}
 
-    def test_what_a_loop_needs_is_in_use_until_it_ends(self) -> None:
+    def test_tensors_of_a_loop_are_in_use_until_it_ends(self) -> None:
         builder, (_, a, b, _) = chain(3)
         condition = builder.scalar(False)
         builder.jump_unless(condition, 1)
         assert lifetimes(builder)[a] == ("intermediate", 0, 3)
         assert lifetimes(builder)[b] == ("intermediate", 1, 2)
 
-    def test_loops_in_loops_count_as_one(self) -> None:
+    def test_nested_loops_count_as_one(self) -> None:
         builder, (_, a, b, _) = chain(3)
         condition = builder.scalar(False)
         for destination in (2, 1):
@@ -94,7 +94,7 @@ class TestLifetimes:
 
 
 class TestUse:
-    """How much of an arena is in use at each instruction."""
+    """The bytes of an arena in use at each instruction."""
 
     def test_the_use_is_that_of_the_live_bytes(self) -> None:
         builder, (x, *_, y) = chain(5)
@@ -107,7 +107,7 @@ class TestUse:
         plan = MemoryPlan(instructions=1, arena_bytes={1: 64}, allocations=())
         assert plan.use(1) == (0, 0)
 
-    def test_the_reserved_memory_is_no_arena(self) -> None:
+    def test_the_reserved_memory_is_not_an_arena(self) -> None:
         builder, _ = chain(1)
         plan = builder.plan()._replace(non_const_buffer_sizes=(2**60, 32))
         assert read_memory_plan(plan).arena_bytes == {1: 32}

@@ -1,4 +1,4 @@
-"""Reading by columns: when it happens, and that doubt costs nothing."""
+"""Reading by columns: when it happens, and that failed checks cost nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = columns.MIN_ROWS
 
 
 def many(pte: Pte, count: int = 2 * ROWS) -> bytes:
-    """A plan of `count` values of all kinds, tensors of several ranks, and as many instructions."""
+    """Return a plan of `count` values of all kinds, tensors of several ranks, and as many instructions."""
     kinds = [
         pte.value("Int", int_val=-7),
         pte.value("Bool", bool_val=True),
@@ -58,7 +58,7 @@ def many(pte: Pte, count: int = 2 * ROWS) -> bytes:
 
 
 class TestSelection:
-    """Columns are for large plans, and for very large ones if numpy is not in use anyway."""
+    """Large plans are read by columns, very large ones even if numpy has to be imported for it."""
 
     @pytest.mark.parametrize(
         ("rows", "are_alike", "has_numpy", "is_used"),
@@ -102,7 +102,7 @@ class TestSelection:
         by_tables = open_program(data, limits=limits).plan("forward")
         assert repr(by_columns) == repr(by_tables)
 
-    def test_equal_values_are_one_object_and_none_else(self, pte: Pte) -> None:
+    def test_only_equal_values_become_one_object(self, pte: Pte) -> None:
         kinds = [
             *(pte.value("Double", double_val=each) for each in (0.0, -0.0, 1.0)),
             *(pte.value("Int", int_val=each) for each in (0, 1)),
@@ -120,7 +120,9 @@ class TestSelection:
         assert values == values[: len(kinds)] * ROWS
         assert math.copysign(1, values[1].double_val) == -1
 
-    def test_rows_that_are_taken_for_equal_leave_a_doubt(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_different_rows_that_are_mixed_to_equal_numbers_are_noticed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(columns, "_MIXER", 1)  # so that only sums are compared
         reader = columns.Columns(Cursor(memoryview(bytes(8)), 8, Limits()))
         assert reader.distinct([numpy.array([1, 2, 1])])[1].tolist() == [0, 1, 0]
@@ -129,7 +131,7 @@ class TestSelection:
 
 
 class TestDoubt:
-    """What columns doubt is read again table by table, as if they had not been there."""
+    """After a failed check, a plan is read table by table as if columns did not exist."""
 
     def test_an_attempt_that_fails_costs_no_work(self) -> None:
         vtable = b"\x0a\x00\x18\x00\x04\x00\x08\x00\x10\x00".ljust(16, b"\0")
@@ -144,7 +146,7 @@ class TestDoubt:
         cursor.table(16, POINT)
         once = before - cursor.work_left_bytes
         cursor.table(16, POINT)
-        assert before - cursor.work_left_bytes < 2 * once  # the vtable was paid for again, and but once
+        assert before - cursor.work_left_bytes < 2 * once  # the vtable was charged again, once
 
     def test_a_bad_row_among_many_is_named(self, pte: Pte) -> None:
         values = [pte.value("Int", int_val=i) for i in range(2 * ROWS)]
@@ -179,7 +181,7 @@ class TestDoubt:
 
 
 class TestCollectionPaused:
-    """The collector rests while it is paused, and runs afterwards if it ran before."""
+    """Garbage collection is paused, and resumes afterwards if it was enabled before."""
 
     def test_it_runs_again_also_after_an_error(self) -> None:
         with suppress(DoubtError), collection_paused():

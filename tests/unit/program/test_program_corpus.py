@@ -1,4 +1,4 @@
-"""Every field of every exported program, against what ExecuTorch reads in it."""
+"""Every field of every exported program, compared with what ExecuTorch reads in it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def expected_plan(plan: dict[str, Any]) -> m.ExecutionPlan:
 
 
 def texts(plan: m.ExecutionPlan) -> dict[str, list[str]]:
-    """A plan as text: tuples of different types are equal when their items are, their texts are not."""
+    """Return a plan as text, because tuples of different types compare equal if their items do."""
     return {
         name: [repr(item) for item in field] if isinstance(field, tuple) else [repr(field)]
         for name, field in plan._asdict().items()
@@ -103,7 +103,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 class TestCorpus:
-    """What is read is what ExecuTorch's own accessors read."""
+    """etconfig reads the same as ExecuTorch's own accessors."""
 
     def test_the_corpus_is_there_and_small(self) -> None:
         assert len(PROGRAMS) >= 17
@@ -157,7 +157,7 @@ class TestCorpus:
 
 
 class TestCoverage:
-    """The corpus holds what real programs hold."""
+    """The corpus contains everything that real programs contain."""
 
     def plans(self) -> list[m.ExecutionPlan]:
         programs = [open_program(CORPUS / f"{name}.pte") for name in PROGRAMS]

@@ -1,4 +1,4 @@
-"""The bounded cursor: bounds, alignment, vtables, strings; and that nothing else reads bytes."""
+"""The bounded cursor: bounds, alignment, vtables and strings. Nothing else reads bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def refusal(error: type[ProgramError], read: Callable[[], object]) -> str:
 
 
 def table(offsets: list[int], table_bytes: int, body: bytes = b"") -> bytes:
-    """A vtable at byte 0 and its table at byte 24."""
+    """Return a vtable at byte 0 and its table at byte 24."""
     vtable = struct.pack(f"<{2 + len(offsets)}H", 4 + 2 * len(offsets), table_bytes, *offsets)
     return vtable.ljust(24, b"\0") + struct.pack("<i", 24) + body
 
@@ -133,7 +133,7 @@ class TestTables:
 
 
 class TestVectors:
-    """A vector is inside the file and aligned; its length is believed only then."""
+    """A vector lies inside the file and is aligned; its length is checked before it is used."""
 
     @pytest.mark.parametrize("count", range(20))
     def test_vectors_of_any_length_are_read(self, count: int) -> None:
@@ -142,7 +142,7 @@ class TestVectors:
         assert cursor(data).numbers(4, I32, "sizes") == numbers
 
     @pytest.mark.parametrize("count", [2, 2**31, 2**32 - 1])
-    def test_a_vector_that_claims_more_than_is_there_is_refused(self, count: int) -> None:
+    def test_a_vector_longer_than_the_file_is_refused(self, count: int) -> None:
         data = bytes(4) + struct.pack("<Ii", count, 1)
         text = f"sizes at byte 8: needs {4 * count} bytes, but only 4 are there [truncated]"
         assert refusal(TruncatedProgramError, lambda: cursor(data).numbers(4, I32, "sizes")) == text
@@ -180,7 +180,7 @@ class TestVectors:
 
 
 class TestStrings:
-    """A string is UTF-8 and ends in a zero byte that does not count."""
+    """A string is UTF-8 and is followed by a zero byte."""
 
     def data(self, text: bytes, end: bytes = b"\0") -> bytes:
         return bytes(4) + struct.pack("<I", len(text)) + text + end
@@ -216,7 +216,7 @@ class TestOneReader:
         "reader": READERS | {"_data"},
         "cursor": frozenset({"_data"}),
         "source": frozenset({"cast"}),
-        # columns of numbers that the cursor gave
+        # columns of numbers from the cursor
         **dict.fromkeys(
             ["columns", "bulk_values", "bulk_instructions", "value_reader"], frozenset({"tolist"})
         ),

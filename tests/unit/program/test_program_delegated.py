@@ -1,4 +1,4 @@
-"""Which element types a method gives each of its backends."""
+"""The element types that a method passes to each of its backends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_tensors_in_lists_count_and_scalars_have_no_type() -> None:
     assert delegated_dtypes(builder.plan()) == {"A": {"int64"}}
 
 
-def test_what_other_instructions_use_does_not_count() -> None:
+def test_values_of_other_instructions_do_not_count() -> None:
     builder = PlanBuilder()
     builder.tensor(2, dtype=ScalarType.DOUBLE)
     builder.delegate("A")

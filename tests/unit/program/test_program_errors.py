@@ -1,4 +1,4 @@
-"""Every program error code: the smallest file that has the problem, and the exact text."""
+"""Every program error code: the smallest file with the problem, and the exact text."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ CASES = [
 
 
 class TestTexts:
-    """Every problem is named, with its place, what was expected and what to do."""
+    """Every error names the problem and its place, what was expected and what to do."""
 
     @pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
     def test_a_file_with_the_problem_raises_exactly_this(self, case: Case, pte: Pte) -> None:

@@ -1,4 +1,4 @@
-"""Every field and union of a plan is there and of a known type, or may be absent."""
+"""Fields and unions of a plan: required or optional, and of a known type."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TestUnions:
 
 
 class TestFields:
-    """A field that the runtime needs must be there; others may be absent."""
+    """A field that the runtime needs is required; others may be absent."""
 
     @pytest.mark.parametrize(
         "field", ["name", "values", "inputs", "outputs", "chains", "delegates", "non_const_buffer_sizes"]

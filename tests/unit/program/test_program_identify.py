@@ -1,4 +1,4 @@
-"""What is said about files that are no programs."""
+"""Messages about files that are not programs."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ FILES = {
 
 
 class TestIdentify:
-    """A file that is no program is named for what it is, with what to do."""
+    """The error for another kind of file says what the file is and what to do."""
 
     @pytest.mark.parametrize("kind", FILES)
-    def test_the_file_is_recognised(self, kind: str, tmp_path: Path) -> None:
+    def test_the_file_is_recognized(self, kind: str, tmp_path: Path) -> None:
         data, found, advice = FILES[kind]
         path = tmp_path / "model.pte"
         path.write_bytes(data)

@@ -23,7 +23,7 @@ def refusal(data: bytes, **limits: int) -> str:
 
 
 def fan_out(pte: Pte, width: int) -> bytes:
-    """Plans that share a chain vector that shares an instruction vector: width ** 3 instructions."""
+    """Return plans that share a chain vector that shares an instruction vector: width ** 3 instructions."""
     step = pte.instruction("FreeCall", value_index=0)
     chain = pte.table("Chain", instructions=pte.node("[t]", [step] * width))
     chains = pte.node("[t]", [chain] * width)
@@ -32,7 +32,7 @@ def fan_out(pte: Pte, width: int) -> bytes:
 
 
 def list_user(pte: Pte, items: Any, user: str, uses: int) -> bytes:
-    """A plan that uses one list so many times."""
+    """Return a plan that uses one list many times."""
     item = pte.value("Int", int_val=0) if items.value["val"].kind == "IntList" else pte.tensor()
     if user == "outputs":
         return pte.write_plan(values=[item, items], outputs=[1] * uses)
@@ -42,7 +42,7 @@ def list_user(pte: Pte, items: Any, user: str, uses: int) -> bytes:
 
 
 class TestWork:
-    """A table that many places share is paid for at each."""
+    """A table that many references share is charged for each of them."""
 
     def test_a_fan_out_bomb_is_refused(self, pte: Pte) -> None:
         data = fan_out(pte, 200)
@@ -57,7 +57,7 @@ class TestWork:
         )
         assert peak_bytes < 40 * len(data) + 4_000_000
 
-    def test_what_is_shared_is_read_when_the_limit_is_raised(self, pte: Pte) -> None:
+    def test_shared_tables_are_read_when_the_limit_is_raised(self, pte: Pte) -> None:
         program = open_program(fan_out(pte, 8), limits=Limits(max_work_per_byte=100))
         assert len(program.plan("7").chains[7].instructions) == 8
 
@@ -76,8 +76,8 @@ class TestWork:
 
     @pytest.mark.parametrize("kind", ["TensorList", "OptionalTensorList", "BoolList"])
     @pytest.mark.parametrize("user", ["KernelCall", "DelegateCall", "outputs"])
-    def test_a_long_list_is_paid_for_at_each_use(self, pte: Pte, kind: str, user: str) -> None:
-        """Whoever is given one looks at all of it: 40 KB could ask for 10 million copies."""
+    def test_a_long_list_is_charged_at_each_use(self, pte: Pte, kind: str, user: str) -> None:
+        """Each user of a list visits all of it: 40 KB could ask for 10 million copies."""
         items = pte.value(kind, items=[0] * 5000)
         text = refusal(list_user(pte, items, user, 1000))
         assert text.startswith(f"execution_plan[0].{'outputs' if user == 'outputs' else 'instructions'} at ")

@@ -37,7 +37,7 @@ class TestSources:
         assert program.method_names == ("forward",)
         assert repr(program) == "<Program in memory: 1596 bytes, 1 methods>"
 
-    def test_mutable_bytes_are_copied_so_that_what_was_verified_stays(self) -> None:
+    def test_mutable_bytes_are_copied_so_that_verified_bytes_do_not_change(self) -> None:
         data = bytearray(LINEAR.read_bytes())
         program = open_program(data, verification=Verification.Minimal)
         data[:] = bytes(len(data))
@@ -61,7 +61,7 @@ class TestSources:
 
 
 class TestUnreadable:
-    """What cannot be read is one typed error that says why."""
+    """A file that cannot be read is a typed error that says why."""
 
     @pytest.mark.parametrize("load_mode", ["copy", "mmap"])
     def test_a_directory_is_refused(self, tmp_path: Path, load_mode: Any) -> None:
@@ -81,7 +81,7 @@ class TestUnreadable:
             open_program("a\0b.pte")
 
     @pytest.mark.parametrize("load_mode", ["copy", "mmap"])
-    def test_an_empty_file_is_no_program(self, tmp_path: Path, load_mode: Any) -> None:
+    def test_an_empty_file_is_not_a_program(self, tmp_path: Path, load_mode: Any) -> None:
         (tmp_path / "empty.pte").touch()
         with pytest.raises(ProgramError, match="found an empty file"):
             open_program(tmp_path / "empty.pte", load_mode=load_mode)
@@ -105,7 +105,7 @@ class TestUnreadable:
 
 
 class TestPlans:
-    """Plans are read once, when the level of verification says so."""
+    """Plans are read once, at the time that the level of verification sets."""
 
     def test_the_default_verifies_every_plan_at_once(self, pte: Pte) -> None:
         data = pte.write(pte.plan(name="good"), pte.plan(name="bad", inputs=[7]))
@@ -153,10 +153,10 @@ class TestPlans:
 
 
 class TestClose:
-    """Closing lets go of the file; what was handed out stays valid."""
+    """Closing releases the file; views of its bytes stay valid."""
 
     @pytest.mark.parametrize("load_mode", ["copy", "mmap"])
-    def test_nothing_can_be_asked_after_the_with_block(self, load_mode: Any) -> None:
+    def test_a_closed_program_refuses_every_access(self, load_mode: Any) -> None:
         with open_program(LINEAR, load_mode=load_mode) as program:
             weights = program.constant(1, 48)
             before = bytes(weights)

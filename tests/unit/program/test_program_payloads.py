@@ -15,7 +15,7 @@ PAYLOAD = bytes(range(64))
 
 
 def refusal(data: bytes) -> str:
-    """The text of the error that opening `data` raises."""
+    """Return the text of the error that opening `data` raises."""
     with pytest.raises(ProgramError) as caught:
         open_program(data)
     return caught.value.message
@@ -71,7 +71,7 @@ class TestHeader:
         ],
         ids=str,
     )
-    def test_a_header_that_lies_is_refused(self, pte: Pte, header: dict[str, int], text: str) -> None:
+    def test_a_false_header_is_refused(self, pte: Pte, header: dict[str, int], text: str) -> None:
         assert refusal(pte.write(pte.plan(), payloads=[PAYLOAD], header=header)) == text
 
     def test_an_old_header_without_the_size_of_the_segments_is_read(self, pte: Pte) -> None:
@@ -164,7 +164,7 @@ class TestConstants:
         with pytest.raises(ProgramError, match=r"constant_segment.offsets\[2\] at byte .*\[truncated\]"):
             self.open(pte, [0, 0, 65])
 
-    def test_a_segment_that_is_not_there_is_refused(self, pte: Pte) -> None:
+    def test_a_missing_segment_is_refused(self, pte: Pte) -> None:
         with pytest.raises(ProgramError, match=r"segment_index at byte .*: 1 is not an index into segments"):
             self.open(pte, [0, 0], segment_index=1)
 
@@ -233,13 +233,13 @@ class TestNamedData:
         program = open_program(self.write(pte, *entries))
         assert dict(program.named_data) == {"ä": b"two", "b": b"one", "c": b"one"}
 
-    def test_a_key_that_is_there_twice_is_refused(self, pte: Pte) -> None:
+    def test_a_duplicate_key_is_refused(self, pte: Pte) -> None:
         text = refusal(self.write(pte, {"key": "a"}, {"key": "a", "segment_index": 1}))
         assert text.startswith("named_data[1].key at byte ")
         assert text.endswith(": another blob is named 'a' [duplicate-name]")
 
-    def test_a_segment_that_is_not_there_is_refused(self, pte: Pte) -> None:
+    def test_a_missing_segment_is_refused(self, pte: Pte) -> None:
         assert "named_data[0].segment_index" in refusal(self.write(pte, {"key": "a", "segment_index": 2}))
 
-    def test_a_key_that_is_absent_is_refused(self, pte: Pte) -> None:
+    def test_a_missing_key_is_refused(self, pte: Pte) -> None:
         assert "named_data[0].key" in refusal(self.write(pte, {"segment_index": 0}))

@@ -128,7 +128,7 @@ class TestLists:
 
 
 class TestShapes:
-    """Sizes, rank, dim order and element type describe a tensor that can be."""
+    """Sizes, rank, dim order and element type describe a possible tensor."""
 
     @pytest.mark.parametrize("sizes", [[-1], [2, -(2**31)], [0, -1]])
     def test_negative_sizes_are_refused(self, pte: Pte, sizes: list[int]) -> None:
@@ -143,7 +143,7 @@ class TestShapes:
         assert pte.refusal(data) == ("rank-too-large", "values[0].sizes")
 
     @pytest.mark.parametrize("dim_order", [[], [0], [0, 0], [1, 2], [0, 1, 2], [255, 0], [1, 1]])
-    def test_a_dim_order_that_is_no_permutation_is_refused(self, pte: Pte, dim_order: list[int]) -> None:
+    def test_a_dim_order_that_is_not_a_permutation_is_refused(self, pte: Pte, dim_order: list[int]) -> None:
         data = pte.write_tensor(sizes=[2, 2], dim_order=dim_order)
         assert pte.refusal(data) == ("bad-dim-order", "values[0].dim_order")
 
@@ -175,7 +175,7 @@ class TestShapes:
 
 
 class TestMemory:
-    """The memory of a tensor exists and holds it, without any overflow."""
+    """The memory of a tensor exists and is large enough, computed without overflow."""
 
     def place(self, pte: Pte, memory_id: int, offset: int) -> Any:
         low, high = offset & 0xFFFFFFFF, offset >> 32

@@ -1,4 +1,4 @@
-"""A program's delegates handed to a backend of another name."""
+"""`rename_backend`: the delegates of a program get a backend of another name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def payloads(program: Program) -> list[bytes]:
 @pytest.mark.parametrize("name", ["xnnpack", "xnnpack_inline", "xnnpack_two_methods"])
 @pytest.mark.parametrize("new", NAMES, ids=[f"{len(name)}-letters" for name in NAMES])
 class TestRename:
-    """The name changes, whatever its length, and nothing else does."""
+    """Only the name changes, and it may have any length."""
 
     def test_every_delegate_has_the_new_name(self, name: str, new: str) -> None:
         data = (PROGRAMS / f"{name}.pte").read_bytes()
@@ -41,7 +41,7 @@ class TestRename:
         assert plans(after) == [renamed(plan, new) for plan in plans(before)]
         assert payloads(after) == payloads(before)
 
-    def test_segments_lie_as_they_did(self, name: str, new: str) -> None:
+    def test_segments_keep_their_place_and_alignment(self, name: str, new: str) -> None:
         data = (PROGRAMS / f"{name}.pte").read_bytes()
         before, after = open_program(data), open_program(rename_backend(data, OLD, new))
         assert [each.size_bytes for each in after.segments] == [each.size_bytes for each in before.segments]
@@ -55,6 +55,6 @@ def test_another_backend_keeps_its_name() -> None:
     assert plans(open_program(rename_backend(data, "AcmeBackend", "B"))) == plans(open_program(data))
 
 
-def test_what_is_no_program_is_refused() -> None:
+def test_other_files_are_refused() -> None:
     with pytest.raises(NotAProgramError):
         rename_backend(b"PK\3\4" * 20, OLD, "AcmeBackend")

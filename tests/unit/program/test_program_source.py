@@ -1,4 +1,4 @@
-"""Files larger than a block: read in parts when they are needed, into private memory."""
+"""Files larger than a block, which are read in parts on demand, into private memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write_large(pte: Pte, path: Path, payload_bytes: int) -> Path:
-    """A program with one constant of 8 bytes at the end of a sparse segment."""
+    """Write a program with one constant of 8 bytes at the end of a sparse segment."""
     constant = pte.tensor(allocation_info=None, data_buffer_idx=1)
     offsets = pte.table("SubsegmentOffsets", segment_index=0, offsets=[0, payload_bytes - 8])
     data = pte.write(
@@ -45,7 +45,7 @@ def write_large(pte: Pte, path: Path, payload_bytes: int) -> Path:
 
 
 def everything(program: Program) -> list[object]:
-    """All plans, constants and payloads."""
+    """Return all plans, constants and payloads."""
     plans = [program.plan(name) for name in program.method_names]
     segments = [program.named_data[key].tobytes() for key in program.named_data]
     payloads = [program.delegate_data(each).tobytes() for plan in plans for each in plan.delegates]
@@ -54,7 +54,7 @@ def everything(program: Program) -> list[object]:
 
 
 class TestReading:
-    """What is asked for is read, and is the same as from a file that was read at once."""
+    """Parts are read on demand, and give the same as a file that was read at once."""
 
     @pytest.mark.parametrize("path", sorted(CORPUS.glob("*.pte")), ids=lambda path: path.stem)
     def test_every_program_reads_the_same_in_parts(self, path: Path) -> None:
@@ -82,7 +82,7 @@ class TestReading:
         assert bytes(program.constant(1, 8)) == b"constant"
         assert resident_bytes() - before < 5 << 20
 
-    def test_what_was_read_does_not_depend_on_the_file_any_more(self, pte: Pte, tmp_path: Path) -> None:
+    def test_bytes_that_were_read_no_longer_depend_on_the_file(self, pte: Pte, tmp_path: Path) -> None:
         path = write_large(pte, tmp_path / "large.pte", 10 * BLOCK)
         program = open_program(path)
         constant = program.constant(1, 8)
@@ -106,7 +106,7 @@ class TestReading:
 
 
 class TestFailures:
-    """A part that cannot be read is a typed error, and may be asked for again."""
+    """A part that cannot be read is a typed error, and may be tried again."""
 
     @pytest.mark.parametrize("left", [0, 8, 30])
     def test_a_file_that_became_shorter_is_truncated(self, pte: Pte, tmp_path: Path, left: int) -> None:
@@ -154,7 +154,7 @@ class TestFailures:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 class TestDescriptors:
-    """A file that is read in parts stays open as long as somebody may ask for more of it."""
+    """A file that is read in parts stays open as long as more of it may be needed."""
 
     def test_it_is_closed_with_the_program(self, pte: Pte, tmp_path: Path) -> None:
         path = write_large(pte, tmp_path / "large.pte", 10 * BLOCK)
@@ -190,19 +190,19 @@ class TestDescriptors:
 
 
 def is_open(path: Path) -> bool:
-    """Whether this process has a descriptor of the file."""
+    """Return True if this process has a descriptor of the file."""
     return str(path) in {os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()}
 
 
 def resident_bytes() -> int:
-    """The memory that this process takes now."""
+    """Return the memory that this process takes now."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 class TestForks:
-    """A child finds no lock taken by a thread of its parent, which never gives it back there."""
+    """A child process is not blocked by a lock that a thread of its parent had taken."""
 
     @pytest.mark.parametrize(
         ("module", "name", "work"),
@@ -211,7 +211,7 @@ class TestForks:
             (program, "_read_plan", lambda opened: opened.plan("forward")),
         ],
     )
-    def test_while_a_thread_reads(
+    def test_a_fork_while_a_thread_reads(
         self,
         pte: Pte,
         tmp_path: Path,

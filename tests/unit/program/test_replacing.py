@@ -19,13 +19,13 @@ PROGRAMS = [DATA / f"{name}.pte" for name in ("xnnpack", "xnnpack_inline", "xnnp
 
 
 def payloads(program: Program) -> list[bytes]:
-    """Every payload, method by method."""
+    """Return every payload, method by method."""
     delegates = (each for name in program.method_names for each in program.plan(name).delegates)
     return [bytes(program.delegate_data(delegate)) for delegate in delegates]
 
 
 def delegating(**fields: object) -> bytes:
-    """A program of one method that delegates an inline payload to B."""
+    """Return a program of one method that delegates an inline payload to B."""
     processed = table("BackendDelegateDataReference", location=0, index=0)
     delegate = table("BackendDelegate", id="B", processed=processed)
     inline = [table("BackendDelegateInlineData", data=b"payload")]
@@ -33,11 +33,11 @@ def delegating(**fields: object) -> bytes:
 
 
 class TestReplacePayloads:
-    """What a delegate holds is another payload, wherever it lay and shall lie; all else is as it was."""
+    """A delegate gets another payload, from and to any place; everything else stays as it was."""
 
     @pytest.mark.parametrize("location", DataLocation)
     @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-    def test_it_lies_where_it_shall(self, path: Path, location: DataLocation):
+    def test_a_new_payload_lies_in_the_requested_place(self, path: Path, location: DataLocation):
         program = path.read_bytes()
         before = open_program(program)
         after = open_program(replace_payloads(program, XNNPACK, lambda payload: payload, location))
@@ -51,7 +51,7 @@ class TestReplacePayloads:
 
     @pytest.mark.parametrize("location", DataLocation)
     @pytest.mark.parametrize("size_bytes", [0, 1, 5000])
-    def test_it_may_have_any_size(self, size_bytes: int, location: DataLocation):
+    def test_a_new_payload_may_have_any_size(self, size_bytes: int, location: DataLocation):
         program = (DATA / "xnnpack_two_methods.pte").read_bytes()
         changed = replace_payloads(program, XNNPACK, lambda payload: b"x" * size_bytes, location)
         assert set(payloads(open_program(changed))) == {b"x" * size_bytes}
@@ -70,7 +70,7 @@ class TestReplacePayloads:
         assert changed.index(b"needle") % 16 == 0
 
     @pytest.mark.parametrize("name", ["xnnpack", "xnnpack_inline"])
-    def test_it_lies_where_it_did_unless_told_otherwise(self, name: str):
+    def test_a_new_payload_lies_where_the_old_one_did_by_default(self, name: str):
         program = (DATA / f"{name}.pte").read_bytes()
         location = DataLocation.INLINE if name == "xnnpack_inline" else DataLocation.SEGMENT
         changed = open_program(replace_payloads(program, XNNPACK, bytes))
@@ -81,7 +81,7 @@ class TestReplacePayloads:
         changed = replace_payloads(program, "AcmeBackend", lambda payload: b"")
         assert payloads(open_program(changed)) == payloads(open_program(program))
 
-    def test_what_is_no_program_is_refused(self):
+    def test_other_files_are_refused(self):
         with pytest.raises(NotAProgramError):
             replace_payloads(b"something else", XNNPACK, bytes)
 

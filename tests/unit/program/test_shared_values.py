@@ -1,4 +1,4 @@
-"""Equal values are one object, and what is prepared for one serves all."""
+"""Equal values are one object, so that work for one serves all."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def tensor(*sizes: int) -> SerializedTensor:
 
 
 class TestSharedValues:
-    """They are a tuple that knows which of its items differ."""
+    """A tuple of values that also has the distinct ones."""
 
-    def test_an_item_for_each_that_differs_is_spread_over_all(self) -> None:
+    def test_items_for_the_distinct_values_are_spread_over_all(self) -> None:
         values = SharedValues.of([Int(7), None], [0, 1, 0])
         assert values == (Int(7), None, Int(7))
         assert values[0] is values[2]
@@ -37,7 +37,7 @@ class TestSharedValues:
         assert different(values) is values
 
     @pytest.mark.parametrize("copied", [copy.copy, lambda values: pickle.loads(pickle.dumps(values))])
-    def test_a_copy_knows_the_same(self, copied: object) -> None:
+    def test_a_copy_keeps_the_distinct_values(self, copied: object) -> None:
         values = copied(share((tensor(2), tensor(2))))  # type: ignore[operator]  # a function
         assert values == (tensor(2), tensor(2))
         assert values.spread("a") == ("a", "a")

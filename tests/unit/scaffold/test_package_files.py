@@ -31,7 +31,7 @@ def texts(files: Mapping[str, bytes]) -> Mapping[str, str]:
 
 
 class TestRename:
-    """Every name of the template is replaced once, wherever it stands."""
+    """Every name of the template is replaced, once."""
 
     def test_no_word_of_the_template_is_left(self) -> None:
         files = render("acme-npu")
@@ -52,7 +52,7 @@ class TestRename:
             ("AcmeX-NPU", None),
         ],
     )
-    def test_a_name_that_holds_a_word_of_the_template_is_not_replaced_again(
+    def test_a_name_that_contains_a_word_of_the_template_is_not_replaced_again(
         self, name: str, backend_id: str | None
     ) -> None:
         """Renaming back gives the template."""
@@ -64,7 +64,7 @@ class TestRename:
                 (names.class_prefix, "ExampleNpu"),
             ):
                 text, path = text.replace(new, old), path.replace(new, old)
-            if path not in ("LICENSE", "pyproject.toml"):  # which hold the license's name, too
+            if path not in ("LICENSE", "pyproject.toml"):  # these contain the license's name, too
                 assert text == (TEMPLATE / path).read_text(), path
 
     def test_golden_programs_delegate_to_the_new_backend(self) -> None:
@@ -99,7 +99,7 @@ class TestRename:
                 ast.parse(text)
 
 
-def test_what_tools_left_in_the_template_is_no_part_of_a_package(
+def test_caches_of_tools_in_the_template_are_not_part_of_a_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = set(render("acme"))
@@ -113,7 +113,7 @@ def test_what_tools_left_in_the_template_is_no_part_of_a_package(
 
 
 class TestLicense:
-    """The license is the one that was asked for, and names year and author."""
+    """The license is the requested one, with year and author."""
 
     @pytest.mark.parametrize("license_name", LICENSES)
     def test_its_text_and_its_name_are_there(self, license_name: str) -> None:
@@ -164,7 +164,7 @@ class TestWrite:
         assert (tmp_path / "backends" / "acme" / "a").exists()
 
     @pytest.mark.parametrize("kind", ["file", "full directory", "link"])
-    def test_what_exists_is_left_as_it_is(self, tmp_path: Path, kind: str) -> None:
+    def test_existing_files_are_left_as_they_are(self, tmp_path: Path, kind: str) -> None:
         directory, other = tmp_path / "acme", tmp_path / "other"
         other.mkdir()
         if kind == "file":

@@ -15,7 +15,7 @@ def refusal(name: str, backend_id: str | None = None) -> str:
 
 
 class TestDerivedNames:
-    """One name gives all others."""
+    """All names follow from one."""
 
     @pytest.mark.parametrize(
         ("name", "expected"),
@@ -27,20 +27,20 @@ class TestDerivedNames:
             ("vendor-3d", ("vendor-3d", "vendor_3d", "Vendor3dBackend", "Vendor3d")),
         ],
     )
-    def test_they_are_spelled_as_is_usual_where_they_stand(
+    def test_each_name_has_the_usual_spelling_of_its_place(
         self, name: str, expected: tuple[str, ...]
     ) -> None:
         names = derive_names(name)
         assert (names.distribution, names.package, names.backend_id, names.class_prefix) == expected
 
-    def test_a_given_id_names_the_classes(self) -> None:
+    def test_an_id_of_the_users_choice_names_the_classes(self) -> None:
         assert derive_names("acme-npu", "XnnAcmeBackend") == PackageNames(
             distribution="acme-npu", package="acme_npu", backend_id="XnnAcmeBackend"
         )
 
 
 class TestRefusedNames:
-    """What could not be installed, imported or found in a program is refused before anything is written."""
+    """Names that could not be installed, imported or found in a program are refused before writing."""
 
     @pytest.mark.parametrize(
         "name", ["", "-acme", "acme-", "acme--npu", "3d", "acme npu", "acmé", "../acme", "a/b"]

@@ -34,7 +34,7 @@ def kotlin(*options: PackedOption, **where: Any) -> str:
 
 
 class TestKotlin:
-    """Code for the Android binding: integers, by `setInt`."""
+    """Code for the Android binding: integers only, with `setInt`."""
 
     def test_each_method_instance_has_a_function(self) -> None:
         assert (
@@ -57,7 +57,7 @@ object EtconfigOptions {
 """
         )
 
-    def test_what_somebody_set_and_it_cannot_carry_is_refused(self) -> None:
+    def test_a_set_option_that_it_cannot_carry_is_refused(self) -> None:
         with pytest.raises(OptionError) as caught:
             kotlin(THREADS, MODE, LEVEL, replace(THREADS, name="ratio", key=None))
         assert [problem.message for problem in caught.value.diagnostics] == [
@@ -84,7 +84,7 @@ object EtconfigOptions {
 
 
 class TestSwift:
-    """Code for the Apple binding: every kind that the option map knows, but nothing of the whole process."""
+    """Code for the Apple binding: every type of the option map, but no options of the whole process."""
 
     def test_each_method_instance_has_a_function(self) -> None:
         flag = replace(THREADS, name="flag", key="flag", value=True, sent=True)
@@ -126,7 +126,7 @@ enum EtconfigOptions {
 
 
 class TestCpp:
-    """Code for ExecuTorch's headers: storage and map in one, and options of the whole process apart."""
+    """Code for ExecuTorch's headers: one struct for storage and map, and a function for process options."""
 
     def test_each_method_instance_has_a_struct(self) -> None:
         flag = replace(THREADS, name="flag", key="flag", value=False, sent=False)
@@ -192,7 +192,7 @@ inline Error set_process_options() {
         assert r'set_option("mode", "\042\134\077\077/\012\303\2517")' in code
 
     @pytest.mark.parametrize("language", ["cpp", "kotlin"])
-    def test_the_smallest_integer_is_no_minus_before_a_number_too_large(self, language: str) -> None:
+    def test_the_smallest_integer_is_not_written_as_minus_and_a_number_too_large(self, language: str) -> None:
         smallest = replace(THREADS, value=-(2**31), sent=-(2**31))
         assert "(-2147483647 - 1)" in emit(configuration(smallest), language, "etconfig")
 

@@ -28,7 +28,7 @@ SCHEMA = Path(layout.__file__).with_name("etargs.fbs").read_text("utf-8")
 
 
 def fields_of(table: str) -> list[str]:
-    """The fields of a table of the schema, in order."""
+    """Return the fields of a table of the schema, in order."""
     fields = re.search(rf"^table {table} {{\n(.*?)^}}", SCHEMA, re.MULTILINE | re.DOTALL)
     assert fields is not None
     return re.findall(r"^  (\w+):", fields[1], re.MULTILINE)
@@ -51,7 +51,7 @@ def nested(depth: int) -> PlainValue:
 
 
 class TestRoundTrip:
-    """What is written is read again, whatever kinds of values it has."""
+    """Reading returns what was written, for all kinds of values."""
 
     def test_of_everything(self) -> None:
         assert read_package(DATA) == EVERYTHING
@@ -71,14 +71,14 @@ class TestRoundTrip:
             (nested(17), "its arrays and tables nest 16 deep at most"),
         ],
     )
-    def test_what_does_not_fit_is_refused_by_name(self, value: PlainValue, reason: str) -> None:
+    def test_a_value_that_does_not_fit_is_refused_by_name(self, value: PlainValue, reason: str) -> None:
         with pytest.raises(OptionError) as caught:
             write_package(package_of(packed("x", value)))
         assert caught.value.diagnostics[0].message == f"an .etargs file cannot carry Acme.x: {reason}"
 
 
 class TestFormat:
-    """The file is a FlatBuffer as etargs.fbs has it."""
+    """The file is a FlatBuffer of the schema etargs.fbs."""
 
     def test_the_flatbuffers_package_reads_it(self) -> None:
         root = Reader.of_root(DATA, layout.IDENTIFIER)
@@ -125,7 +125,7 @@ def with_bytes(old: bytes, new: bytes) -> bytes:
 
 
 class TestDamage:
-    """A file that is damaged is refused with what is wrong."""
+    """A damaged file is refused with the reason."""
 
     def test_something_else(self) -> None:
         assert reason(b"") == "its identifier is not ETAR"
@@ -145,17 +145,17 @@ class TestDamage:
     def test_changed_values(self) -> None:
         wrong = "the values of configuration 'pi5' do not have its fingerprint"
         assert reason(with_bytes(b"per_model", b"per_modem")) == wrong
-        number = 0x0123456789ABCDEF  # whose bytes are not found elsewhere
+        number = 0x0123456789ABCDEF  # these bytes occur nowhere else
         data = write_package(package_of(packed("budget", number)))
         assert data.count(struct.pack("<q", number)) == 1
         changed = data.replace(struct.pack("<q", number), struct.pack("<q", number + 1))
         assert reason(changed) == wrong.replace("pi5", "one")
 
-    def test_texts_that_are_none(self) -> None:
+    def test_damaged_texts(self) -> None:
         assert reason(with_bytes(b"per_model\0", b"per_model!")) == "a text does not end where it should"
         assert reason(with_bytes(b"per_model\0", b"per_mod\xffl\0")) == "a text is not UTF-8"
 
-    def test_numbers_that_are_none(self) -> None:
+    def test_numbers_that_are_not_finite(self) -> None:
         nan = struct.pack("<d", float("nan"))
         assert reason(with_bytes(struct.pack("<d", -0.25), nan)) == "a number is not finite"
 
@@ -186,7 +186,7 @@ class TestDamage:
 
 
 class TestLoad:
-    """Loading a file says which one is wrong."""
+    """An error of loading names the file."""
 
     def test_a_file(self, tmp_path: Path) -> None:
         path = tmp_path / "x.etargs"

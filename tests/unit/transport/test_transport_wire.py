@@ -46,7 +46,7 @@ class TestWireOptions:
             WireOption("cache", "cache", "/c", Scope.METHOD),
         ]
 
-    def test_none_and_what_is_handled_elsewhere_are_left_out(self) -> None:
+    def test_none_and_options_handled_elsewhere_are_left_out(self) -> None:
         wired, _ = wire_options("Acme", AcmeOptions(), EXECUTORCH, handled={"mode", "methods"})
         assert [each.name for each in wired] == ["threads"]
 
