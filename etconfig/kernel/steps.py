@@ -115,7 +115,9 @@ def parts_of(step: Callable[[], object]) -> Sequence[Callable[[], object]]:
 
 def may_resize(step: Callable[[], object]) -> bool:
     """Return whether running a step might give a tensor another shape: all but calls on arrays might."""
-    return not all(isinstance(each, ArrayCall) for each in parts_of(step))
+    if type(step) is StepSequence:
+        return any(map(may_resize, step.steps))
+    return not isinstance(step, ArrayCall)
 
 
 def runnable(step: Callable[[], object]) -> Callable[[], object]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from etconfig.errors import EtconfigError
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Step, refusal
-from etconfig.kernel.steps import MakeAlias, may_resize, parts_of, runnable
+from etconfig.kernel.steps import MakeAlias, StepSequence, may_resize, runnable
 from etconfig.kernel.tensor import KEPT_SHAPES, Register, Tensor, become, memory_of
 from etconfig.numpy_executor.registers import current_value
 from etconfig.program.model import TensorShapeDynamism
@@ -219,7 +219,10 @@ class DynamicStep:
             if type(step) is MakeAlias:
                 views.append((step.tensor, step.array, step.token, True, start))
                 continue
-            passes += map(runnable, parts_of(step))
+            if type(step) is StepSequence:
+                passes += map(runnable, step.steps)
+            else:
+                passes.append(runnable(step))
             if len(starts) < len(self.parts) and not part.is_fixed and may_resize(step):
                 self._part_after(len(starts))
                 return None
