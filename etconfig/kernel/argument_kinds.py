@@ -1,4 +1,4 @@
-"""What a kernel's parameter may be annotated with, and what may be passed for it."""
+"""The annotations that a kernel's parameters may have, and the values that may be passed for each."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TensorAlias: TypeAlias = Annotated[Tensor, "alias"]
 
 @record(frozen=True)
 class ArgumentKind:
-    """What may be passed for one annotation.
+    """The values that may be passed for one annotation.
 
     Attributes:
-        description: What to call it in an error.
-        types: The exact types of value.
-        item_types: The exact types of the items, if it is a list.
-        varies: The step changes what the register holds, beyond a tensor's contents.
+        description: The noun for it in an error, such as "a tensor".
+        types: The exact types that a value may have.
+        item_types: The exact types that items may have, if the value is a list.
+        varies: The step may change the value, beyond a tensor's contents.
     """
 
     description: str
@@ -40,17 +40,17 @@ class ArgumentKind:
 
     @cached_property
     def plain_types(self) -> frozenset[type]:
-        """The types of which every value may be passed: all but lists, whose items count, too."""
+        """The types whose values may all be passed; not lists, which depend on their items."""
         return self.types - {tuple}
 
     def accepts(self, value: object) -> bool:
-        """Whether `value` may be passed."""
+        """Return whether `value` may be passed."""
         if type(value) is tuple:
             return tuple in self.types and self.item_types.issuperset(map(type, value))
         return type(value) in self.types
 
     def or_none(self) -> ArgumentKind:
-        """The same, or None."""
+        """Return this kind, which accepts None as well."""
         return ArgumentKind(f"{self.description} or None", self.types | {type(None)}, self.item_types)
 
 
@@ -82,4 +82,4 @@ ARGUMENT_KINDS: Mapping[Any, ArgumentKind] = {
     TensorAlias: ArgumentKind("a tensor", frozenset({Tensor}), varies=True),
     Register: ArgumentKind("a register", frozenset({Register}), varies=True),
 }
-"""By annotation, evaluated."""
+"""The kind of each evaluated annotation."""

@@ -1,6 +1,6 @@
-"""What kernels check about shapes, dimensions and dtypes. A failed check raises ValueError.
+"""Checks of shapes, dimensions and dtypes. A failed check raises ValueError.
 
-The core turns it into a KernelArgumentError that names the operator.
+The core turns that into a KernelArgumentError that names the operator.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ def require(condition: bool, detail: str, *values: object) -> None:
     """Refuse the arguments unless `condition` holds.
 
     Args:
-        condition: What must hold.
-        detail: The sentence that says what does not, with a brace pair for each of the values.
-        values: What to say there: most are shapes, which take longer to write out than to check.
+        condition: Must be true.
+        detail: A sentence about what is wrong, with a pair of braces for each of the values.
+        values: The values to fill in, such as shapes. They are formatted only when the check fails, since
+            formatting a shape takes longer than checking it.
     """
     if not condition:
         raise ValueError(detail.format(*values) if values else detail)
 
 
 def require_same_dtype(**tensors: Tensor | None) -> None:
-    """The tensors, by name, have one dtype; None does not count."""
+    """Require that the tensors, by name, have one dtype; None is ignored."""
     if len({tensor.dtype for tensor in tensors.values() if tensor is not None}) > 1:
         present = {name: tensor.dtype for name, tensor in tensors.items() if tensor is not None}
         described = ", ".join(f"{name} is {dtype.name}" for name, dtype in present.items())
@@ -39,26 +40,26 @@ def require_same_dtype(**tensors: Tensor | None) -> None:
 
 
 def require_dtype(name: str, tensor: Tensor, allowed: Iterable[ScalarType]) -> None:
-    """The tensor has one of the allowed types."""
+    """Require that the tensor has one of the allowed types."""
     if tensor.scalar_type not in allowed:
         names = ", ".join(sorted(each.dtype_name for each in allowed))
         raise ValueError(f"{name} must be one of {names}, but is {tensor.dtype.name}")
 
 
 def require_floating(name: str, tensor: Tensor) -> None:
-    """The tensor has a floating-point type."""
+    """Require that the tensor has a floating-point type."""
     require_dtype(name, tensor, FLOATING)
 
 
 def require_rank(name: str, tensor: Tensor, *ranks: int) -> None:
-    """The tensor has one of the ranks."""
+    """Require that the tensor has one of the ranks."""
     if tensor.array.ndim not in ranks:
         expected = " or ".join(map(str, ranks))
         raise ValueError(f"{name} must have rank {expected}, but has shape {tensor.shape}")
 
 
 def dimension(index: int, rank: int) -> int:
-    """A dimension counted from the front; as in PyTorch, a scalar has dimension 0 and -1."""
+    """Return a dimension counted from the front; as in PyTorch, a scalar has dimensions 0 and -1."""
     count = rank or 1
     if not -count <= index < count:
         raise ValueError(f"dimension {index} is out of range for rank {rank}")
@@ -66,7 +67,7 @@ def dimension(index: int, rank: int) -> int:
 
 
 def dimensions(indices: Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    """Dimensions counted from the front, each once; none given means all."""
+    """Return dimensions counted from the front, without repetition; no indices mean all dimensions."""
     if not indices:
         return tuple(range(rank))
     found = tuple([dimension(index, rank) for index in indices])
@@ -76,7 +77,7 @@ def dimensions(indices: Sequence[int] | None, rank: int) -> tuple[int, ...]:
 
 
 def broadcast_shape(*shapes: Shape) -> Shape:
-    """The shape that all of them broadcast to."""
+    """Return the shape that all of them broadcast to."""
     first = shapes[0]
     if shapes.count(first) == len(shapes):
         return first
@@ -91,7 +92,7 @@ def broadcast_shape(*shapes: Shape) -> Shape:
 
 
 def promote(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which PyTorch computes with two tensors of rank one or more.
+    """Return the dtype in which PyTorch computes with two tensors of rank one or more.
 
     A floating type beats every integer; float16 with bfloat16 gives float32. Otherwise
     numpy agrees. Source: c10/core/ScalarType.cpp, promoteTypes.
@@ -112,5 +113,5 @@ def promote(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
-    """Whether a dtype is floating; ml_dtypes' own are to numpy of kind V."""
+    """Return whether a dtype is floating; numpy reports kind V for those of ml_dtypes."""
     return dtype.kind in "fV"

@@ -24,45 +24,45 @@ ALIGNMENT_BYTES = 64
 
 
 def allocate_zeroed(size_bytes: int, alignment_bytes: int = ALIGNMENT_BYTES) -> Array:
-    """A new `uint8` array of shape (size_bytes,); its pages are taken when they are first touched.
+    """Return a new `uint8` array of shape (size_bytes,), whose pages are only taken when first touched.
 
     Raises:
-        MemoryError: the memory cannot be had.
+        MemoryError: the memory is not available.
     """
     try:
         block = np.zeros(size_bytes + alignment_bytes, np.uint8)
-    except ValueError as error:  # numpy's word for a size beyond the address space
+    except ValueError as error:  # raised by numpy for a size beyond the address space
         raise MemoryError(f"cannot allocate {size_bytes} bytes") from error
     start = -address_of(block) % alignment_bytes
     return block[start : start + size_bytes]
 
 
 def address_of(array: Array) -> int:
-    """Where the first element of an array lies."""
+    """Return the address of the first element of an array."""
     address: int = array.__array_interface__["data"][0]
     return address
 
 
 SEED = 0
-"""Where the random numbers of every Method begin."""
+"""The seed of every Method's random numbers."""
 
 
 STEPS_AHEAD = 200_000
-"""How many steps the kernels of a Method that consist of many may make when it is loaded: some 80 MB."""
+"""The most steps that kernels with many of them may make while a Method is loaded: about 80 MB."""
 
 
 class Scratch:
-    """What all kernels of one Method share: working memory, copies of constants, and random numbers.
+    """Working memory, copies of constants and random numbers, shared by all kernels of one Method.
 
-    Working memory is lost between the steps of instructions.
+    The contents of working memory are lost between the steps of two instructions.
 
     The memory grows by doubling. Kernels that were bound before it grew keep the smaller block,
     so all blocks together take less than twice the largest.
 
     Attributes:
-        start: The bytes before it are reserved.
-        steps_left: How many steps all instructions together may still make ahead; infinite once the Method
-            is loaded, since what is bound later replaces what was bound before.
+        start: The offset of the first byte that is not reserved.
+        steps_left: The number of steps that all instructions together may still make ahead; infinite once the
+            Method is loaded, since steps that are bound later replace earlier ones.
     """
 
     def __init__(self) -> None:
@@ -73,15 +73,15 @@ class Scratch:
 
     @cached_property
     def generator(self) -> np.random.Generator:
-        """Random numbers, the same ones in every Method; made when a kernel asks for them."""
+        """The generator of random numbers, with the same seed in every Method; made on first use."""
         return np.random.default_rng(SEED)
 
     def array(self, shape: Shape, dtype: np.dtype[Any]) -> Array:
-        """One uninitialized array; it overlaps every array of other calls, but those that are reserved."""
+        """Return an uninitialized array; it overlaps the arrays of other calls unless they are reserved."""
         return self.arrays((shape, dtype))[0]
 
     def arrays(self, *wanted: tuple[Shape, np.dtype[Any]]) -> tuple[Array, ...]:
-        """Uninitialized arrays that do not overlap each other."""
+        """Return uninitialized arrays that do not overlap each other."""
         offsets = [self.start]
         for shape, dtype in wanted:
             offsets.append(offsets[-1] + _aligned(math.prod(shape) * dtype.itemsize))
@@ -94,7 +94,7 @@ class Scratch:
 
     @contextmanager
     def reserved(self, *wanted: tuple[Shape, np.dtype[Any]]) -> Iterator[tuple[Array, ...]]:
-        """The same; what is asked for in the `with` block does not overlap these arrays either."""
+        """Reserve uninitialized arrays: those requested in the `with` block do not overlap them."""
         arrays = self.arrays(*wanted)
         sizes = (_aligned(math.prod(shape) * dtype.itemsize) for shape, dtype in wanted)
         with self.starting_at(self.start + sum(sizes)):
@@ -102,7 +102,7 @@ class Scratch:
 
     @contextmanager
     def starting_at(self, start: int) -> Iterator[None]:
-        """Give no bytes before `start` in the `with` block."""
+        """Use no bytes before `start` in the `with` block."""
         before, self.start = self.start, start
         try:
             yield
@@ -110,15 +110,16 @@ class Scratch:
             self.start = before
 
     def kept(self, constant: Array, purpose: Hashable, make: Callable[[], Array]) -> Array:
-        """What `make` gives for a constant, read-only as that is: made once for each purpose.
+        """Return the result of `make` for a constant, read-only; it is computed once for each purpose.
 
-        So an instruction that is bound for several shapes holds one copy of its constants, not one for each.
+        So an instruction that is bound for several shapes keeps one copy of its constants, not one for each.
         """
         key = (address_of(constant), constant.shape, constant.strides, constant.dtype, purpose)
         if key not in self._kept:
             made = make().view()
             made.flags.writeable = False
-            self._kept[key] = (constant, made)  # as long as the constant is there, so is its address
+            # the constant is kept too, so that no other array can get its address, which is the key
+            self._kept[key] = (constant, made)
         return self._kept[key][1]
 
 
@@ -129,16 +130,16 @@ class MethodAllocator:
         self._blocks: list[Array] = []
 
     def allocate(self, size_bytes: int, alignment_bytes: int = ALIGNMENT_BYTES) -> Array:
-        """A new zeroed `uint8` array of shape (size_bytes,)."""
+        """Return a new zeroed `uint8` array of shape (size_bytes,)."""
         block = allocate_zeroed(size_bytes, alignment_bytes)
         self._blocks.append(block)
         return block
 
 
 class TemporaryAllocator:
-    """Memory for one call of a backend's `execute`; `reset` takes it back for the next call.
+    """Memory for one call of a backend's `execute`; `reset` frees it for the next call.
 
-    After a call that needed more than there was, the block grows to what that call used.
+    After a call that needed more than the block has, the block grows to the size that the call used.
     """
 
     def __init__(self) -> None:
@@ -147,7 +148,7 @@ class TemporaryAllocator:
         self._alignment_bytes = ALIGNMENT_BYTES
 
     def allocate(self, size_bytes: int, alignment_bytes: int = ALIGNMENT_BYTES) -> Array:
-        """A zeroed `uint8` array of shape (size_bytes,), valid until `reset`."""
+        """Return a zeroed `uint8` array of shape (size_bytes,), valid until `reset`."""
         self._alignment_bytes = max(self._alignment_bytes, alignment_bytes)
         start = self._used_bytes + -(address_of(self._block) + self._used_bytes) % alignment_bytes
         self._used_bytes = start + size_bytes
@@ -158,7 +159,7 @@ class TemporaryAllocator:
         return memory
 
     def reset(self) -> None:
-        """Take all memory back."""
+        """Free all memory for the next call."""
         if self._used_bytes > len(self._block):
             # Aligned for the most demanding array, so that the same call fits the next time.
             self._block = allocate_zeroed(self._used_bytes, self._alignment_bytes)

@@ -1,8 +1,8 @@
-"""Kernels: how one is written, how its arguments are checked, and where it is looked up.
+"""Kernels: how to write one, how its arguments are checked, and the registry of all kernels.
 
 A kernel is a *binder*. When a method is loaded, it gets the arguments of one instruction,
-checks them once, and returns the *step*: a callable without arguments that does the work, best an
-`ArrayCall` (see `etconfig.kernel.steps`).
+checks them once, and returns the *step*: a callable without arguments that does the work, preferably
+an `ArrayCall` (see `etconfig.kernel.steps`).
 
     @kernel("aten::relu.out")
     def relu_out(self: Tensor, out: Tensor) -> Step:
@@ -14,7 +14,7 @@ repetition of the outputs is left out. Their annotations are checked before the 
 Tensor, int, float, bool, str, Scalar, Ints, Floats, Bools, Tensors, each `| None` where the
 schema has a `?`, and OptionalTensors, Register and TensorAlias. Keyword-only parameters ask
 for more: `scratch: Scratch` for the Method's working memory, `unread: Unread` for the names
-of the outputs that nobody reads, which need not be written.
+of the outputs that nothing reads, which need not be written.
 
 A binder or step that refuses its arguments raises ValueError with a sentence about them;
 the core turns it into a KernelArgumentError that names the operator.
@@ -65,16 +65,16 @@ __all__ = [
 ]
 
 ENTRY_POINT_GROUP = "etconfig.kernels"
-"""Where a distribution declares a `KernelTable` of its own."""
+"""The entry-point group in which a distribution declares its own `KernelTable`."""
 
 Step: TypeAlias = Callable[[], object]
-"""A bound instruction. What it returns is ignored."""
+"""A bound instruction. Its return value is ignored."""
 
 Unread: TypeAlias = frozenset[str]
 """Names of a kernel's parameters."""
 
 Binder: TypeAlias = Callable[..., Step]
-"""A kernel's function: arguments of one instruction to its step."""
+"""A kernel's function: takes the arguments of one instruction and returns its step."""
 
 
 @record(frozen=True)
@@ -90,18 +90,18 @@ class Kernel:
     """An implementation of one or more operators.
 
     Attributes:
-        operators: The full names, such as `aten::relu.out`, that it is registered under.
+        operators: The full names of the operators that it implements, such as `aten::relu.out`.
         binder: The function that checks arguments and returns the step.
         is_uniform: The step depends on the dtypes, shapes and dim orders of tensors and on the
             values of other arguments, and on nothing else: not on the data, nor on which
-            tensors overlap. Instructions that agree in them need the binder but once, if its
-            step is an `ArrayCall` over the tensors' own arrays.
+            tensors overlap. For instructions that agree in all of these the binder is called only
+            once, if its step is an `ArrayCall` on the tensors' own arrays.
         is_elementwise: The output, which is the last argument, has the shape that all tensors
             broadcast to; and for tensors of any shapes the step makes the same calls on their
-            arrays. So it need not be bound by the kernel for each shape, if it is made of
-            `ArrayCall`s over the tensors' own arrays and numbers.
-        takes_any_strides: Inputs may be any views, also such as no dim order describes. Others
-            are given only tensors that lie in memory as the program says.
+            arrays. If it consists of `ArrayCall`s on the tensors' own arrays and on numbers, the
+            binder is not called again for other shapes.
+        takes_any_strides: Inputs may be any views, also those that no dim order describes. Other
+            kernels only get tensors that lie in memory as the program says.
         allows_overlap: An output may overlap the inputs in memory: nothing of an input is read
             after that part of an output was written.
     """
@@ -131,12 +131,12 @@ class Kernel:
 
     @cached_property
     def register_positions(self) -> frozenset[int]:
-        """Which parameters take the register itself, not the value in it."""
+        """The positions of the parameters that take the register itself, not the value in it."""
         return frozenset(i for i, each in enumerate(self.parameters) if Register in each.kind.types)
 
     @cached_property
     def varying_positions(self) -> frozenset[int]:
-        """Which arguments the step may change, beyond a tensor's contents."""
+        """The positions of the arguments that the step may change, beyond a tensor's contents."""
         return frozenset(i for i, each in enumerate(self.parameters) if each.kind.varies)
 
     @cached_property
@@ -146,7 +146,7 @@ class Kernel:
 
     @property
     def wants_unread(self) -> bool:
-        """Whether the kernel can do without writing an output."""
+        """True if the kernel can leave outputs unwritten."""
         return "unread" in self._keywords
 
     def bind(
@@ -159,13 +159,13 @@ class Kernel:
         """Check `arguments` and return the step that does the work on them.
 
         Args:
-            operator: What the program calls it.
+            operator: The name that the program calls.
             scratch: The Method's working memory.
             arguments: One for each of `parameters`.
             unread: The positions of outputs that need not be written.
 
         Raises:
-            KernelArgumentError: the kernel refuses them.
+            KernelArgumentError: the kernel refuses the arguments.
         """
         for parameter, argument in zip(self.parameters, arguments, strict=True):
             kind = parameter.kind
@@ -203,17 +203,17 @@ def kernel(
 
 
 def refusal(operator: str, error: Exception) -> KernelArgumentError:
-    """The typed error for an exception out of a kernel: it names the operator."""
+    """Return the typed error for an exception that a kernel raised: it names the operator."""
     detail = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
     return KernelArgumentError(operator=operator, detail=detail)
 
 
 @record(frozen=True)
 class KernelTable:
-    """Kernels that come together.
+    """Kernels from one source.
 
     Attributes:
-        source: Who provides them: a module or a distribution, for messages.
+        source: The module or distribution that provides them, for messages.
         kernels: The kernels.
     """
 
@@ -222,7 +222,7 @@ class KernelTable:
 
     @classmethod
     def of_module(cls, namespace: Mapping[str, object]) -> KernelTable:
-        """All kernels, and tuples of kernels, among a module's `globals()`."""
+        """Return the table of all kernels, and of tuples of kernels, among a module's `globals()`."""
         kernels: list[Kernel] = []
         for value in namespace.values():
             members = value if isinstance(value, tuple) else (value,)
@@ -231,7 +231,7 @@ class KernelTable:
 
 
 def table_problem(table: object) -> str | None:
-    """Why what a plugin gave cannot be used as a `KernelTable`; None if it can."""
+    """Return why a plugin's answer cannot be used as a `KernelTable`; None if it can."""
     if not isinstance(table, KernelTable):
         return f"its table is a {type(table).__name__}"
     kernels: tuple[object, ...] = table.kernels

@@ -1,4 +1,4 @@
-"""How steps are made: shared by all families of kernels."""
+"""Functions that make steps, shared by all families of kernels."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
 
 _KEYWORD_OUT = (np.maximum, np.minimum)
-"""numpy 2.4 deprecates a positional `out` for these two; elsewhere it is the faster call."""
+"""The ufuncs for which numpy 2.4 deprecates a positional `out`, which is faster for all others."""
 
 
 def computation_dtype(dtype: DType) -> DType:
-    """The dtype to compute in: float32 for the 16-bit floats, as PyTorch does, else the dtype itself."""
+    """Return the dtype to compute in: float32 for 16-bit floats, as in PyTorch, else the dtype itself."""
     return FLOAT32 if is_floating(dtype) and dtype.itemsize < FLOAT32.itemsize else dtype
 
 
 def result_dtype(first: Tensor, second: Tensor | Scalar) -> DType:
-    """The dtype in which PyTorch computes with these two.
+    """Return the dtype in which PyTorch computes with these two.
 
     A number, or a tensor of rank 0 beside one of a higher rank, decides only if it is of a
     higher category (boolean, integer, floating).
@@ -54,7 +54,7 @@ def _with_weak(dtype: DType, weak: DType) -> DType:
 
 
 def _dtype_of(number: Scalar) -> DType:
-    """PyTorch's default dtypes."""
+    """Return the dtype that PyTorch gives a number by default."""
     return {bool: BOOL, int: INT64, float: FLOAT32}[type(number)]
 
 
@@ -65,35 +65,36 @@ def _category(dtype: DType) -> int:
 
 
 def require_castable(dtype: DType, out: Tensor) -> None:
-    """PyTorch writes no floats to integers, and no numbers to booleans, unasked."""
+    """Refuse to write floats to integers, or numbers to booleans, as PyTorch does."""
     if dtype != out.dtype and _category(dtype) > _category(out.dtype):
         raise ValueError(f"a result of dtype {dtype.name} cannot be written to {out.dtype.name}")
 
 
 def constant(number: Scalar, dtype: DType) -> Array:
-    """An array of rank 0: numpy takes it twice as fast as a Python number.
+    """Return a number as an array of rank 0, which numpy processes twice as fast as a Python number.
 
     Raises:
         ValueError: the number does not fit the dtype.
     """
     if dtype.kind in "iu" and not isinstance(number, float):
         largest = np.iinfo(dtype).max
-        # Like PyTorch, let a negative number wrap in an unsigned type.
+        # as in PyTorch, a negative number wraps in an unsigned type
         require(-largest - 1 <= number <= largest, "{} does not fit {}", number, dtype.name)
     return np.array(number).astype(dtype)
 
 
 def wrapped(number: Scalar, dtype: DType) -> Array:
-    """The same where PyTorch lets every number wrap, as it does in arithmetic and comparisons."""
+    """Return such an array where PyTorch lets every number wrap, as in arithmetic and comparisons."""
     return np.array(number).astype(dtype)
 
 
 def ufunc_step(
     ufunc: np.ufunc, inputs: Sequence[Array], out: Array, dtype: DType, out_dtype: DType | None = None
 ) -> Step:
-    """Apply `ufunc`, computing in `dtype`; the ufunc itself gives `out_dtype`, which is `dtype` unless given.
+    """Return the step that applies `ufunc`, computing in `dtype`, with results in `out_dtype`.
 
-    One call without conversion where the dtypes agree; otherwise numpy converts blockwise.
+    `out_dtype` defaults to `dtype`. Where the dtypes agree, the call converts nothing; otherwise numpy
+    converts block by block.
     """
     out_dtype = dtype if out_dtype is None else out_dtype
     inputs, out = _of_one_rank(inputs, out)
@@ -106,9 +107,9 @@ def ufunc_step(
 
 
 def _of_one_rank(inputs: Sequence[Array], out: Array) -> tuple[Sequence[Array], Array]:
-    """Dense arrays of one size as flat ones if their ranks differ, for which numpy takes twice as long.
+    """Return dense arrays of one size flattened if their ranks differ, since numpy then takes twice as long.
 
-    A number stays one: it has rank 0.
+    Numbers, which have rank 0, stay as they are.
     """
     ranks = {out.ndim, *[each.ndim for each in inputs]}
     if len(ranks) == 1 or 0 in ranks or any(each.size != out.size for each in inputs):
@@ -120,23 +121,23 @@ def _of_one_rank(inputs: Sequence[Array], out: Array) -> tuple[Sequence[Array], 
 
 
 def copy_step(out: Array, source: Array) -> Step:
-    """Copy, broadcasting and converting: what numpy calls an unsafe cast is what PyTorch does."""
+    """Return the step that copies, broadcasting and converting as PyTorch does: numpy's unsafe cast."""
     if out.dtype == source.dtype:
         return Copy(out, source)
     return ArrayCall(np.copyto, out, source, casting="unsafe")
 
 
 def in_sequence(*steps: Step) -> Step:
-    """One step that runs all of `steps`."""
+    """Return one step that runs all of `steps`."""
     return steps[0] if len(steps) == 1 else StepSequence(*steps)
 
 
 KEPT_STEPS = 20_000
-"""How many steps of one instruction are made when it is bound; more would take too much memory."""
+"""The most steps that are made when one instruction is bound; more would take too much memory."""
 
 
 def run_through(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Step:
-    """One step that runs all steps that `make` gives: made once, or for each run if they are many."""
+    """Return one step that runs the steps of `make`: made once, or for each run if there are too many."""
     most = int(min(KEPT_STEPS, scratch.steps_left))
     steps = list(islice(make(), most + 1))
     scratch.steps_left = max(scratch.steps_left - len(steps), 0)
@@ -152,7 +153,7 @@ def _run_each(make: Callable[[], Iterator[Step]]) -> None:
 
 
 def in_same_memory(scratch: Scratch, make: Callable[[], Iterator[Step]]) -> Callable[[], Iterator[Step]]:
-    """`make`, to be called while a method runs: what is reserved now is not taken for its steps."""
+    """Return `make` for calls while a method runs: its steps do not use what is reserved now."""
     start = scratch.start
 
     def make_again() -> Iterator[Step]:
@@ -169,18 +170,18 @@ def in_dtype(
     bind: Callable[..., Step],
     scratch: Scratch | None = None,
 ) -> Step:
-    """`bind(*inputs, out)`, over stand-ins of `dtype` for the arrays that have another one.
+    """Return the step of `bind(*inputs, out)`, with converted copies of arrays that have another dtype.
 
-    For work of several passes, in which each pass would have to be converted by itself.
+    This serves work of several passes, each of which would otherwise convert by itself.
     Constants, which are read-only, are converted once.
 
     Args:
         dtype: The dtype to compute in.
-        inputs: What is read.
-        out: What is written.
+        inputs: The arrays that are read.
+        out: The array that is written.
         bind: Makes the step for arrays of `dtype`.
-        scratch: Where the stand-ins lie; without it, each step has memory of its own. What `bind` asks
-            it for does not overlap them, but what was asked for before does.
+        scratch: Where the copies lie; without it, each step has memory of its own. Memory that `bind` gets
+            from it does not overlap the copies; memory that was requested before does.
     """
     if out.dtype == dtype and all(each.dtype == dtype for each in inputs):
         return bind(*inputs, out)
@@ -197,7 +198,7 @@ def in_dtype(
 
 
 def _converted(array: Array, dtype: DType, scratch: Scratch | None) -> Array:
-    """A constant in `dtype`, converted once if there is a scratch; what is no constant as it is."""
+    """Return a constant in `dtype`, converted once if there is a scratch; any other array as it is."""
     if array.dtype == dtype or array.flags.writeable:
         return array
     return array.astype(dtype) if scratch is None else scratch.kept(array, dtype, lambda: array.astype(dtype))
@@ -205,7 +206,7 @@ def _converted(array: Array, dtype: DType, scratch: Scratch | None) -> Array:
 
 @contextmanager
 def _memory_for(models: Sequence[Array], scratch: Scratch | None) -> Iterator[Sequence[Array]]:
-    """Arrays with the shapes and strides of `models`: those themselves if there is no scratch."""
+    """Reserve arrays with the shapes and strides of `models`: `models` themselves without a scratch."""
     if scratch is None:
         yield models
         return
@@ -217,12 +218,15 @@ def _memory_for(models: Sequence[Array], scratch: Scratch | None) -> Iterator[Se
 
 
 def is_empty(tensor: Tensor) -> bool:
-    """Whether it has no elements. Its other sizes may be any then: no work may be in proportion to them."""
+    """Return whether a tensor has no elements.
+
+    Its other sizes may then be arbitrarily large, so no work may depend on them.
+    """
     return not tensor.array.size
 
 
 def reshaped_copy_step(out: Array, source: Array) -> Step:
-    """Copy in logical order between arrays of one size but different shapes."""
+    """Return the step that copies in logical order between arrays of one size but different shapes."""
     if out.flags.c_contiguous:
         return copy_step(out.reshape(source.shape), source)
     if source.flags.c_contiguous:
@@ -235,12 +239,12 @@ def _copy_reshaped(out: Array, source: Array) -> None:
 
 
 def copy_selected(out: Array, source: Array, place: tuple[slice | Array, ...]) -> None:
-    """Copy the elements of `source` that numpy's indexing gives for `place`."""
+    """Copy the elements of `source` that numpy's indexing selects with `place`."""
     np.copyto(out, source[place])
 
 
 def viewed_as(array: Array, shape: Shape) -> Array:
-    """A view with axes split, or with axes of size 1 added or removed: any strides allow that."""
+    """Return a view with axes split, or with axes of size 1 added or removed: any strides allow this."""
     if array.shape == shape:
         return array
     view: Array = array.reshape(shape)
@@ -250,10 +254,10 @@ def viewed_as(array: Array, shape: Shape) -> Array:
 
 
 def packed(array: Array, shape: Shape, scratch: Scratch) -> tuple[Array, list[Step]]:
-    """The elements in row-major order as `shape`, and the steps that keep them up to date.
+    """Return the elements in row-major order as `shape`, and the steps that keep them up to date.
 
-    A view where the memory allows it. Otherwise a copy, made once from a constant, and at
-    each run from what may change.
+    This is a view where the memory allows it. Otherwise it is a copy: of a constant made once, of
+    anything else made at each run.
     """
     if not array.flags.writeable:
         return scratch.kept(array, shape, lambda: array.reshape(shape)), []
@@ -262,6 +266,6 @@ def packed(array: Array, shape: Shape, scratch: Scratch) -> tuple[Array, list[St
 
 
 def write_resized(out: Tensor, values: Array) -> None:
-    """Size `out` while running, since the data decide, and write the values to it."""
+    """Give `out` the size of the values, which depends on the data, and write the values to it."""
     out.resize(values.shape)
     np.copyto(out.array, values)

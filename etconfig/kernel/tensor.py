@@ -1,4 +1,4 @@
-"""`Tensor`: a numpy view with the program's dtype, dim order and bounds; `Register`: one value slot."""
+"""`Tensor`: a numpy view with the program's dtype, dim order and bounds; `Register`: one value of a plan."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ DTYPES: dict[ScalarType, np.dtype[Any]] = {
     ScalarType.UINT32: np.dtype(np.uint32),
     ScalarType.UINT64: np.dtype(np.uint64),
 }
-"""The numpy dtype that holds a scalar type; quantized types are held by their plain integers."""
+"""The numpy dtype that stores a scalar type; quantized types are stored as plain integers."""
 
 KEPT_SHAPES = 8
-"""How many shapes of one tensor, and of the tensors of one instruction, are kept bound."""
+"""The most shapes of one tensor, and of the tensors of one instruction, for which bound steps are kept."""
 
 _ROW_MAJOR = tuple(tuple(range(rank)) for rank in range(MAX_RANK + 1))
 _NO_MEMORY: Array = np.empty((0,), np.uint8)
 
 
 class TensorForm:
-    """What tensors have in common that differ only in where their data lie.
+    """The common properties of tensors that differ only in where their data lie.
 
     Attributes:
         scalar_type: The element type.
         dtype: Its numpy dtype.
         bounds: The planned sizes: exact if static, upper bounds if bounded.
         dim_order: The dimensions from outermost to innermost in memory.
-        dynamism: Whether and how the shape may change.
+        dynamism: If and how the shape may change.
         strides: In bytes, at the planned sizes; None if they are row-major.
     """
 
@@ -79,16 +79,16 @@ class TensorForm:
         self.strides = self.strides_at(sizes)
 
     def strides_at(self, shape: Shape) -> Shape | None:
-        """The strides in bytes of a tensor that has `shape` now; None if they are row-major."""
+        """Return the strides in bytes of a tensor of this form at `shape`; None if they are row-major."""
         if self.dim_order == _ROW_MAJOR[len(shape)]:
             return None
         return strides_of(shape, self.dim_order, self.dtype.itemsize)
 
     def allows(self, shape: Shape) -> bool:
-        """Whether a tensor may have `shape`.
+        """Return whether a tensor may have `shape`.
 
-        As in ExecuTorch, bounds are those of the number of elements: an export without bounds plans the sizes
-        of its example, and another reshape of as many elements fits. Source: internal_resize_contiguous,
+        As in ExecuTorch, the bounds limit the number of elements: an export without bounds plans the sizes
+        of its example, and any other shape with as many elements fits. Source: internal_resize_contiguous,
         tensor_impl.cpp.
         """
         bounds = self.bounds
@@ -100,7 +100,7 @@ class TensorForm:
         return min(shape) >= 0 and not (is_bounded and math.prod(shape) > math.prod(bounds))
 
     def is_exceeded_by(self, shape: Shape) -> bool:
-        """Whether a size of `shape` is beyond its bound, which inputs and the entries of maps keep to."""
+        """Return whether a size of `shape` exceeds its bound; inputs and the entries of maps may not."""
         is_bounded = self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
         return is_bounded and any(map(gt, shape, self.bounds))
 
@@ -111,10 +111,10 @@ class Tensor:
     Attributes:
         array: The data in logical dimension order; its strides carry the dim order.
         dtype: The numpy dtype.
-        form: Everything else about the tensor but its memory.
-        token: Another object whenever `array` becomes another one, and the same one again when a
-            shape that the tensor had returns; what was bound to another array must be bound again.
-        is_alias: `array` is no view of the tensor's own memory, but what `rebind` was given.
+        form: Everything else about the tensor except its memory.
+        token: An object that identifies `array`: it changes with the array, and returns with a shape that
+            the tensor had before. Steps that were bound at another token must be bound again.
+        is_alias: `array` is not a view of the tensor's own memory, but was passed to `rebind`.
     """
 
     __slots__ = ("_memory", "_offset", "_views", "array", "dtype", "form", "is_alias", "token")
@@ -128,7 +128,7 @@ class Tensor:
         offset: int = 0,
         dynamism: TensorShapeDynamism = TensorShapeDynamism.STATIC,
     ) -> None:
-        """Place the tensor at byte `offset` of `memory`; None means that it has none yet."""
+        """Place the tensor at byte `offset` of `memory`; None means that it has no memory yet."""
         self._place(TensorForm(scalar_type, sizes, dim_order, dynamism), memory, offset)
 
     @classmethod
@@ -139,7 +139,7 @@ class Tensor:
         offset: int = 0,
         array: Array | None = None,
     ) -> Tensor:
-        """A tensor of a form that others share; `array` is its view of `memory`, if there is one already."""
+        """Return a tensor of a shared form; `array` is its view of `memory`, if there already is one."""
         tensor = cls.__new__(cls)
         tensor._place(form, memory, offset, array)
         return tensor
@@ -174,7 +174,7 @@ class Tensor:
 
     @property
     def dynamism(self) -> TensorShapeDynamism:
-        """Whether and how the shape may change."""
+        """If and how the shape may change."""
         return self.form.dynamism
 
     @property
@@ -184,19 +184,19 @@ class Tensor:
 
     @property
     def shape(self) -> Shape:
-        """The sizes as they are now."""
+        """The current sizes."""
         shape: Shape = self.array.shape
         return shape
 
     @property
     def has_memory(self) -> bool:
-        """Whether there is data to read."""
+        """True if there are data to read."""
         return self.array is not _NO_MEMORY
 
     def resize(self, shape: Shape) -> None:
         """Give the tensor the sizes that an operator computed for it.
 
-        The bytes stay as they are. Memory that the program does not plan is allocated here.
+        The bytes do not change. Memory that the program does not plan is allocated here.
 
         Raises:
             ValueError: the program plans other sizes, or too small bounds.
@@ -233,23 +233,23 @@ class Tensor:
         raise ValueError(f"shape {shape} exceeds the planned bounds {self.bounds}")
 
     def rebind(self, array: Array, token: object = None) -> None:
-        """Let the tensor be another view; whoever was bound to the old one sees another token.
+        """Make the tensor another view, with another token for steps that were bound to the old one.
 
         Args:
             array: The view.
-            token: What the tensor had when it was this very view before; by default a new one.
+            token: The token that the tensor had when it was this very view before; by default a new one.
         """
         become(self, array, object() if token is None else token, is_alias=True)
 
     def release(self) -> None:
-        """Give up memory that was allocated for an unbounded tensor; others keep theirs."""
+        """Free the memory of an unbounded tensor; other tensors keep theirs."""
         if self.dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
             self._memory = None
             self._views.clear()
             end_alias(self)
 
     def _remember(self, shape: Shape) -> tuple[Array, object]:
-        """A view of `shape` and its token; the oldest of many is forgotten."""
+        """Return a view of `shape` and its token, and forget the oldest if there are too many."""
         if len(self._views) == KEPT_SHAPES:
             del self._views[next(iter(self._views))]
         form = self.form
@@ -273,26 +273,26 @@ class Tensor:
 
 
 def become(tensor: Tensor, array: Array, token: object, *, is_alias: bool) -> None:
-    """Let a tensor be what it was when it had this array and token."""
+    """Give a tensor the array and token that it had before."""
     tensor.array = array
     tensor.token = token
     tensor.is_alias = is_alias
 
 
 def end_alias(tensor: Tensor) -> None:
-    """Let a tensor be without memory, until `resize` gives it a view of its own again."""
+    """Leave a tensor without memory until `resize` gives it a view of its own again."""
     become(tensor, _NO_MEMORY, object(), is_alias=False)
 
 
 def memory_of(tensor: Tensor) -> object:
-    """What the tensor's own views lie in: another object whenever it is allocated anew."""
+    """Return the memory of the tensor's own views: another object whenever it is allocated anew."""
     return tensor._memory
 
 
 class Register:
     """One entry of a plan's `values` while it runs: a Tensor, a scalar, a string, a list, or None.
 
-    Instructions refer to registers, so that a scalar can be computed and a tensor be moved.
+    Instructions refer to registers, so that they can compute scalars and move tensors.
     """
 
     __slots__ = ("value",)

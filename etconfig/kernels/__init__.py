@@ -47,12 +47,12 @@ FAMILIES = (
 
 
 def builtin_tables() -> tuple[KernelTable, ...]:
-    """The kernels of this package, family by family; they are imported on the first call."""
+    """Return the kernels of this package, family by family; they are imported on the first call."""
     return tuple(import_module(f"{__name__}.{family}").KERNELS for family in FAMILIES)
 
 
 def builtin_kernels() -> KernelRegistry:
-    """All kernels of this package."""
+    """Return all kernels of this package."""
     from etconfig.kernel.registry import KernelRegistry
 
     return KernelRegistry(builtin_tables())

@@ -29,7 +29,7 @@ def _prepare(self: Tensor, out: Tensor) -> DType:
 
 @kernel("aten::relu.out", is_uniform=True, allows_overlap=True)
 def relu(self: Tensor, out: Tensor) -> Step:
-    """max(self, 0); NaN stays."""
+    """Compute max(self, 0); NaN stays."""
     dtype = _prepare(self, out)
     require(dtype != BOOL, "booleans have no relu")
     return clamp_step(self.array, constant(0, dtype), None, out.array, dtype)
@@ -44,7 +44,7 @@ def hardtanh(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Ste
 
 @kernel("aten::leaky_relu.out")
 def leaky_relu(self: Tensor, negative_slope: Scalar, out: Tensor, *, scratch: Scratch) -> Step:
-    """The element where it is positive, else negative_slope * self."""
+    """Keep positive elements, and multiply others by negative_slope."""
     dtype = _prepare_floating(self, out)
     zero, slope = constant(0, dtype), constant(negative_slope, dtype)
     is_positive = scratch.array(self.shape, BOOL)
@@ -63,7 +63,7 @@ def leaky_relu(self: Tensor, negative_slope: Scalar, out: Tensor, *, scratch: Sc
 def elu(
     self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor, *, scratch: Scratch
 ) -> Step:
-    """The element times `scale` where it is positive, else scale * alpha * expm1(input_scale * self)."""
+    """Compute scale * self where self is positive, else scale * alpha * expm1(input_scale * self)."""
     dtype = _prepare_floating(self, out)
     zero, positive_slope = constant(0, dtype), constant(scale, dtype)
     factor, input_factor = constant(scale * alpha, dtype), constant(input_scale, dtype)
@@ -83,7 +83,7 @@ def elu(
 
 @kernel("aten::glu.out")
 def glu(self: Tensor, dim: int, out: Tensor) -> Step:
-    """The first half of self along `dim` times the sigmoid of the second half.
+    """Multiply the first half of self along `dim` by the sigmoid of the second half.
 
     Shapes: self (*S) with an even size at `dim`, out (*S) with half of it.
     """
@@ -104,7 +104,7 @@ def glu(self: Tensor, dim: int, out: Tensor) -> Step:
 
 @kernel("aten::logit.out")
 def logit(self: Tensor, eps: float | None, out: Tensor) -> Step:
-    """log(x / (1 - x)), after limiting x to [eps, 1 - eps] if eps is given. Integers give floats."""
+    """Compute log(x / (1 - x)), after limiting x to [eps, 1 - eps] if eps is given. Integers give floats."""
     require_floating("out", out)
     out.resize(self.shape)
     dtype = computation_dtype(out.dtype)
@@ -114,7 +114,7 @@ def logit(self: Tensor, eps: float | None, out: Tensor) -> Step:
         limited, steps = x, []
         if eps is not None:
             limited = np.empty_like(x)
-            # As in PyTorch, the limits are rounded to self's dtype, also where it has 16 bits.
+            # as in PyTorch, the limits are rounded to self's dtype, even if it has 16 bits
             limits_dtype = self.dtype if is_floating(self.dtype) else dtype
             low, high = (constant(each, limits_dtype) for each in (eps, 1 - eps))
             steps.append(clamp_step(x, low, high, limited, dtype))

@@ -38,13 +38,13 @@ from etconfig.scalar_types import ScalarType
 
 @kernel("aten::_adaptive_avg_pool2d.out")
 def adaptive_avg_pool2d(self: Tensor, output_size: Ints, out: Tensor, *, scratch: Scratch) -> Step:
-    """The means of OH x OW regions. Shapes: self (*B, H, W), out (*B, OH, OW). Dtypes: floating, equal."""
+    """Average OH x OW regions. Shapes: self (*B, H, W), out (*B, OH, OW). Dtypes: floating, equal."""
     return _means(self, spread("output_size", output_size, 2, at_least=0), out, scratch)
 
 
 @kernel("aten::_adaptive_avg_pool3d.out")
 def adaptive_avg_pool3d(self: Tensor, output_size: Ints, out: Tensor, *, scratch: Scratch) -> Step:
-    """The same over volumes. Shapes: self (*B, D, H, W), out (*B, OD, OH, OW)."""
+    """Average OD x OH x OW regions of volumes. Shapes: self (*B, D, H, W), out (*B, OD, OH, OW)."""
     return _means(self, spread("output_size", output_size, 3, at_least=0), out, scratch)
 
 
@@ -52,7 +52,7 @@ def adaptive_avg_pool3d(self: Tensor, output_size: Ints, out: Tensor, *, scratch
 def adaptive_max_pool2d(
     self: Tensor, output_size: Ints, out: Tensor, indices: Tensor, *, scratch: Scratch
 ) -> Step:
-    """The largest elements of OH x OW regions, and the first place in row-major order where each is.
+    """Find the largest elements of OH x OW regions, and the first place of each in row-major order.
 
     Shapes: self (*B, H, W), out and indices (*B, OH, OW); indices count within H x W.
     """
@@ -63,7 +63,7 @@ def adaptive_max_pool2d(
 def adaptive_max_pool3d(
     self: Tensor, output_size: Ints, out: Tensor, indices: Tensor, *, scratch: Scratch
 ) -> Step:
-    """The same over volumes.
+    """Find the largest elements of regions of volumes, and the first place of each.
 
     Shapes: self (*B, D, H, W), out and indices (*B, OD, OH, OW); indices count within D x H x W.
     """
@@ -101,7 +101,7 @@ def _averaging(size: int, count: int, dtype: DType) -> WeightedWindows:
 
 
 def _bounds(size: int, count: int) -> tuple[Array, Array]:
-    """Where each of `count` regions of a vector starts and ends."""
+    """Return the starts and the ends of `count` regions of a vector."""
     regions = np.arange(count)
     return regions * size // max(count, 1), -(-(regions + 1) * size // max(count, 1))
 
@@ -121,9 +121,9 @@ def _maxima(self: Tensor, counts: Ints, out: Tensor, indices: Tensor, scratch: S
 
 
 def _largest(x: Array, out: Array, places: Array, rank: int, scratch: Scratch) -> Iterator[Step]:
-    """Look at one element of every region after the other.
+    """Yield the steps that visit the elements of all regions, one of each region at a time.
 
-    A region that has fewer elements than the largest one is looked at in its last ones again.
+    In a region with fewer elements than the largest one, the last elements are visited again.
     """
     batch, sizes, counts = x.shape[:-rank], x.shape[-rank:], out.shape[-rank:]
     bounds = [_bounds(size, count) for size, count in zip(sizes, counts, strict=True)]

@@ -32,7 +32,7 @@ from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 BinaryStep: TypeAlias = Callable[[Array, Array, Array, DType], Step]
-"""Makes the step for (self, other, out) that computes in a dtype."""
+"""Makes the step on (self, other, out) that computes in a dtype."""
 
 
 def _bind(
@@ -59,7 +59,7 @@ def _with_tensor(name: str, step: BinaryStep) -> Kernel:
 
 
 def _with_scalar(name: str, step: BinaryStep, rounds_number: bool = False) -> Kernel:
-    """The kernel of a tensor and a number, which some round to the dtype of the result before it is used."""
+    """Return the kernel of a tensor and a number, which some first round to the dtype of the result."""
 
     def bind(self: Tensor, other: Scalar, out: Tensor) -> Step:
         return _bind(step, self, other, out, rounds_number)
@@ -75,7 +75,7 @@ def _applying(ufunc: np.ufunc) -> BinaryStep:
 
 
 def _dividing(ufunc: np.ufunc) -> BinaryStep:
-    """A ufunc that has no result for integers divided by zero."""
+    """Return a ufunc that has no result for integers divided by zero."""
 
     def step(a: Array, b: Array, out: Array, dtype: DType) -> Step:
         divide = ufunc_step(ufunc, (a, b), out, dtype)
@@ -95,7 +95,7 @@ def _remainder(a: Array, b: Array, out: Array, dtype: DType) -> Step:
 
 
 def _float_remainder(a: Array, b: Array, out: Array) -> None:
-    """As numpy's, but as in PyTorch a remainder of zero has the sign of `a`, not of `b`."""
+    """Compute numpy's remainder, but as in PyTorch, a remainder of zero has the sign of `a`, not of `b`."""
     np.remainder(a, b, out)
     np.copysign(out, a, out, where=np.equal(out, 0))
 
@@ -127,7 +127,7 @@ def _division(rounding_mode: str | None) -> BinaryStep:
 
 
 def _power_by_number(a: Array, b: Array, out: Array, dtype: DType) -> Step:
-    """Squares and square roots in their own way, as PyTorch does."""
+    """Return the step of a power, which computes squares and square roots in their own way, as in PyTorch."""
     exponent = b.item()
     if dtype == BOOL:
         return _power(a, b, out, dtype)
@@ -140,7 +140,7 @@ def _power_by_number(a: Array, b: Array, out: Array, dtype: DType) -> Step:
 
 
 def _power(a: Array, b: Array, out: Array, dtype: DType) -> Step:
-    """To a negative exponent in a tensor, an integer other than 1 and -1 gives 0, as in PyTorch."""
+    """Return the step of a power; as in PyTorch, integers to negative exponents give 0, except 1 and -1."""
     if dtype == BOOL:  # only False to the power of True is False
         return ufunc_step(np.greater_equal, (a, b), out, dtype)
     if is_floating(dtype) or dtype.kind == "u":
@@ -156,7 +156,7 @@ def _integer_power(a: Array, b: Array, out: Array) -> None:
 
 
 def _add_multiple(ufunc: np.ufunc, names: tuple[str, str]) -> tuple[Kernel, Kernel]:
-    """`self + alpha * other` or `self - alpha * other`, for a tensor and for a number."""
+    """Return the kernels of `self + alpha * other`, or `self - alpha * other`, for a tensor and a number."""
     plain = _applying(ufunc)
 
     def with_tensor(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor, *, scratch: Scratch) -> Step:
@@ -180,7 +180,7 @@ def _add_multiple(ufunc: np.ufunc, names: tuple[str, str]) -> tuple[Kernel, Kern
 
 @kernel("aten::rsub.Scalar_out")
 def rsub_scalar(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor, *, scratch: Scratch) -> Step:
-    """`other - alpha * self`. Shapes: self (*S), out (*S). Dtypes: integer or floating."""
+    """Compute `other - alpha * self`. Shapes: self (*S), out (*S). Dtypes: integer or floating."""
     dtype = computation_dtype(result_dtype(self, other))
     multiple = scratch.array(self.shape, dtype)
     return in_sequence(
@@ -191,19 +191,19 @@ def rsub_scalar(self: Tensor, other: Scalar, alpha: Scalar, out: Tensor, *, scra
 
 @kernel("aten::pow.Scalar_out")
 def pow_scalar(self: Scalar, exponent: Tensor, out: Tensor) -> Step:
-    """A number to the power of each element. Shapes: exponent (*S), out (*S)."""
+    """Compute a number to the power of each element. Shapes: exponent (*S), out (*S)."""
     return _bind(lambda a, b, out, dtype: _power(b, a, out, dtype), exponent, self, out)
 
 
 @kernel("aten::div.out_mode")
 def div_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Step:
-    """Division, rounded toward zero ("trunc") or down ("floor") if asked. Inputs broadcast."""
+    """Divide, rounding toward zero ("trunc"), down ("floor") or not at all (None). Inputs broadcast."""
     return _bind(_division(rounding_mode), self, other, out)
 
 
 @kernel("aten::div.Scalar_mode_out")
 def div_scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None, out: Tensor) -> Step:
-    """The same by a number."""
+    """Divide by a number; rounding as for `div_mode`."""
     return _bind(_division(rounding_mode), self, other, out)
 
 
@@ -221,7 +221,7 @@ def clamp(self: Tensor, minimum: Scalar | None, maximum: Scalar | None, out: Ten
 
 @kernel("aten::clamp.Tensor_out")
 def clamp_tensor(self: Tensor, minimum: Tensor | None, maximum: Tensor | None, out: Tensor) -> Step:
-    """The same with a bound for each element; all broadcast."""
+    """Limit each element to bounds of its own; all broadcast."""
     present = [each for each in (minimum, maximum) if each is not None]
     for bound in present:
         require_castable(result_dtype(self, bound), out)
@@ -231,13 +231,13 @@ def clamp_tensor(self: Tensor, minimum: Tensor | None, maximum: Tensor | None, o
 
 
 CLIPPED_SIZE = 4096
-"""From so many elements on np.clip is faster than np.maximum, which is slow with one bound for all."""
+"""From this many elements on, np.clip is faster than np.maximum, which is slow with one bound for all."""
 
 CLIPPED_DTYPES = (FLOAT32, np.dtype(np.float64))
 
 
 def clamp_step(x: Array, low: Array | None, high: Array | None, out: Array, dtype: DType) -> Step:
-    """Limit `x` to [low, high]; at least one is given."""
+    """Return the step that limits `x` to [low, high], of which one may be None."""
     require(low is not None or high is not None, "one of min and max must be given")
     if x.size >= CLIPPED_SIZE and x.dtype == out.dtype == dtype and dtype in CLIPPED_DTYPES:
         lowest, highest = constant(-math.inf, dtype), constant(math.inf, dtype)
@@ -283,12 +283,12 @@ def _angle(a: Array, b: Array, out: Array, dtype: DType) -> Step:
 
 @kernel("aten::atan2.out")
 def atan2(self: Tensor, other: Tensor, out: Tensor) -> Step:
-    """The angle of (other, self); integers give floats. Inputs broadcast."""
+    """Compute the angle of (other, self); integers give floats. Inputs broadcast."""
     require_floating("out", out)
     return _bind(_angle, self, other, out)
 
 
 GIVING_FLOATS = (_true_division, _angle)
-"""What computes in floats also where the inputs are integers."""
+"""The operations that compute in floats even if the inputs are integers."""
 
 KERNELS = KernelTable.of_module(globals())

@@ -30,7 +30,7 @@ from etconfig.scalar_types import ScalarType
 
 @kernel("llama::update_cache.out")
 def update_cache(value: Tensor, cache: Tensor, start_pos: int, out: Tensor) -> Step:
-    """Write the new positions into the cache; `out` is only a place in the order of the graph."""
+    """Write the new positions into the cache; `out` only orders the graph."""
     _require_fitting(value, cache)
     return copy_step(_positions(cache, start_pos, value.shape[1]), value.array)
 
@@ -39,7 +39,7 @@ def update_cache(value: Tensor, cache: Tensor, start_pos: int, out: Tensor) -> S
 def update_cache_with_indices(
     value: Tensor, cache: Tensor, start_pos: int, indices: Tensor, out: Tensor
 ) -> Step:
-    """The same at positions of their own for each batch. Shapes: indices (B, S)."""
+    """Write the new positions of each batch at its own indices. Shapes: indices (B, S)."""
     _require_fitting(value, cache)
     require_dtype("indices", indices, {ScalarType.LONG})
     require(indices.shape == value.shape[:2], "indices must have shape {}", value.shape[:2])
@@ -65,9 +65,9 @@ def custom_sdpa(
     scale: float | None,
     out: Tensor,
 ) -> Step:
-    """softmax(query @ key * scale + mask) @ value over the positions before the end of the new ones.
+    """Compute softmax(query @ key * scale + mask) @ value over all positions up to the last new one.
 
-    With a mask (S, L) of float32 all L positions count. Dtypes: floating, equal.
+    With a mask (S, L) of float32, all L positions count. Dtypes: floating, equal.
     """
     require_floating("query", query)
     require_same_dtype(query=query, key=key, value=value, out=out)
@@ -122,9 +122,9 @@ def custom_quantized_sdpa(
     is_seq_at_dim_2: bool,
     out: Tensor,
 ) -> Step:
-    """The same for int8 operands with a scale and zero point for each row (*S, 1).
+    """Compute `custom_sdpa` of int8 operands with a scale and zero point for each row (*S, 1).
 
-    With `is_seq_at_dim_2` heads come before positions. Dtypes: out floating.
+    With `is_seq_at_dim_2`, heads come before positions. Dtypes: out floating.
     """
     require_floating("out", out)
     rows = [
@@ -173,13 +173,13 @@ class _Rows:
 
 @record(frozen=True)
 class _Attention:
-    """How queries attend to keys and values.
+    """The parameters with which queries attend to keys and values.
 
     Attributes:
-        heads: How many heads of keys and values there are, and how many of queries share each.
-        positions: How many positions count.
-        mask: What is added to the products (S, positions), or None.
-        scale: What the products are multiplied with.
+        heads: The number of heads of keys and values, and the number of heads of queries that share each.
+        positions: The number of positions that count.
+        mask: The array that is added to the products (S, positions), or None.
+        scale: The factor of the products.
     """
 
     heads: tuple[int, int]
@@ -225,7 +225,7 @@ class _Attention:
         return cls((shared, heads // shared), end, mask, 1 / math.sqrt(query[3]) if scale is None else scale)
 
     def __call__(self, query: Array, key: Array, value: Array) -> Array:
-        """The result in the shape of the queries, in float32 or more."""
+        """Return the result in the shape of the queries, in float32 or more."""
         dtype = computation_dtype(query.dtype)
         batch, count, _, width = query.shape
         grouped = query.astype(dtype).reshape(batch, count, *self.heads, width).transpose(0, 2, 3, 1, 4)
@@ -244,7 +244,7 @@ class _Attention:
 
 
 def _causal(start: int, count: int) -> Array:
-    """Minus infinity where a key comes after the query."""
+    """Return a mask with minus infinity where a key comes after the query."""
     is_later = np.arange(start + count) > np.arange(start, start + count)[:, np.newaxis]
     mask: Array = np.where(is_later, np.float32(-np.inf), np.float32(0))
     return mask

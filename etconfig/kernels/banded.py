@@ -1,8 +1,8 @@
 """Depthwise convolution of narrow images: for each channel a product with a banded matrix.
 
-Along the innermost dimension, a row of windows is a row of the image times a matrix that holds the
-weights in a band, and zeros elsewhere. BLAS multiplies by the zeros, too, and is still faster than
-sums over windows, unless the band is thin.
+Along the innermost dimension, a row of windows is a row of the image times a matrix with the weights
+in a band, and zeros elsewhere. BLAS multiplies by the zeros as well, and is still faster than sums
+over windows, unless the band is thin.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.pooling_windows import Windows
 
 MAX_WIDTH = 7
-"""How wide an image may be, as a multiple of the window's width."""
+"""The largest width of an image, as a multiple of the window's width."""
 
 MIN_PRODUCTS = 384
-"""How many numbers each channel must multiply by weights: for fewer, calling BLAS takes longer."""
+"""The fewest numbers of a channel to multiply by weights: for fewer, calling BLAS takes longer."""
 
 NARROW_BANDS_BYTES = 256 << 10
-"""The most that the banded matrices of one convolution take: it takes longer to read larger ones."""
+"""The largest size of all banded matrices of a convolution: larger ones take longer to read."""
 
 ROWS_BYTES = 4 << 20
-"""The most that the rows that are multiplied by them take."""
+"""The largest size of the rows that are multiplied by these matrices."""
 
 
 def is_banded_better(x: Array, weight: Array, out: Array, windows: Windows) -> bool:
-    """Whether `banded_steps` suits these sizes."""
+    """Return whether `banded_steps` suits these sizes."""
     width, rows = x.shape[-1], math.prod(windows.kernel[:-1])
     products = x.shape[0] * math.prod(out.shape[2:]) * math.prod(windows.kernel)
     if width > MAX_WIDTH * windows.kernel[-1] or products < MIN_PRODUCTS:
@@ -47,14 +47,14 @@ def is_banded_better(x: Array, weight: Array, out: Array, windows: Windows) -> b
 
 
 def can_be_banded(x: Array, weight: Array, out: Array) -> bool:
-    """Whether the weights are finite constants of a dtype that BLAS takes, and there is work to do."""
+    """Return whether the weights are finite constants of a dtype that BLAS takes, and there is work to do."""
     if weight.flags.writeable or x.dtype not in (FLOAT32, FLOAT64) or not x.size or not out.size:
         return False
     return bool(np.isfinite(weight).all())
 
 
 def banded_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch) -> Iterator[Step]:
-    """The steps that write the convolution to `out`.
+    """Yield the steps that write the convolution to `out`.
 
     Shapes: x (N, C, *S), weight (C m, 1, *K), out (N, C m, *T).
     """
@@ -82,7 +82,7 @@ def banded_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch:
 
 
 def bands_of(factors: Array, windows: Windows, width: int, count: int) -> Array:
-    """Factors (C, m, *K) as matrices (C, m, *K[:-1], width, count), for `count` windows over `width`."""
+    """Return factors (C, m, *K) as matrices (C, m, *K[:-1], width, count): `count` windows over `width`."""
     bands = np.zeros((*factors.shape[:-1], width, count), factors.dtype)
     (starts,), (gap,) = windows.starts((count,)), windows.dilation
     for tap in range(factors.shape[-1]):
@@ -93,7 +93,7 @@ def bands_of(factors: Array, windows: Windows, width: int, count: int) -> Array:
 
 
 def _with_whole_rows(windows: Windows) -> Windows:
-    """The same windows with one element for each along the innermost dimension, without padding there."""
+    """Return windows that are one element wide along the innermost dimension, without padding there."""
 
     def ending_in(numbers: Sequence[int], last: int) -> tuple[int, ...]:
         return (*numbers[:-1], last)
@@ -107,7 +107,7 @@ def _with_whole_rows(windows: Windows) -> Windows:
 
 
 def _rows_of_windows(padded: Array, windows: Windows) -> Array:
-    """`padded` (C, N, *sizes, width) as (C, N, *counts, *kernel, width)."""
+    """Return `padded` (C, N, *sizes, width) as (C, N, *counts, *kernel, width)."""
     rank = len(windows.kernel)
     views = sliding_window_view(padded, windows.extent, tuple(range(2, rank + 2)))
     every: tuple[Any, ...] = (
@@ -119,9 +119,9 @@ def _rows_of_windows(padded: Array, windows: Windows) -> Array:
 
 
 def repeat_unless_finite(products: Array, make: Callable[[], Iterator[Step]]) -> None:
-    """Run the steps that `make` gives if not all products are finite.
+    """Run the steps of `make` if not all products are finite.
 
-    An infinity or NaN makes all windows NaN that are computed with it, since zero times either is NaN.
+    With an infinity or NaN in a row, all its windows become NaN, since zero times either is NaN.
     """
     if not math.isfinite(np.dot(products, products)):
         for step in make():

@@ -1,8 +1,8 @@
 """Depthwise convolution of wide images: products with banded matrices, one for each row of the weights.
 
 Each row of windows is cut in tiles. A tile is a part of a row of the image times a matrix that is the same
-for all tiles, so BLAS takes the image as it lies in memory, padded. It multiplies by the zeros outside of
-the band, too, and is still faster than sums over windows.
+for all tiles, so BLAS takes the padded image as it lies in memory. It multiplies by the zeros outside of
+the band as well, and is still faster than sums over windows.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from etconfig.kernels.depthwise import depthwise_steps
 from etconfig.kernels.pooling_windows import Windows
 
 TILE = 16
-"""The most windows in a tile: more of them meet more zeros, fewer take more calls of BLAS."""
+"""The most windows in a tile: more would multiply more zeros, fewer would take more calls of BLAS."""
 
 MIN_TAPS = 3
-"""How wide a window must be: sums over narrower ones take fewer passes."""
+"""The least width of a window: sums over narrower ones take few passes."""
 
 MAX_GAP = 6
-"""How far apart its elements may be: with wider gaps the band is mostly zeros."""
+"""The widest gap between its elements: with wider gaps, the band is mostly zeros."""
 
 TILE_BANDS_BYTES = 4 << 20
-"""The most that the banded matrices of one convolution take."""
+"""The largest size of all banded matrices of a convolution."""
 
 TILED_BLOCK_BYTES = 256 << 10
 """Channels are taken in blocks of about this size, to stay in the cache through all passes."""
 
 
 def are_tiles_better(weight: Array, out: Array, windows: Windows) -> bool:
-    """Whether `tiled_steps` suits these sizes: for a single tile, calling BLAS takes too long."""
+    """Return whether `tiled_steps` suits these sizes: for a single tile, calling BLAS takes too long."""
     if out.ndim < 4 or out.shape[-1] <= TILE:
         return False
     if windows.kernel[-1] < MIN_TAPS or windows.dilation[-1] > MAX_GAP:
@@ -53,7 +53,7 @@ def are_tiles_better(weight: Array, out: Array, windows: Windows) -> bool:
 
 
 def tiled_steps(x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch) -> Iterator[Step]:
-    """The steps that write the convolution to `out`.
+    """Yield the steps that write the convolution to `out`.
 
     Shapes: x (N, C, *S), weight (C m, 1, *K), out (N, C m, *T), of two or three spatial dimensions.
     """
@@ -95,12 +95,12 @@ def _tile_bands(factors: Array, windows: Windows, count: int, scratch: Scratch) 
     unpadded = Windows(along.kernel, along.stride, (0,), along.dilation)
     width = -(-count // -(-count // TILE))
     (reach,) = unpadded.padded_sizes((width,))
-    # of other images the tiles may have another width, but there are not more than eight of these
+    # tiles of other images may have other widths, but at most eight different ones
     return scratch.kept(factors, (unpadded, width), lambda: bands_of(factors, unpadded, reach, width))
 
 
 def _padded_rows(images: Array, windows: Windows, buffer: Array) -> tuple[Array, list[Step]]:
-    """What the windows slide over, with each row in one piece, and the steps that prepare it."""
+    """Return the array that the windows slide over, with contiguous rows, and the steps that prepare it."""
     source, steps = windows.padded(images, buffer, constant(0, images.dtype))
     if source.strides[-1] == source.itemsize and source.strides[-2] >= source.shape[-1] * source.itemsize:
         return source, steps
@@ -108,14 +108,14 @@ def _padded_rows(images: Array, windows: Windows, buffer: Array) -> tuple[Array,
 
 
 def _parts(source: Array, windows: Windows, row: Shape, tiles: tuple[int, int, int], counts: Shape) -> Array:
-    """The view (C, 1, tiles, *counts, reach): what the windows of each tile see in one row of theirs.
+    """Return the view (C, 1, tiles, *counts, reach) of the elements that each tile covers in one row.
 
     Args:
         source: (C, *sizes), padding included.
         windows: The windows.
         row: The row of weights, an index for each dimension but the last.
-        tiles: How many, how far the windows of one reach, and how many these are.
-        counts: How many windows there are, in each dimension but the last.
+        tiles: The number of tiles, the elements that one covers, and the number of its windows.
+        counts: The number of windows in each dimension but the last.
     """
     number, reach, width = tiles
     places = map(mul, row, windows.dilation)
@@ -130,5 +130,5 @@ def _parts(source: Array, windows: Windows, row: Shape, tiles: tuple[int, int, i
 
 
 def _in_tiles(products: Array, tiles: int) -> Array:
-    """`products` (C, m, *counts, tiles * width) as (C, m, tiles, *counts, width)."""
+    """Return `products` (C, m, *counts, tiles * width) as (C, m, tiles, *counts, width)."""
     return np.moveaxis(viewed_as(products, (*products.shape[:-1], tiles, -1)), -2, 2)

@@ -100,7 +100,7 @@ def native_batch_norm_no_stats(
     save_mean: Tensor,
     save_invstd: Tensor,
 ) -> Step:
-    """The same by the batch alone, whatever `training` says."""
+    """Normalize each channel by the batch's own statistics, whatever `training` says."""
     return _by_batch(x, weight, bias, (), momentum, eps, (out, save_mean, save_invstd))
 
 
@@ -150,7 +150,7 @@ def _by_batch(
 def _prepare(
     x: Tensor, weight: Tensor | None, bias: Tensor | None, running: Iterable[Tensor], out: Tensor
 ) -> Shape:
-    """Check what all have in common; return the shape in which what is (C,) broadcasts to x."""
+    """Check the common requirements; return the shape in which arrays (C,) broadcast to x."""
     require_floating("input", x)
     require(x.array.ndim >= 2, "input must have a channel dimension, but has shape {}", x.shape)
     require_same_dtype(input=x, weight=weight, bias=bias, out=out)

@@ -19,7 +19,7 @@ from etconfig.kernel.tensor import Tensor
 
 
 def _comparison(name: str, ufunc: np.ufunc) -> tuple[Kernel, Kernel]:
-    """Compare in the promoted dtype, to which a number is rounded or wrapped; inputs broadcast."""
+    """Return the kernels of a comparison in the promoted dtype, to which a number is rounded or wrapped."""
 
     def with_tensor(self: Tensor, other: Tensor, out: Tensor) -> Step:
         out.resize(broadcast_shape(self.shape, other.shape))
@@ -39,7 +39,7 @@ def _comparison(name: str, ufunc: np.ufunc) -> tuple[Kernel, Kernel]:
 
 
 def _logical(name: str, ufunc: np.ufunc) -> Kernel:
-    """Logic on whether elements differ from zero; inputs broadcast."""
+    """Return the kernel of a logical operation on elements, which are true unless zero; inputs broadcast."""
 
     def bind(self: Tensor, other: Tensor, out: Tensor) -> Step:
         out.resize(broadcast_shape(self.shape, other.shape))
@@ -50,7 +50,7 @@ def _logical(name: str, ufunc: np.ufunc) -> Kernel:
 
 
 def _bitwise(name: str, ufunc: np.ufunc, scalar_overload: str = "Scalar_out") -> tuple[Kernel, Kernel]:
-    """Bits of integers, or logic of booleans; inputs broadcast."""
+    """Return the kernels of an operation on the bits of integers, or on booleans; inputs broadcast."""
 
     def with_tensor(self: Tensor, other: Tensor, out: Tensor) -> Step:
         dtype = _bits_dtype(self, other, out)

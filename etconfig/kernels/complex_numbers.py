@@ -20,7 +20,7 @@ COMPLEX = frozenset({ScalarType.COMPLEX64, ScalarType.COMPLEX128})
 
 @kernel("aten::view_as_real_copy.out")
 def view_as_real_copy(self: Tensor, out: Tensor) -> Step:
-    """Real and imaginary parts side by side. Shapes: self (*S), out (*S, 2)."""
+    """Write real and imaginary parts side by side. Shapes: self (*S), out (*S, 2)."""
     require_dtype("self", self, COMPLEX)
     require_dtype("out", out, REAL)
     out.resize((*self.shape, 2))
@@ -31,7 +31,7 @@ def view_as_real_copy(self: Tensor, out: Tensor) -> Step:
 
 @kernel("aten::_fft_r2c.out")
 def fft_r2c(self: Tensor, dim: Ints, normalization: int, onesided: bool, out: Tensor) -> Step:
-    """The Fourier transform of real numbers; one-sided, the last dimension is half as long."""
+    """Compute the Fourier transform of real numbers; one-sided, it halves the last dimension."""
     require_dtype("self", self, REAL)
     require_dtype("out", out, COMPLEX)
     axes = dimensions(dim, self.array.ndim)
@@ -50,7 +50,7 @@ def fft_r2c(self: Tensor, dim: Ints, normalization: int, onesided: bool, out: Te
 
 @kernel("aten::_fft_c2r.out")
 def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int, out: Tensor) -> Step:
-    """The inverse of a one-sided transform of real numbers, whose last dimension had `last_dim_size`."""
+    """Invert a one-sided transform of real numbers, whose last dimension had `last_dim_size` elements."""
     require_dtype("self", self, COMPLEX)
     require_dtype("out", out, REAL)
     axes = dimensions(dim, self.array.ndim)
@@ -63,14 +63,14 @@ def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int, out
     factor = _factor(normalization, math.prod(sizes))
 
     def run(x: Array, out: Array) -> None:
-        values = np.fft.irfftn(x, sizes, axes, norm="forward")  # which scales nothing
+        values = np.fft.irfftn(x, sizes, axes, norm="forward")  # "forward" leaves the inverse unscaled
         np.copyto(out, values * factor, casting="same_kind")
 
     return ArrayCall(run, self.array, out.array)
 
 
 def _factor(normalization: int, count: int) -> float:
-    """Source: fft_norm_mode, aten/src/ATen/native/SpectralOpsUtils.h."""
+    """Return a normalization's factor. Source: fft_norm_mode, aten/src/ATen/native/SpectralOpsUtils.h."""
     require(normalization in (0, 1, 2), "normalization must be 0, 1 or 2, not {}", normalization)
     return (1.0, 1 / math.sqrt(count), 1 / count)[normalization] if count else 1.0
 

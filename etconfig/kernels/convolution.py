@@ -1,7 +1,7 @@
 """Convolutions over one, two or three dimensions, plain, grouped, dilated or transposed.
 
-The windows are copied into a matrix, one slice copy for each position in a window, and
-multiplied by the weights. Depthwise convolutions have a way of their own.
+The windows are copied into a matrix, one slice for each position in a window, and multiplied by the
+weights. Depthwise convolutions are computed differently.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from etconfig.kernels.pooling_windows import Windows, spread
 from etconfig.kernels.row_products import are_rows_better, row_steps
 
 WINDOW_TILE_BYTES = 4 << 20
-"""The most that a matrix of windows takes; a larger one is made and used in parts."""
+"""The largest matrix of windows; a larger one is made and used in parts."""
 
 
 @kernel("aten::convolution.out")
@@ -53,7 +53,7 @@ def convolution(
     *,
     scratch: Scratch,
 ) -> Step:
-    """Cross-correlation of `x` with `weight`, plus `bias`.
+    """Compute the cross-correlation of `x` with `weight`, plus `bias`.
 
     Shapes: x (N, C, *S), weight (O, C / groups, *K), or (C, O / groups, *K) if transposed,
     bias (O,), out (N, O, *T); one to three spatial dimensions. Dtypes: equal.
@@ -87,8 +87,8 @@ def convolution(
 def multiplication(
     x: Array, weight: Array, out: Array, windows: Windows, groups: int, transposed: bool, scratch: Scratch
 ) -> Iterator[Step]:
-    """The steps that write a convolution without bias to `out`, in the way that suits it."""
-    if not out.size:  # the sizes of the others may be any then
+    """Yield the steps that write a convolution without bias to `out`, in the fastest way for its sizes."""
+    if not out.size:  # without elements, the other sizes may be arbitrarily large
         return iter(())
     if transposed:
         return _transposed(x, weight, out, windows, groups, scratch)
@@ -101,7 +101,7 @@ def multiplication(
 
 
 def _depthwise(x: Array, weight: Array, out: Array, windows: Windows) -> Callable[..., Iterator[Step]]:
-    """What writes a depthwise convolution of these sizes in the least time."""
+    """Return the function that makes the fastest steps of a depthwise convolution of these sizes."""
     if can_be_banded(x, weight, out):
         if is_banded_better(x, weight, out, windows):
             return banded_steps
@@ -111,7 +111,7 @@ def _depthwise(x: Array, weight: Array, out: Array, windows: Windows) -> Callabl
 
 
 def _channels(x: Shape, weight: Shape, groups: int, transposed: bool) -> int:
-    """How many channels the output has."""
+    """Return the number of channels of the output."""
     require(groups >= 1, "groups must be positive, not {}", groups)
     taken = weight[0] if transposed else weight[1] * groups
     require(
@@ -131,7 +131,7 @@ def _transposed_sizes(windows: Windows, sizes: Shape, added: Ints) -> Shape:
 
 
 def _pointwise(x: Array, weight: Array, out: Array, groups: int, scratch: Scratch) -> Iterator[Step]:
-    """Write weight @ image to out, for each image: its elements are the windows."""
+    """Yield the steps that write weight @ image to out, for each image, whose elements are the windows."""
     per_window, count = weight.shape[1], math.prod(out.shape[2:])
     matrix, packing = packed(weight, (groups, len(weight) // groups, per_window), scratch)
     yield from packing
@@ -143,7 +143,7 @@ def _pointwise(x: Array, weight: Array, out: Array, groups: int, scratch: Scratc
 def _by_matrix(
     x: Array, weight: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
 ) -> Iterator[Step]:
-    """Write weight @ windows to out, for each image, and for each tile of rows of windows."""
+    """Yield the steps that write weight @ windows to out, for each image and each tile of rows."""
     channels, counts = x.shape[1], out.shape[2:]
     per_window = math.prod(weight.shape[1:])
     row_size = groups * per_window * math.prod(counts[1:])
@@ -169,7 +169,7 @@ def _by_matrix(
 def _transposed(
     x: Array, weight: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
 ) -> Iterator[Step]:
-    """Multiply weight.T @ x, and add each column to the window that it stands for."""
+    """Yield the steps that multiply weight.T @ x, and add each column to the window that it belongs to."""
     sizes, channels = x.shape[2:], out.shape[1]
     count, per_window = math.prod(sizes), math.prod(weight.shape[1:])
     ends = tuple(p + size for p, size in zip(windows.padding, out.shape[2:], strict=True))
@@ -193,7 +193,7 @@ def _transposed(
 
 
 def _at(columns: Array, offset: Ints) -> Array:
-    """The part (C, *sizes) of columns (C, *K, *sizes) for one position in the windows."""
+    """Return the part (C, *sizes) of columns (C, *K, *sizes) for one position in the windows."""
     index: tuple[Any, ...] = (slice(None), *offset)
     view: Array = columns[index]
     return view

@@ -11,7 +11,7 @@ from etconfig.kernel.tensor import Tensor
 
 
 def _copy(source: Tensor, out: Tensor) -> Step:
-    """Shapes: source (*S), out (*S). Dtypes and dim orders: any; out's are what is asked for."""
+    """Copy to the dtype and dim order of `out`. Shapes: source (*S), out (*S)."""
     out.resize(source.shape)
     return copy_step(out.array, source.array)
 
@@ -27,13 +27,13 @@ def _copy(source: Tensor, out: Tensor) -> Step:
     is_elementwise=True,
 )
 def plain_copy(self: Tensor, out: Tensor) -> Step:
-    """A copy; between devices too, since here there is only one."""
+    """Copy, also between devices, since there is only one here."""
     return _copy(self, out)
 
 
 @kernel("aten::_conj_physical.out")
 def conj_physical(self: Tensor, out: Tensor) -> Step:
-    """The conjugate; for real numbers a copy."""
+    """Compute the conjugate; of real numbers, a copy."""
     require_same_dtype(self=self, out=out)
     if self.dtype.kind != "c":
         return _copy(self, out)
@@ -43,13 +43,13 @@ def conj_physical(self: Tensor, out: Tensor) -> Step:
 
 @kernel("aten::clone.out", takes_any_strides=True, is_elementwise=True)
 def clone(self: Tensor, memory_format: int | None, out: Tensor) -> Step:
-    """A copy in the memory format of `out`."""
+    """Copy to the memory format of `out`."""
     return _copy(self, out)
 
 
 @kernel("aten::_to_copy.out", is_elementwise=True)
 def to_copy(self: Tensor, non_blocking: bool, memory_format: int | None, out: Tensor) -> Step:
-    """A copy in the dtype and memory format of `out`."""
+    """Copy to the dtype and memory format of `out`."""
     return _copy(self, out)
 
 
@@ -60,20 +60,20 @@ def to_copy(self: Tensor, non_blocking: bool, memory_format: int | None, out: Te
     is_elementwise=True,
 )
 def to_dim_order_copy(self: Tensor, non_blocking: bool, dim_order: Ints | None, out: Tensor) -> Step:
-    """A copy in the dtype and dim order of `out`."""
+    """Copy to the dtype and dim order of `out`."""
     return _copy(self, out)
 
 
 @kernel("aten::copy.out")
 def copy(self: Tensor, src: Tensor, non_blocking: bool, out: Tensor) -> Step:
-    """`src`, broadcast to the shape of `self`."""
+    """Copy `src`, broadcast to the shape of `self`."""
     out.resize(self.shape)
     return copy_step(out.array, src.array)
 
 
 @kernel("aten::copy_")
 def copy_in_place(self: Tensor, src: Tensor, non_blocking: bool) -> Step:
-    """Write `src`, broadcast, into `self`: how a mutable buffer takes on its next state."""
+    """Write `src`, broadcast, into `self`, such as the next state of a mutable buffer."""
     return copy_step(self.array, src.array)
 
 

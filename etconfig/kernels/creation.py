@@ -20,55 +20,55 @@ def _fill(size: tuple[int, ...], value: Scalar, out: Tensor) -> Step:
 
 @kernel("aten::full.out")
 def full(size: Ints, fill_value: Scalar, out: Tensor) -> Step:
-    """A tensor of one value."""
+    """Fill a tensor with one value."""
     return _fill(size, fill_value, out)
 
 
 @kernel("aten::full_like.out", is_elementwise=True)
 def full_like(self: Tensor, fill_value: Scalar, memory_format: int | None, out: Tensor) -> Step:
-    """A tensor of one value, in the shape of `self`."""
+    """Fill a tensor with one value, in the shape of `self`."""
     return _fill(self.shape, fill_value, out)
 
 
 @kernel("aten::zeros.out")
 def zeros(size: Ints, out: Tensor) -> Step:
-    """A tensor of zeros."""
+    """Fill a tensor with zeros."""
     return _fill(size, 0, out)
 
 
 @kernel("aten::ones.out")
 def ones(size: Ints, out: Tensor) -> Step:
-    """A tensor of ones."""
+    """Fill a tensor with ones."""
     return _fill(size, 1, out)
 
 
 @kernel("aten::empty.out")
 def empty(size: Ints, memory_format: int | None, out: Tensor) -> Step:
-    """A tensor whose contents are left open; zeros, so that runs can be repeated."""
+    """Leave the contents open: zeros, so that runs can be repeated."""
     return _fill(size, 0, out)
 
 
 @kernel("dim_order_ops::_empty_dim_order.out")
 def empty_dim_order(size: Ints, dim_order: Ints | None, out: Tensor) -> Step:
-    """As `empty`, in the dim order of `out`."""
+    """Leave the contents open as `empty` does, in the dim order of `out`."""
     return _fill(size, 0, out)
 
 
 @kernel("aten::scalar_tensor.out")
 def scalar_tensor(s: Scalar, out: Tensor) -> Step:
-    """A tensor of rank 0."""
+    """Fill a tensor of rank 0."""
     return _fill((), s, out)
 
 
 @kernel("aten::fill.Scalar_out")
 def fill_scalar(self: Tensor, value: Scalar, out: Tensor) -> Step:
-    """A tensor of one value, in the shape of `self`."""
+    """Fill a tensor with one value, in the shape of `self`."""
     return _fill(self.shape, value, out)
 
 
 @kernel("aten::fill.Tensor_out")
 def fill_tensor(self: Tensor, value: Tensor, out: Tensor) -> Step:
-    """The same with a value from a tensor of rank 0."""
+    """Fill a tensor with the value of a tensor of rank 0, in the shape of `self`."""
     require(value.array.size == 1, "value must have one element, but has shape {}", value.shape)
     out.resize(self.shape)
     return copy_step(out.array, value.array.reshape(()))
@@ -76,18 +76,18 @@ def fill_tensor(self: Tensor, value: Tensor, out: Tensor) -> Step:
 
 @kernel("aten::arange.out")
 def arange(end: Scalar, out: Tensor) -> Step:
-    """0, 1, ... below `end`. Shapes: out (ceil(end),)."""
+    """Count 0, 1, ... below `end`. Shapes: out (ceil(end),)."""
     return _count(0, end, 1, out)
 
 
 @kernel("aten::arange.start_out")
 def arange_start(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
-    """start, start + step, ... before `end`. Shapes: out (ceil((end - start) / step),)."""
+    """Count start, start + step, ... before `end`. Shapes: out (ceil((end - start) / step),)."""
     return _count(start, end, step, out)
 
 
 def _count(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
-    if out.dtype == INT64:  # as in PyTorch, which counts in floats for other integer types
+    if out.dtype == INT64:  # as in PyTorch, other integer types are counted in floats
         start, end, step = int(start), int(end), int(step)
     require(step != 0, "step must not be 0")
     count = math.ceil((end - start) / step)

@@ -21,7 +21,7 @@ from etconfig.records import record
 from etconfig.scalar_types import strides_of
 
 LINE_BYTES = 64
-"""How much a cache moves at once."""
+"""The size of a cache line."""
 
 DEPTHWISE_BLOCK_BYTES = 512 << 10
 """Channels are taken in blocks of about this size, to stay in the cache through all passes."""
@@ -30,7 +30,7 @@ DEPTHWISE_BLOCK_BYTES = 512 << 10
 def depthwise_steps(
     x: Array, weight: Array, out: Array, windows: Windows, scratch: Scratch
 ) -> Iterator[Step]:
-    """The elements of each window times their weights, summed.
+    """Yield the steps that sum the elements of each window times their weights.
 
     numpy's einsum multiplies and adds in one pass if its innermost loop is over neighbors in
     memory: all channels at one place, or all places of one channel.
@@ -41,7 +41,7 @@ def depthwise_steps(
     weights = viewed_as(weight, (channels, len(weight) // channels, *windows.kernel))
     results = viewed_as(out, (len(x), *weights.shape[:2], *counts))
     phases = _Phases.of(windows, counts)
-    if 2 * channels > phases.length:  # its steps are fewer
+    if 2 * channels > phases.length:  # this way takes fewer steps
         return _with_channels_innermost(x, weights, results, windows, scratch)
     return _in_blocks(x, weights, results, phases, scratch)
 
@@ -81,15 +81,15 @@ def _with_channels_innermost(
 def _apart_in_cache(count: int, itemsize: int) -> int:
     """At least `count`: as many elements as fill an odd number of cache lines.
 
-    What lies an even number of lines apart shares its places in the cache with much else, and is driven out
-    by it while one channel after the other is copied.
+    Channels that lie an even number of lines apart compete for the same few places in the cache, and evict
+    each other while one after the other is copied.
     """
     lines = -(-count * itemsize // LINE_BYTES) | 1
     return lines * LINE_BYTES // itemsize
 
 
 def _with_channels_last(weights: Array) -> Array:
-    """A copy in which the weights of all channels at one place are neighbors in memory."""
+    """Return a copy in which the weights of all channels at one place are neighbors in memory."""
     return np.moveaxis(np.moveaxis(weights, 0, -1).copy(), -1, 0)
 
 
@@ -115,7 +115,7 @@ def _in_blocks(x: Array, weights: Array, results: Array, phases: _Phases, scratc
 
 
 def _pad(windows: Windows, image: Array, padding: Array) -> list[Step]:
-    """The steps that write the padded image to `padding`."""
+    """Return the steps that write the padded image to `padding`."""
     source, steps = windows.padded(image, padding, constant(0, image.dtype))
     if source is padding:
         return steps
@@ -131,7 +131,7 @@ class _Phases:
 
     Attributes:
         windows: The windows.
-        counts: How many of them.
+        counts: The number of windows in each dimension.
         cells: The sizes of one phase.
     """
 
@@ -150,26 +150,26 @@ class _Phases:
 
     @property
     def strides(self) -> Shape:
-        """How many phases there are along each dimension."""
+        """The number of phases along each dimension."""
         return self.windows.stride
 
     @property
     def sizes(self) -> Shape:
-        """The sizes of an image, padding included, that all phases together hold."""
+        """The sizes of the part of a padded image that all phases cover together."""
         return tuple(map(mul, self.cells, self.strides))
 
     @cached_property
     def length(self) -> int:
-        """How many elements a run spans."""
+        """The number of elements that a run spans."""
         return 1 + sum((count - 1) * row for count, row in zip(self.counts, self._rows, strict=True))
 
     @cached_property
     def _rows(self) -> Shape:
-        """How many elements lie between neighbors along each dimension of a phase."""
+        """The number of elements between neighbors along each dimension of a phase."""
         return strides_of(self.cells, range(len(self.cells)), 1)
 
     def cut(self, images: Array) -> Array:
-        """`images` (C, *sizes) as (C, *strides, *cells)."""
+        """Return `images` (C, *sizes) as (C, *strides, *cells)."""
         split = [size for pair in zip(self.cells, self.strides, strict=True) for size in pair]
         rank = len(self.cells)
         axes = (0, *range(2, 2 * rank + 1, 2), *range(1, 2 * rank, 2))
@@ -177,7 +177,7 @@ class _Phases:
         return view
 
     def runs(self, pieces: Array, weights: Array) -> Iterator[tuple[Array, Array]]:
-        """Runs (C, *taps, length) and their weights (C, m, *taps): all products add up to the result.
+        """Yield runs (C, *taps, length) and their weights (C, m, *taps), whose products sum up to the result.
 
         Taps in one phase come together, except along the innermost dimension: there, einsum
         would take them, not the places, for neighbors in memory.
@@ -203,12 +203,12 @@ class _Phases:
             yield _respaced(flat[:, start:], (*factors.shape[2:], self.length), (*steps, 1)), factors
 
     def of_windows(self, total: Array) -> Array:
-        """The windows' elements (C, m, *counts) of a sum of runs (C, m, length)."""
+        """Return the windows' elements (C, m, *counts) of a sum of runs (C, m, length)."""
         return _respaced(total, self.counts, self._rows)
 
 
 def _weighted_sum(parts: Iterable[tuple[Array, Array]], total: Array, term: Array) -> Iterator[Step]:
-    """Write the sum over `_Phases.runs` to `total`."""
+    """Yield the steps that write the sum over `_Phases.runs` to `total`."""
     for index, (runs, factors) in enumerate(parts):
         taps = range(2, factors.ndim)
         target = term if index else total
@@ -219,6 +219,6 @@ def _weighted_sum(parts: Iterable[tuple[Array, Array]], total: Array, term: Arra
 
 
 def _respaced(rows: Array, sizes: Shape, steps: Shape) -> Array:
-    """The last dimension, of neighbors in memory, as dimensions that are `steps` elements apart."""
+    """Return the last dimension, of neighbors in memory, as dimensions that are `steps` elements apart."""
     strides = (step * rows.itemsize for step in steps)
     return as_strided(rows, (*rows.shape[:-1], *sizes), (*rows.strides[:-1], *strides))

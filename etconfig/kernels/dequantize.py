@@ -1,7 +1,7 @@
 """Dequantize: small integers back to real numbers, (quantized - zero_point) * scale.
 
 The arithmetic is that of eager PyTorch, torch.ao.quantization.fx._decomposed, step for step. The range and
-the dtype that a dequantization is given are notes for whoever reads the graph.
+the dtype in the arguments of a dequantization only document the graph.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ def dequantize_per_tensor(
     out_dtype: int | None,
     out: Tensor,
 ) -> Step:
-    """One scale and zero point for all. Shapes: x (*S), out (*S). Dtypes: quantized, floating."""
+    """Dequantize with one scale and zero point.
+
+    Shapes: x (*S), out (*S). Dtypes: x quantized, out floating.
+    """
     return _dequantize_all(x, np.array(scale, FLOAT64), np.array(zero_point), dtype, out)
 
 
@@ -49,7 +52,7 @@ def dequantize_per_tensor_tensor(
     out_dtype: int | None,
     out: Tensor,
 ) -> Step:
-    """The same with the parameters in tensors of one element."""
+    """Dequantize with a scale and zero point in tensors of one element."""
     return _dequantize_all(x, element("scale", scale), element("zero_point", zero_point), dtype, out)
 
 
@@ -64,12 +67,12 @@ def dequantize_per_tensor_tensor2(
     out_dtype: int | None,
     out: Tensor,
 ) -> Step:
-    """The same with the range in tensors, too."""
+    """Dequantize with the range in tensors as well."""
     return _dequantize_all(x, element("scale", scale), element("zero_point", zero_point), dtype, out)
 
 
 def _dequantize_all(x: Tensor, scale: Array, zero_point: Array, dtype: int, out: Tensor) -> Step:
-    """Each result is rounded to out's dtype, also between the two operations."""
+    """Return the step that rounds each result to out's dtype, also between the two operations."""
     _prepare_dequantize(x, dtype, out)
     work = computation_dtype(out.dtype)
     return in_sequence(
@@ -92,7 +95,7 @@ def dequantize_per_channel(
     *,
     scratch: Scratch,
 ) -> Step:
-    """A scale and zero point for each index of one dimension. Shapes: scales and zero_points (C,)."""
+    """Dequantize each index of one dimension with its own parameters. Shapes: scales and zero_points (C,)."""
     _prepare_dequantize(x, dtype, out)
     return _dequantize_broadcast(x.array, scales, zero_points, channel_shape(x, axis), out.array, scratch)
 
@@ -110,7 +113,7 @@ def dequantize_per_token(
     *,
     scratch: Scratch,
 ) -> Step:
-    """A scale and zero point for each row. Shapes: x (*S, N), scales and zero_points (*S, 1)."""
+    """Dequantize each row with its own parameters. Shapes: x (*S, N), scales and zero_points (*S, 1)."""
     _prepare_dequantize(x, dtype, out)
     return _dequantize_broadcast(x.array, scales, zero_points, token_shape(x), out.array, scratch)
 
@@ -129,7 +132,7 @@ def dequantize_per_channel_group(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The same for each group within a row. Shapes: x (M, N), scales (M, N / group_size)."""
+    """Dequantize each group within a row. Shapes: x (M, N), scales (M, N / group_size)."""
     _prepare_dequantize(x, dtype, out)
     groups = group_shape(x, group_size)
     source, target = np.empty(groups, x.dtype), np.empty(groups, out.dtype)
@@ -143,7 +146,7 @@ def dequantize_per_channel_group(
 def _dequantize_broadcast(
     x: Array, scales: Tensor, zero_points: Tensor | None, shape: Shape, out: Array, scratch: Scratch
 ) -> Step:
-    """(x - zero_points) * scales, for parameters that broadcast to `x` when seen as `shape`."""
+    """Return the step of (x - zero_points) * scales, for parameters that broadcast to `x` as `shape`."""
     factors = shaped("scales", scales, shape)
     if zero_points is None:
         work = promote(x.dtype, scales.dtype)

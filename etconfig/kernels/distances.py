@@ -26,10 +26,10 @@ from etconfig.kernel.tensor import Tensor
 def cdist(
     x1: Tensor, x2: Tensor, p: float, compute_mode: int | None, out: Tensor, *, scratch: Scratch
 ) -> Step:
-    """Between every row of one matrix and every row of another.
+    """Compute the distances between every row of one matrix and every row of another.
 
     Shapes: x1 (*B, P, M), x2 (*B, R, M), out (*B, P, R); the batches broadcast. `compute_mode`
-    chooses between ways that differ in rounding only. For p = infinity NaN does not count, as in PyTorch.
+    chooses between ways that differ in rounding only. As in PyTorch, NaN does not count for p = infinity.
     """
     require_floating("x1", x1)
     require_same_dtype(x1=x1, x2=x2, out=out)
@@ -51,7 +51,7 @@ def cdist(
 
 @kernel("aten::_pdist_forward.out")
 def pdist(self: Tensor, p: float, out: Tensor) -> Step:
-    """Between every two rows of a matrix. Shapes: self (N, M), out (N * (N - 1) / 2,)."""
+    """Compute the distances between all rows of a matrix. Shapes: self (N, M), out (N * (N - 1) / 2,)."""
     require_floating("self", self)
     require_rank("self", self, 2)
     require_same_dtype(self=self, out=out)
@@ -75,7 +75,7 @@ def _largest_number(x: Array) -> Array:
 
 
 def _norm(p: float) -> Callable[[Array], Array]:
-    """The p-norm over the last dimension; for p = 0, how many elements are not zero, or NaN."""
+    """Return the p-norm over the last dimension; for p = 0, the number of nonzero elements, or NaN."""
     require(p >= 0, "p must not be negative, but is {}", p)
     if p == 0:
         return lambda x: np.minimum(np.ceil(np.abs(x)), 1).sum(-1)

@@ -11,7 +11,7 @@ from etconfig.kernel.registry import Step
 from etconfig.kernel.steps import ArrayCall
 
 _LARGEST = np.float32(3.95)
-"""Beyond it, erf rounds to 1 in float32."""
+"""Beyond this, erf rounds to 1 in float32."""
 
 _NUMERATOR = (1.128379144, 0.1915482418, 0.05287513258, 0.003808062323, 0.0002846838486, 2.025902497e-06)
 _DENOMINATOR = (1.0, 0.5030878855, 0.1145587325, 0.01505489147, 0.001170698648, 3.783154015e-05)
@@ -22,11 +22,11 @@ Fitted to math.erf by least squares, reweighted until the relative error was lev
 """
 
 _BLOCK = 8192
-"""Elements that go through all passes together, so that they stay in the first-level cache."""
+"""The number of elements that go through all passes together, to stay in the first-level cache."""
 
 
 def erf_step(x: Array, out: Array) -> Step:
-    """Write erf(x) to `out`. Both have dtype float32 or float64, and one shape."""
+    """Return the step that writes erf(x) to `out`. Both have dtype float32 or float64, and one shape."""
     if x.dtype == np.float64:
         return ArrayCall(_exactly, x, out)
     return ArrayCall(_blockwise, x, out)
@@ -59,7 +59,7 @@ def _erf(x: Array) -> Array:
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
-    """Horner's rule in float32."""
+    """Evaluate a polynomial by Horner's rule in float32."""
     value = np.full_like(x, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         value *= x

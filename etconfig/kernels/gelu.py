@@ -24,11 +24,11 @@ from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.error_function import erf_step
 
 BLOCK = 16384
-"""Elements that go through all passes together, so that they stay in the second-level cache."""
+"""The number of elements that go through all passes together, to stay in the second-level cache."""
 
 _LINEAR = math.sqrt(2 / math.pi)
 _BY_TANH = (_LINEAR, _LINEAR * 0.044715)
-"""erf(x / sqrt(2)) is approximately tanh(x q(x squared)): the form that PyTorch calls "tanh" has this q.
+"""The q for which PyTorch's "tanh" form approximates erf(x / sqrt(2)) by tanh(x q(x squared)).
 
 Coefficients from the lowest power on.
 """
@@ -44,13 +44,13 @@ _BY_ERROR_FUNCTION = (
 )
 """The q that was fitted to math.erf for |x| <= 5.6; beyond that, tanh is 1 in float32.
 
-GELU comes out at most 7e-8 off, or 6e-7 when computed in float32.
+The error of GELU is at most 7e-8, or 6e-7 when computed in float32.
 """
 
 
 @kernel("aten::gelu.out")
 def gelu(self: Tensor, approximate: str, out: Tensor, *, scratch: Scratch) -> Step:
-    """The element times P(X <= element); by erf, or approximately by tanh. Shapes: self (*S), out (*S)."""
+    """Multiply each element by P(X <= element), by erf or about by tanh. Shapes: self (*S), out (*S)."""
     require_floating("self", self)
     require_same_dtype(self=self, out=out)
     forms = {"none": _BY_ERROR_FUNCTION, "tanh": _BY_TANH}
@@ -72,7 +72,7 @@ def _exact(x: Array, out: Array) -> Step:
 
 
 def _in_blocks(scratch: Scratch, coefficients: Sequence[float], x: Array, out: Array) -> Step:
-    """All passes over one block after the other; arrays with gaps are one block."""
+    """Return the step of all passes over one block after the other; arrays with gaps are one block."""
     numbers = [constant(each, x.dtype) for each in coefficients]
     if not (x.flags.c_contiguous and out.flags.c_contiguous):
         return in_sequence(*_passes(numbers, x, scratch.array(x.shape, x.dtype), out))
@@ -101,7 +101,7 @@ def _passes(numbers: Sequence[Array], x: Array, square: Array, out: Array) -> It
 
 
 def _times_half_of_one_plus(x: Array, out: Array) -> tuple[Step, ...]:
-    """Write x * (out + 1) / 2 to out; halved first, lest the largest numbers overflow."""
+    """Return the steps that write x * (out + 1) / 2 to out, halved first so that nothing overflows."""
     return (
         ArrayCall(np.add, out, constant(1, x.dtype), out),
         ArrayCall(np.multiply, out, constant(0.5, x.dtype), out),

@@ -54,10 +54,10 @@ def convolution_backward(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The gradients of a convolution's input, weight and bias; those that `output_mask` asks for.
+    """Compute the gradients of a convolution's input, weight and bias, as far as `output_mask` requests them.
 
-    Shapes: as for `aten::convolution`; grad_output has that of its output, the other gradients those
-    of what they belong to. Dtypes: floating, equal.
+    Shapes: as for `aten::convolution`; each gradient has the shape of the tensor that it belongs to.
+    Dtypes: floating, equal.
     """
     require_floating("input", x)
     require_rank("input", x, 3, 4, 5)
@@ -117,7 +117,7 @@ def convolution_backward(
 def _check_sizes(
     large: Tensor, small: Tensor, weight: Tensor, windows: Windows, groups: int, added: Ints
 ) -> None:
-    """There is an element of `small` for each window over `large` without what was added to its end."""
+    """Require an element of `small` for each window over `large`, whose output padding does not count."""
     require(
         large.shape[:2] == (small.shape[0], weight.shape[1] * groups)
         and small.shape[1] == weight.shape[0]
@@ -142,9 +142,9 @@ def _check_sizes(
 def _weight_gradient(
     large: Array, small: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
 ) -> Iterator[Step]:
-    """For each position in a window: the elements there times the gradients of their windows."""
+    """Yield the steps that, for each position in a window, multiply elements by their windows' gradients."""
     yield ArrayCall(np.ndarray.fill, out, 0)
-    if not large.size:  # the sizes of the others may be any then
+    if not large.size:  # without elements, the other sizes may be arbitrarily large
         return
     counts, channels = small.shape[2:], large.shape[1]
     count = math.prod(counts)

@@ -1,4 +1,4 @@
-"""`grid_sampler_2d`: elements of an image at places given by a grid, interpolated."""
+"""`grid_sampler_2d`: interpolated elements of an image at the places that a grid gives."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ def grid_sampler_2d(
     *,
     scratch: Scratch,
 ) -> Step:
-    """Shapes: x (N, C, H, W), grid (N, OH, OW, 2) of x and y in [-1, 1], out (N, C, OH, OW).
+    """Interpolate elements of `x` at the places of `grid`.
 
+    Shapes: x (N, C, H, W), grid (N, OH, OW, 2) of x and y in [-1, 1], out (N, C, OH, OW).
     Dtypes: floating, equal.
     """
     require_floating("input", x)
@@ -68,7 +69,7 @@ def grid_sampler_2d(
 
 
 class _Image:
-    """An image that can be read outside, too."""
+    """An image that can also be read outside of its bounds."""
 
     def __init__(self, x: Array, padding_mode: int, align_corners: bool) -> None:
         self._x = x
@@ -77,7 +78,7 @@ class _Image:
         self._batch = np.arange(len(x)).reshape(-1, 1, 1)
 
     def at(self, row: Array, column: Array) -> Array:
-        """The elements (N, OH, OW, C) at whole places; zeros outside."""
+        """Return the elements (N, OH, OW, C) at whole places; zeros outside."""
         height, width = self._x.shape[2:]
         inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
         rows = np.where(inside, row, 0).astype(np.int64)
@@ -86,18 +87,18 @@ class _Image:
         return np.where(inside[..., np.newaxis], values, values.dtype.type(0))
 
     def padded(self, places: Array, axis: int) -> Array:
-        """Bring places along a dimension inside, as the padding mode says."""
+        """Move places along a dimension inside, as the padding mode says."""
         size = self._x.shape[axis]
         if self._padding_mode == REFLECTION:
             places = _reflected(places, size, self._align_corners)
         if self._padding_mode != ZEROS:
-            # NaN becomes 0: PyTorch clips with comparisons that NaN fails.
+            # NaN becomes 0: PyTorch clips with comparisons, which are false for NaN
             places = np.where(places > 0, np.minimum(places, size - 1), places.dtype.type(0))
         return places
 
 
 def _unnormalized(places: Array, size: int, align_corners: bool) -> Array:
-    """From [-1, 1], the centers or the borders of the outermost elements, to element numbers."""
+    """Scale places from [-1, 1], the centers or borders of the outermost elements, to element numbers."""
     if align_corners:
         scaled: Array = (places + 1) / 2 * (size - 1)
     else:
@@ -106,7 +107,7 @@ def _unnormalized(places: Array, size: int, align_corners: bool) -> Array:
 
 
 def _reflected(places: Array, size: int, align_corners: bool) -> Array:
-    """Fold at the centers, or at the borders, of the outermost elements."""
+    """Reflect places at the centers, or at the borders, of the outermost elements."""
     low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
     if span == 0:
         return np.zeros_like(places)
@@ -152,7 +153,7 @@ def _weighted(values: Array, weights: Array) -> Array:
 
 
 def _cubic_weights(share: Array) -> list[Array]:
-    """The weights of the four elements around a place `share` after the second."""
+    """Return the weights of the four elements around a place `share` after the second."""
 
     def near(x: Array) -> Array:
         return ((CUBIC + 2) * x - (CUBIC + 3)) * x * x + 1

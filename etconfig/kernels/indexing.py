@@ -30,14 +30,14 @@ def require_in_range(index: Array, size: int) -> None:
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool, out: Tensor
 ) -> Step:
-    """Rows of a matrix. Shapes: weight (V, D), indices (*S), out (*S, D)."""
+    """Look up rows of a matrix. Shapes: weight (V, D), indices (*S), out (*S, D)."""
     require(weight.array.ndim == 2, "weight must be a matrix, but has shape {}", weight.shape)
     return _take(weight, indices, 0, out)
 
 
 @kernel("aten::index_select.out")
 def index_select(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Step:
-    """The given indices of one dimension. Shapes: index (n,) or ()."""
+    """Select indices of one dimension. Shapes: index (n,) or ()."""
     require(index.array.ndim <= 1, "index must be a vector, but has shape {}", index.shape)
     axis = dimension(dim, self.array.ndim)
     if self.array.ndim == 0:
@@ -62,7 +62,7 @@ def _take_into(target: Array, source: Array, places: Array, axis: int) -> None:
 
 @kernel("aten::index.Tensor_out")
 def index_tensor(self: Tensor, indices: OptionalTensors, out: Tensor) -> Step:
-    """Elements at index tensors, which broadcast, or at masks; None takes a dimension whole."""
+    """Select elements by index tensors, which broadcast, or by masks; None selects a whole dimension."""
     require_same_dtype(self=self, out=out)
     key = _key(indices)
     return lambda: write_resized(out, self.array[key])
@@ -70,7 +70,7 @@ def index_tensor(self: Tensor, indices: OptionalTensors, out: Tensor) -> Step:
 
 @kernel("aten::index_put.out")
 def index_put(self: Tensor, indices: OptionalTensors, values: Tensor, accumulate: bool, out: Tensor) -> Step:
-    """`self`, with `values` written, or added, at index tensors as for `index`."""
+    """Copy `self`, with `values` written, or added, at index tensors as for `index`."""
     require_same_dtype(self=self, values=values, out=out)
     out.resize(self.shape)
     return in_sequence(copy_step(out.array, self.array), _put(out, indices, values, accumulate))
@@ -78,7 +78,7 @@ def index_put(self: Tensor, indices: OptionalTensors, values: Tensor, accumulate
 
 @kernel("aten::index_put_")
 def index_put_in_place(self: Tensor, indices: OptionalTensors, values: Tensor, accumulate: bool) -> Step:
-    """The same in place."""
+    """Write, or add, `values` in place at index tensors as for `index`."""
     require_same_dtype(self=self, values=values)
     return _put(self, indices, values, accumulate)
 
@@ -98,7 +98,7 @@ def _key(indices: OptionalTensors) -> tuple[Array | slice, ...]:
 
 @kernel("aten::gather.out")
 def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Step:
-    """out[i][j] = self[index[i][j]][j] for dim 0, and so on. Shapes: index and out (*S)."""
+    """Write out[i][j] = self[index[i][j]][j] for dim 0, and so on. Shapes: index and out (*S)."""
     require_same_dtype(self=self, out=out)
     axis = _prepare_along(self, dim, index)
     out.resize(index.shape)
@@ -115,14 +115,14 @@ def _gather_into(target: Array, source: Array, places: Array, axis: int) -> None
 
 @kernel("aten::scatter.src_out")
 def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Step:
-    """`self`, with out[index[i][j]][j] = src[i][j] for dim 0, and so on."""
+    """Copy `self`, with out[index[i][j]][j] = src[i][j] for dim 0, and so on."""
     require_same_dtype(self=self, src=src, out=out)
     return _scatter(self, dim, index, _corner(src, index), out)
 
 
 @kernel("aten::scatter.value_out")
 def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Step:
-    """The same with one value."""
+    """Copy `self`, with one value written at the places of `scatter`."""
     require_same_dtype(self=self, out=out)
     return _scatter(self, dim, index, constant(value, out.dtype), out)
 
@@ -142,7 +142,7 @@ def _scatter(self: Tensor, dim: int, index: Tensor, values: Array, out: Tensor) 
 
 @kernel("aten::scatter_add.out")
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Step:
-    """`self`, with src[i][j] added to out[index[i][j]][j] for dim 0, and so on."""
+    """Copy `self`, with src[i][j] added to out[index[i][j]][j] for dim 0, and so on."""
     require_same_dtype(self=self, src=src, out=out)
     axis = _prepare_along(self, dim, index)
     out.resize(self.shape)
@@ -170,7 +170,7 @@ def _prepare_along(self: Tensor, dim: int, index: Tensor) -> int:
 
 
 def _along(array: Array, index: Tensor, axis: int) -> Array:
-    """The part of `array` that an index of this shape can reach."""
+    """Return the part of `array` that an index of this shape can reach."""
     array = np.atleast_1d(array)
     places = np.atleast_1d(index.array)
     for each, (size, limit) in enumerate(zip(places.shape, array.shape, strict=True)):
@@ -193,9 +193,9 @@ def _corner(src: Tensor, index: Tensor) -> Array:
 
 @kernel("aten::repeat_interleave.Tensor_out")
 def repeat_interleave(repeats: Tensor, output_size: int | None, out: Tensor) -> Step:
-    """Each index of `repeats` as often as it says. Shapes: repeats (N,), out (sum of repeats,).
+    """Repeat each index of `repeats` as its element says. Shapes: repeats (N,), out (sum of repeats,).
 
-    `output_size` must be that sum; as in PyTorch, it does not count where there are no repeats.
+    `output_size` must be that sum; as in PyTorch, it is ignored if there are no repeats.
     """
     require_dtype("repeats", repeats, INDEX_TYPES)
     require_same_dtype(repeats=repeats, out=out)
@@ -218,7 +218,7 @@ def repeat_interleave(repeats: Tensor, output_size: int | None, out: Tensor) -> 
 
 @kernel("aten::select_scatter.out")
 def select_scatter(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor) -> Step:
-    """`self`, with `src`, in any dtype, written at one index of a dimension."""
+    """Copy `self`, with `src`, in any dtype, written at one index of a dimension."""
     require_same_dtype(self=self, out=out)
     out.resize(self.shape)
     target = select(self, dim, index, out.array)
@@ -230,7 +230,7 @@ def select_scatter(self: Tensor, src: Tensor, dim: int, index: int, out: Tensor)
 def slice_scatter(
     self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
 ) -> Step:
-    """`self`, with `src`, in any dtype, written to a range of a dimension."""
+    """Copy `self`, with `src`, in any dtype, written to a range of a dimension."""
     require_same_dtype(self=self, out=out)
     out.resize(self.shape)
     target = slice_of(self, dim, start, end, step, out.array)

@@ -16,9 +16,9 @@ from etconfig.kernel.tensor import Tensor
 
 @kernel("aten::cat.out")
 def cat(tensors: Tensors, dim: int, out: Tensor) -> Step:
-    """Tensors one after the other along a dimension, converted to out's dtype.
+    """Join tensors along a dimension, converted to out's dtype.
 
-    Shapes: equal but for `dim`; tensors of shape (0,) are left out, as in PyTorch.
+    Shapes: equal except at `dim`; as in PyTorch, tensors of shape (0,) are left out.
     """
     parts = [each.array for each in tensors if each.shape != (0,)] or [each.array for each in tensors[:1]]
     require(bool(parts), "there is nothing to join")
@@ -35,7 +35,7 @@ def cat(tensors: Tensors, dim: int, out: Tensor) -> Step:
 
 @kernel("aten::stack.out")
 def stack(tensors: Tensors, dim: int, out: Tensor) -> Step:
-    """Tensors of one shape along a new dimension, converted to out's dtype."""
+    """Stack tensors of one shape along a new dimension, converted to out's dtype."""
     require(bool(tensors), "there is nothing to stack")
     first = tensors[0].shape
     axis = dimension(dim, len(first) + 1)
@@ -48,7 +48,7 @@ def stack(tensors: Tensors, dim: int, out: Tensor) -> Step:
 
 @kernel("aten::split_copy.Tensor_out")
 def split_copy(self: Tensor, split_size: int, dim: int, out: Tensors) -> Step:
-    """Parts of `split_size` along a dimension; the last one may be smaller."""
+    """Split into parts of `split_size` along a dimension; the last one may be smaller."""
     require(split_size > 0, "split_size must be positive, not {}", split_size)
     size = self.shape[dimension(dim, self.array.ndim)]
     count = max(-(-size // split_size), 1)
@@ -59,13 +59,13 @@ def split_copy(self: Tensor, split_size: int, dim: int, out: Tensors) -> Step:
 
 @kernel("aten::split_with_sizes_copy.out")
 def split_with_sizes_copy(self: Tensor, split_sizes: Ints, dim: int, out: Tensors) -> Step:
-    """Parts of the given sizes along a dimension."""
+    """Split into parts of the given sizes along a dimension."""
     return _split(self, split_sizes, dim, out)
 
 
 @kernel("aten::unbind_copy.int_out")
 def unbind_copy(self: Tensor, dim: int, out: Tensors) -> Step:
-    """One part for each index of a dimension, without that dimension."""
+    """Split into one part for each index of a dimension, without that dimension."""
     views = np.moveaxis(self.array, dimension(dim, self.array.ndim), 0)
     require(len(views) == len(out), "{} parts do not fit {} outputs", len(views), len(out))
     return _copy_each(self, [views[index, ...] for index in range(len(views))], out)
@@ -81,7 +81,7 @@ def _split(self: Tensor, sizes: Sequence[int], dim: int, out: Tensors) -> Step:
 
 
 def _cut(array: Array, sizes: Sequence[int], axis: int) -> list[Array]:
-    """Views of parts of the given sizes along a dimension."""
+    """Return views of parts of the given sizes along a dimension."""
     ends = itertools.accumulate(sizes)
     cuts = [(slice(None),) * axis + (slice(end - size, end),) for size, end in zip(sizes, ends, strict=True)]
     return [array[cut] for cut in cuts]

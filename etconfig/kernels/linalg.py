@@ -23,25 +23,25 @@ from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 MAX_FEW_ROWS = 32
-"""Up to so many rows, a product with a transposed matrix is computed the other way round."""
+"""Up to this many rows, a product with a transposed matrix is computed as (b.T @ a.T).T."""
 
 TURNED_BYTES = 256 << 10
-"""How much of it is computed at once: copying it into its order takes much longer once it left the cache."""
+"""The size of each part of such a product: copying it into order is much slower once it left the cache."""
 
 MAX_SPLIT_ROWS = 16
-"""Up to so many rows, a product is computed in parts that OpenBLAS takes for small."""
+"""Up to this many rows, a product is computed in parts that OpenBLAS treats as small."""
 
 SMALL_PRODUCT = 1_000_000
 """The most multiplications for which OpenBLAS does not rearrange its operands first: for few rows, that takes
-as long as to multiply them. Source: kernel/x86_64/sgemm_small_kernel_permit_skylakex.c."""
+as long as the product itself. Source: kernel/x86_64/sgemm_small_kernel_permit_skylakex.c."""
 
 MAX_SPREAD = 1024
-"""To so many elements a constant bias is repeated when it is bound."""
+"""Up to this many elements, a constant bias is repeated when it is bound."""
 
 
 @kernel("aten::mm.out", takes_any_strides=True)
 def mm(self: Tensor, mat2: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
-    """Shapes: self (M, K), mat2 (K, N), out (M, N). Dtypes: equal."""
+    """Compute self @ mat2. Shapes: self (M, K), mat2 (K, N), out (M, N). Dtypes: equal."""
     _prepare(self, mat2, out, rank=2)
     passes = partial(_product_step, scratch)
     return in_dtype(computation_dtype(out.dtype), (self.array, mat2.array), out.array, passes, scratch)
@@ -49,7 +49,7 @@ def mm(self: Tensor, mat2: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
 
 @kernel("aten::bmm.out", takes_any_strides=True)
 def bmm(self: Tensor, mat2: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
-    """Shapes: self (B, M, K), mat2 (B, K, N), out (B, M, N). Dtypes: equal."""
+    """Compute self @ mat2. Shapes: self (B, M, K), mat2 (B, K, N), out (B, M, N). Dtypes: equal."""
     require_rank("self", self, 3)
     require_rank("mat2", mat2, 3)
     if self.shape[0] != mat2.shape[0]:
@@ -86,7 +86,7 @@ def addmm(
             steps.append(ArrayCall(np.multiply, out, constant(alpha, dtype), out))
         if beta == 1:
             steps.append(ArrayCall(np.add, out, _spread(addend, out), out))
-        elif beta != 0:  # with beta 0 PyTorch ignores self, also if it holds NaN
+        elif beta != 0:  # with beta 0, PyTorch ignores self, even if it contains NaN
             scaled = np.empty(addend.shape, dtype)
             steps.append(ArrayCall(np.multiply, addend, constant(beta, dtype), scaled))
             steps.append(ArrayCall(np.add, out, scaled, out))
@@ -96,7 +96,7 @@ def addmm(
 
 
 def _spread(addend: Array, out: Array) -> Array:
-    """A constant in the shape of a small `out`: numpy takes twice as long to broadcast it in each run."""
+    """Return a constant in the shape of a small `out`: broadcasting it in each run takes twice as long."""
     if addend.flags.writeable or out.size > MAX_SPREAD:
         return addend
     repeated: Array = np.broadcast_to(addend, out.shape).copy()
@@ -132,13 +132,13 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor, *, scrat
 
 
 def matmul_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
-    """Write a @ b to `out`; BLAS takes transposed operands as they are, others are packed first."""
+    """Return the step of out = a @ b; BLAS takes transposed operands as they are, others are packed first."""
     (left, left_packing), (right, right_packing) = (_for_blas(scratch, each) for each in (a, b))
     return in_sequence(*left_packing, *right_packing, ArrayCall(np.matmul, left, right, out))
 
 
 def _product_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
-    """Write a @ b to `out`, for two matrices.
+    """Return the step of out = a @ b, for two matrices.
 
     For few rows and a transposed `b`, OpenBLAS takes up to twice as long as for b.T @ a.T; else up to twice
     as long as for parts of `b`.
@@ -151,7 +151,7 @@ def _product_step(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
 
 
 def _turned_product(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
-    """Write (b.T @ a.T).T to `out`, in parts that stay in the cache until they are copied there."""
+    """Yield the steps of out = (b.T @ a.T).T, in parts that stay in the cache until they are copied."""
     width = max(1, TURNED_BYTES // (len(a) * out.itemsize))
     turned = scratch.array((min(width, b.shape[1]), len(a)), out.dtype)
     left, packing = _for_blas(scratch, a)
@@ -165,7 +165,7 @@ def _turned_product(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
 
 
 def _split_product(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
-    """Write a @ b to `out` by columns of `b`, with as few and as wide parts as are small."""
+    """Yield the steps of out = a @ b for as few groups of columns of `b` as give small products."""
     count = max(1, -(-len(a) * b.size // SMALL_PRODUCT))
     width = max(1, -(-b.shape[1] // count))
     left, packing = _for_blas(scratch, a)
@@ -174,7 +174,7 @@ def _split_product(scratch: Scratch, a: Array, b: Array, out: Array) -> Step:
 
 
 def _for_blas(scratch: Scratch, x: Array) -> tuple[Array, list[Step]]:
-    """The matrices, or a dense copy of them, and the steps that keep it up to date."""
+    """Return the matrices, or a dense copy of them, and the steps that keep it up to date."""
     if _is_row_major(x) or _is_row_major(x.swapaxes(-2, -1)):
         return x, []
     if not x.flags.writeable:
@@ -184,7 +184,7 @@ def _for_blas(scratch: Scratch, x: Array) -> tuple[Array, list[Step]]:
 
 
 def _is_row_major(x: Array) -> bool:
-    """Whether each row of the matrices lies in one piece, and no two of them overlap."""
+    """Return whether the rows of the matrices are contiguous and do not overlap."""
     down, across = x.strides[-2:]
     return across == x.itemsize and down >= x.shape[-1] * x.itemsize
 

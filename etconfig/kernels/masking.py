@@ -24,7 +24,7 @@ from etconfig.scalar_types import ScalarType
 
 @kernel("aten::where.self_out", is_elementwise=True)
 def where(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Step:
-    """`self` where `condition` holds, else `other`. All broadcast; out has the promoted dtype."""
+    """Select `self` where `condition` is true, else `other`. All broadcast; out has the promoted dtype."""
     require_dtype("condition", condition, {ScalarType.BOOL, ScalarType.BYTE})
     require_castable(result_dtype(self, other), out)
     out.resize(broadcast_shape(condition.shape, self.shape, other.shape))
@@ -37,7 +37,7 @@ def where(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Step:
 
 @kernel("aten::masked_fill.Scalar_out", is_elementwise=True)
 def masked_fill(self: Tensor, mask: Tensor, value: Scalar, out: Tensor) -> Step:
-    """`value` where `mask` holds, else `self`. Both broadcast."""
+    """Copy `self`, with `value` where `mask` is true. Both broadcast."""
     require_dtype("mask", mask, {ScalarType.BOOL})
     require_same_dtype(self=self, out=out)
     out.resize(broadcast_shape(self.shape, mask.shape))
@@ -49,7 +49,7 @@ def masked_fill(self: Tensor, mask: Tensor, value: Scalar, out: Tensor) -> Step:
 
 @kernel("aten::masked_select.out")
 def masked_select(self: Tensor, mask: Tensor, out: Tensor) -> Step:
-    """The elements where `mask` holds, in row-major order. Both broadcast. Shapes: out (count,)."""
+    """Select the elements where `mask` is true, in row-major order. Both broadcast. Shapes: out (count,)."""
     require_dtype("mask", mask, {ScalarType.BOOL})
     require_same_dtype(self=self, out=out)
     shape = broadcast_shape(self.shape, mask.shape)
@@ -59,7 +59,7 @@ def masked_select(self: Tensor, mask: Tensor, out: Tensor) -> Step:
 
 @kernel("aten::masked_scatter.out")
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor, out: Tensor) -> Step:
-    """`self`, with the elements of `source` one after the other where `mask` holds."""
+    """Copy `self`, with the elements of `source` one after the other where `mask` is true."""
     require_dtype("mask", mask, {ScalarType.BOOL})
     require_same_dtype(self=self, source=source, out=out)
     out.resize(broadcast_shape(self.shape, mask.shape))
@@ -76,7 +76,7 @@ def _scatter_masked(target: Array, kept: Array, chosen: Array, source: Array) ->
 
 @kernel("aten::nonzero.out")
 def nonzero(self: Tensor, out: Tensor) -> Step:
-    """Where elements differ from zero. Shapes: out (count, rank of self). Dtypes: out int64."""
+    """Find the elements that differ from zero. Shapes: out (count, rank of self). Dtypes: out int64."""
     require_dtype("out", out, {ScalarType.LONG})
     source = self.array
     return lambda: write_resized(out, np.argwhere(source != 0))
@@ -84,7 +84,7 @@ def nonzero(self: Tensor, out: Tensor) -> Step:
 
 @kernel("aten::tril.out")
 def tril(self: Tensor, diagonal: int, out: Tensor) -> Step:
-    """Zero above a diagonal of the last two dimensions."""
+    """Copy `self`, with zeros above a diagonal of the last two dimensions."""
     require_same_dtype(self=self, out=out)
     require(self.array.ndim >= 2, "self must be a matrix, but has shape {}", self.shape)
     out.resize(self.shape)

@@ -23,7 +23,7 @@ from etconfig.kernels.error_function import erf_step
 
 
 def _floating(name: str, ufunc: np.ufunc) -> Kernel:
-    """A function with floating results; integers and booleans are converted to out's dtype first."""
+    """Return the kernel of a function with floating results; integers are converted to out's dtype first."""
 
     def bind(self: Tensor, out: Tensor) -> Step:
         _prepare_floating(self, out)
@@ -33,7 +33,7 @@ def _floating(name: str, ufunc: np.ufunc) -> Kernel:
 
 
 def _floating_passes(name: str, steps: Callable[[Array, Array], Step]) -> Kernel:
-    """The same for what takes several passes: `steps(x, out)` for x and out of one dtype."""
+    """Return such a kernel for a function of several passes: `steps(x, out)` for x and out of one dtype."""
 
     def bind(self: Tensor, out: Tensor) -> Step:
         _prepare_floating(self, out)
@@ -48,7 +48,7 @@ def _prepare_floating(self: Tensor, out: Tensor) -> None:
 
 
 def _same_dtype(name: str, ufunc: np.ufunc, *, is_identity_on_integers: bool = False) -> Kernel:
-    """A function whose result has the dtype of its input."""
+    """Return the kernel of a function whose result has the dtype of its input."""
 
     def bind(self: Tensor, out: Tensor) -> Step:
         require_same_dtype(self=self, out=out)
@@ -61,7 +61,7 @@ def _same_dtype(name: str, ufunc: np.ufunc, *, is_identity_on_integers: bool = F
 
 
 def _predicate(name: str, ufunc: np.ufunc) -> Kernel:
-    """A question about each element."""
+    """Return the kernel of a function with boolean results."""
 
     def bind(self: Tensor, out: Tensor) -> Step:
         out.resize(self.shape)
@@ -78,7 +78,7 @@ def _reciprocal_square_root(x: Array, out: Array) -> Step:
 
 
 def sigmoid_step(x: Array, out: Array) -> Step:
-    """1 / (1 + exp(-x)): small results keep their relative precision, unlike by way of tanh."""
+    """Return the step of 1 / (1 + exp(-x)), whose small results are more precise than by way of tanh."""
     one = constant(1, x.dtype)
     return in_sequence(
         ufunc_step(np.negative, (x,), out, x.dtype),
@@ -133,7 +133,7 @@ PREDICATES = (
 
 @kernel("aten::sign.out")
 def sign(self: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
-    """-1, 0 or 1, and 0 for NaN, unlike numpy's. Shapes: self (*S), out (*S). Dtypes: equal."""
+    """Compute -1, 0 or 1, and 0 for NaN, unlike numpy. Shapes: self (*S), out (*S). Dtypes: equal."""
     require_same_dtype(self=self, out=out)
     out.resize(self.shape)
     if self.dtype == BOOL:

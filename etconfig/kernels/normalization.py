@@ -26,12 +26,12 @@ from etconfig.records import record
 
 @record(frozen=True)
 class _Layout:
-    """How a tensor is cut.
+    """The division of a tensor into parts, each of which is normalized by itself.
 
     Attributes:
-        rows: How many parts are normalized, each by itself, and the size of one; in row-major order.
-        scaled: The shape in which weight and bias see the tensor.
-        factors: The shape in which they are broadcast to it.
+        rows: The number of parts and the size of one, in row-major order.
+        scaled: The shape of the tensor when weight and bias are applied.
+        factors: The shape in which these are broadcast to it.
         statistics: The shape of mean and rstd.
     """
 
@@ -87,7 +87,7 @@ def native_group_norm(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The same over each group of channels of each image.
+    """Normalize over each group of channels of each image.
 
     Shapes: x and out (batch, channels, *S) with `area` elements in S, weight and bias
     (channels,), mean and rstd (batch, groups).
@@ -145,7 +145,7 @@ def _normalize(
             ArrayCall(np.subtract, source, means[:, np.newaxis], result),
             ArrayCall(np.multiply, result, result, squares),
             ArrayCall(np.matmul, squares, average, inverses),
-            # As in PyTorch, no elements have no variance.
+            # as in PyTorch, the variance of no elements is 0
             ArrayCall(np.add, inverses, constant(eps if size else math.nan, dtype), inverses),
             ArrayCall(np.sqrt, inverses, inverses),
             ArrayCall(np.reciprocal, inverses, inverses),

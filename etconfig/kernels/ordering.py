@@ -1,4 +1,4 @@
-"""Elements in order."""
+"""Kernels that sort."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from etconfig.scalar_types import ScalarType
 def topk(
     self: Tensor, k: int, dim: int, largest: bool, is_sorted: bool, values: Tensor, indices: Tensor
 ) -> Step:
-    """The k largest or smallest elements along a dimension, in order, and their indices."""
+    """Find the k largest or smallest elements along a dimension, in order, and their indices."""
     require_same_dtype(self=self, values=values)
     require_dtype("indices", indices, {ScalarType.LONG})
     axis = dimension(dim, self.array.ndim)
@@ -28,7 +28,7 @@ def topk(
     indices.resize(shape)
 
     def run(x: Array, values: Array, indices: Array) -> None:
-        # The sort of bfloat16 takes NaN for a number.
+        # sorting bfloat16 treats NaN as a number
         order = np.argsort(x.astype(computation_dtype(x.dtype), copy=False), axis=axis, kind="stable")
         order = np.flip(order, axis) if largest else order
         chosen = np.take(order, range(k), axis)

@@ -17,14 +17,14 @@ from etconfig.kernel.tensor import Tensor
 
 @kernel("aten::constant_pad_nd.out")
 def constant_pad_nd(self: Tensor, pad: Ints, value: Scalar, out: Tensor) -> Step:
-    """A border of one value; a negative number cuts off instead. Dtypes: equal."""
+    """Add a border of one value; a negative number cuts off instead. Dtypes: equal."""
     require_same_dtype(self=self, out=out)
     require(len(pad) % 2 == 0 and len(pad) <= 2 * self.array.ndim, "pad {} does not fit {}", pad, self.shape)
     pairs = _pairs(pad, self.array.ndim)
     sizes = tuple(before + size + after for size, (before, after) in zip(self.shape, pairs, strict=True))
     require(min(sizes, default=0) >= 0, "pad {} cuts off more than there is of {}", pad, self.shape)
     out.resize(sizes)
-    # The dots keep a scalar a view.
+    # the dots keep a scalar a view
     inner: tuple[Any, ...] = (..., *(_cut(before, after) for before, after in pairs))
     kept: tuple[Any, ...] = (..., *(_cut(-before, -after) for before, after in pairs))
     return in_sequence(
@@ -33,18 +33,18 @@ def constant_pad_nd(self: Tensor, pad: Ints, value: Scalar, out: Tensor) -> Step
 
 
 def _pairs(padding: Ints, rank: int) -> list[tuple[int, int]]:
-    """(before, after) for each dimension, first to last."""
+    """Return (before, after) for each dimension, first to last."""
     given = list(zip(padding[::2], padding[1::2], strict=True))[::-1]
     return [(0, 0)] * (rank - len(given)) + given
 
 
 def _cut(before: int, after: int) -> slice:
-    """What is left without `before` elements at the beginning and `after` at the end."""
+    """Return the slice without `before` elements at the beginning and `after` at the end."""
     return slice(max(before, 0), -after if after > 0 else None)
 
 
 def _padding(name: str, spatial: int, place: Callable[[int, int, int], Array]) -> Kernel:
-    """A border of elements of the tensor; `place` says which, for a size and its padding.
+    """Return the kernel that adds a border of the tensor's elements, which `place` selects for each size.
 
     A negative number cuts off instead.
     """

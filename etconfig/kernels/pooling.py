@@ -48,7 +48,7 @@ def max_pool2d_with_indices(
     scratch: Scratch,
     unread: Unread,
 ) -> Step:
-    """The largest element of each window, and the first place in row-major order where it is.
+    """Find the largest element of each window, and its first place in row-major order.
 
     Shapes: self (*B, H, W), out and indices (*B, OH, OW); indices count within H x W.
     """
@@ -70,7 +70,7 @@ def max_pool3d_with_indices(
     scratch: Scratch,
     unread: Unread,
 ) -> Step:
-    """The same over volumes.
+    """Find the largest element of each window over volumes, and its first place.
 
     Shapes: self (*B, D, H, W), out and indices (*B, OD, OH, OW); indices count within D x H x W.
     """
@@ -125,7 +125,7 @@ def _largest(
 
 
 def _buffers(windows: Windows, out: Array) -> list[Shape]:
-    """The shape of what windows slide over, and what becomes of it as the last dimensions are folded."""
+    """Return the shape that windows slide over, and its shapes as the last dimensions are folded."""
     rank = len(windows.kernel)
     batch, counts = out.shape[:-rank], out.shape[-rank:]
     reach = windows.padded_sizes(counts)
@@ -138,7 +138,7 @@ def _fold(
     """Combine the elements of each window along one dimension after the other, from the last on.
 
     Args:
-        partly: Memory for what is folded along the last dimension, the last two, and so on.
+        partly: Memory for the results along the last dimension, the last two, and so on.
     """
     for place, folded in enumerate([*partly, out], start=1):
         axis = -place
@@ -161,9 +161,9 @@ def _combine(ufunc: np.ufunc, views: Sequence[Array], out: Array) -> Iterator[St
 def _places(
     sizes: Shape, source: Array, out: Array, places: Array, is_here: Array, windows: Windows
 ) -> Iterator[Step]:
-    """Where each window's largest element is, counted in row-major order within `sizes`.
+    """Yield the steps that find each window's largest element, counted in row-major order within `sizes`.
 
-    The offsets are taken last to first, so that the first of equal elements stays. An element
+    The offsets are visited last to first, so that the first of equal elements stays. An element
     of the padding never counts.
     """
     counts = out.shape[-len(sizes) :]
@@ -191,12 +191,12 @@ def _place_nan(out: Array, places: Array, shifted: Sequence[tuple[Array, Array]]
 
 
 def strides(sizes: Shape) -> list[int]:
-    """How far apart neighbors along each dimension are, in elements in row-major order."""
+    """Return the distances between neighbors along each dimension, in elements in row-major order."""
     return [int(np.prod(sizes[axis + 1 :], dtype=np.int64)) for axis in range(len(sizes))]
 
 
 def smallest(dtype: DType) -> Array:
-    """What is never larger than an element."""
+    """Return the value that is never larger than an element."""
     return np.array(-np.inf if is_floating(dtype) else np.iinfo(dtype).min, dtype)
 
 
@@ -213,7 +213,7 @@ def avg_pool2d(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The mean of each window. Shapes: self (*B, H, W), out (*B, OH, OW). Dtypes: floating, equal."""
+    """Average each window. Shapes: self (*B, H, W), out (*B, OH, OW). Dtypes: floating, equal."""
     windows = Windows.of(kernel_size, stride, padding, (1,), 2)
     return _avg_pool(self, windows, ceil_mode, count_include_pad, divisor_override, out, scratch)
 
@@ -231,7 +231,7 @@ def avg_pool3d(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The same over volumes. Shapes: self (*B, D, H, W), out (*B, OD, OH, OW)."""
+    """Average each window over volumes. Shapes: self (*B, D, H, W), out (*B, OD, OH, OW)."""
     windows = Windows.of(kernel_size, stride, padding, (1,), 3)
     return _avg_pool(self, windows, ceil_mode, count_include_pad, divisor_override, out, scratch)
 
@@ -268,7 +268,7 @@ def _avg_pool(
 def _divisors(
     windows: Windows, sizes: Shape, counts: Shape, include_padding: bool, override: int | None
 ) -> Array:
-    """How many elements each window counts: shape `counts`."""
+    """Return the number of elements that each window counts, in the shape `counts`."""
     if override is not None:
         return np.full(counts, override)
     spans = []

@@ -20,7 +20,7 @@ MAX_WINDOW = 1 << 16
 """The most elements of one window: there is a step for each of them."""
 
 MAX_PADDED, PADDED_PER_ELEMENT = 1 << 20, 100
-"""How many elements padding may make of an image, and of each of its elements."""
+"""The most elements that an image may have with padding, in all and for each of its own elements."""
 
 
 @record(frozen=True)
@@ -28,10 +28,10 @@ class Windows:
     """Windows over the last dimensions of an array, one number for each of them.
 
     Attributes:
-        kernel: How many elements a window spans.
-        stride: How far apart windows are.
-        padding: How many elements are added at each end.
-        dilation: How far apart the elements of a window are.
+        kernel: The number of elements of a window.
+        stride: The distance between windows.
+        padding: The number of elements that are added at each end.
+        dilation: The distance between the elements of a window.
     """
 
     kernel: Ints
@@ -61,11 +61,11 @@ class Windows:
 
     @cached_property
     def extent(self) -> Ints:
-        """How many elements a window reaches over, gaps included."""
+        """The number of elements that a window covers, gaps included."""
         return tuple(d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel, strict=True))
 
     def count(self, sizes: Shape, ceil_mode: bool = False) -> Shape:
-        """How many windows fit into each of `sizes`.
+        """Return the number of windows that fit into each of `sizes`.
 
         With `ceil_mode` a last window may end beyond the padding, but not begin in it.
         """
@@ -81,36 +81,36 @@ class Windows:
         return tuple(counts)
 
     def check_reach(self, reach: Shape, sizes: Shape) -> None:
-        """Refuse padding that makes something huge of something small.
+        """Refuse padding that makes a small image huge.
 
         Raises:
-            ValueError: it does.
+            ValueError: the padding does so.
         """
         limit = max(MAX_PADDED, PADDED_PER_ELEMENT * math.prod(sizes))
         require(math.prod(reach) <= limit, "padding {} makes {} of {}", self.padding, reach, sizes)
 
     def padded_sizes(self, counts: Sequence[int]) -> Shape:
-        """The sizes that `counts` windows reach over, padding included."""
+        """Return the sizes that `counts` windows reach over, padding included."""
         return tuple(
             (count - 1) * stride + extent
             for count, stride, extent in zip(counts, self.stride, self.extent, strict=True)
         )
 
     def along(self, axis: int) -> Windows:
-        """The same along one dimension only."""
+        """Return the same along one dimension only."""
         return Windows(
             *((numbers[axis],) for numbers in (self.kernel, self.stride, self.padding, self.dilation))
         )
 
     def starts(self, counts: Shape) -> list[Array]:
-        """For each dimension, where the windows begin; negative in the padding."""
+        """Return the positions where windows begin in each dimension; negative in the padding."""
         return [
             np.arange(count) * step - padding
             for count, step, padding in zip(counts, self.stride, self.padding, strict=True)
         ]
 
     def is_inside(self, offset: Ints, sizes: Shape, counts: Shape) -> Array:
-        """For each window, whether its element at `offset` is none of the padding."""
+        """Return a mask of the windows whose element at `offset` is not padding."""
         inside = []
         for start, position, gap, size in zip(self.starts(counts), offset, self.dilation, sizes, strict=True):
             place = start + position * gap
@@ -118,12 +118,12 @@ class Windows:
         return reduce(np.logical_and.outer, inside)
 
     def at(self, padded: Array, offset: Ints, counts: Shape, first: int = 0) -> Array:
-        """The view of `padded` that holds, for each window, its element at `offset`.
+        """Return the view of `padded` that holds, for each window, its element at `offset`.
 
         Args:
             padded: (..., *sizes), padding included.
             offset: The position within a window.
-            counts: How many windows.
+            counts: The number of windows in each dimension.
             first: The first window along the first dimension.
         """
         firsts = (first, *(0 for _ in counts[1:]))
@@ -137,10 +137,10 @@ class Windows:
         return view
 
     def padded(self, source: Array, buffer: Array, value: Array) -> tuple[Array, list[Step]]:
-        """What windows slide over, and the steps that prepare it.
+        """Return the array that windows slide over, and the steps that prepare it.
 
-        That is `source` itself if nothing is to be added to it; otherwise `buffer`, of which
-        `source` becomes the middle and `value` the border.
+        This is `source` itself if there is no padding; otherwise `buffer`, with `source` in the middle
+        and `value` in the border.
         """
         rank = len(self.padding)
         sizes, reach = source.shape[-rank:], buffer.shape[-rank:]
@@ -162,7 +162,7 @@ class Windows:
 
 
 def spread(name: str, values: Ints, rank: int, *, at_least: int) -> Ints:
-    """One number for each of `rank` dimensions, from a list of them or of one.
+    """Return one number for each of `rank` dimensions, from a list of them or of one.
 
     Raises:
         ValueError: the list has another length, or a number is too small.

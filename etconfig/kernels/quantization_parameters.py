@@ -1,7 +1,7 @@
-"""The choice of scales and zero points from the range of the data.
+"""Scales and zero points, chosen from the range of the data.
 
-Eager PyTorch's arithmetic, torch.ao.quantization: in the dtype of the x, which ranges from its
-smallest to its largest element, zero included. Shapes: x (*S). Dtypes: x floating, scale_out
+The arithmetic is that of eager PyTorch, torch.ao.quantization, in the dtype of x. The range is from
+the smallest to the largest element, and includes zero. Shapes: x (*S). Dtypes: x floating, scale_out
 float64, zero_point_out int64.
 """
 
@@ -21,13 +21,13 @@ from etconfig.kernel.tensor import Tensor
 from etconfig.scalar_types import ScalarType
 
 TOKEN_RANGE = (-128, 127)
-"""Rows are quantized to int8."""
+"""The range of int8, to which rows are quantized."""
 
 Range: TypeAlias = "tuple[Array, Array]"
 """The smallest and the largest element, zero included."""
 
 ChooseParameters: TypeAlias = Callable[[Range, int, int, float, int], "tuple[Array, Array | int]"]
-"""From the range, quant_min, quant_max, eps and dtype to the scale and the zero point."""
+"""Takes the range, quant_min, quant_max, eps and dtype; returns the scale and the zero point."""
 
 
 def _affine(given: Range, low: int, high: int, eps: float, dtype: int) -> tuple[Array, Array | int]:
@@ -50,7 +50,7 @@ def _over(values: Array, divisor: float) -> Array:
 
 
 def _for_all(name: str, choose: ChooseParameters) -> Kernel:
-    """One scale and zero point for all elements. Shapes: scale_out and zero_point_out (1,)."""
+    """Return the kernel that chooses one scale and zero point. Shapes: scale_out and zero_point_out (1,)."""
 
     def bind(
         x: Tensor,
@@ -83,7 +83,7 @@ FOR_ALL = (
 def choose_qparams_per_token_asymmetric(
     x: Tensor, dtype: int, scale_out: Tensor, zero_point_out: Tensor
 ) -> Step:
-    """A scale and zero point for each row, for int8. Shapes: scale_out and zero_point_out (*S, 1)."""
+    """Choose parameters of int8 for each row. Shapes: scale_out and zero_point_out (*S, 1)."""
     _prepare_rows(x, scale_out, zero_point_out)
     low, high = map(x.dtype.type, TOKEN_RANGE)
     eps = np.array(np.finfo(np.float32).eps).astype(x.dtype)
@@ -101,7 +101,7 @@ def choose_qparams_per_token_asymmetric(
 
 @kernel("quantized_decomposed::choose_qparams_per_token.out")
 def choose_qparams_per_token(x: Tensor, dtype: int, scale_out: Tensor, zero_point_out: Tensor) -> Step:
-    """The same around a zero point of 0."""
+    """Choose a scale for each row, with a zero point of 0."""
     _prepare_rows(x, scale_out, zero_point_out)
     require(dtype == ScalarType.CHAR, "rows are quantized to int8, not to {}", dtype)
     return ArrayCall(_write_symmetric_rows, x.array, scale_out.array, zero_point_out.array)

@@ -35,7 +35,10 @@ def quantize_per_tensor(
     *,
     scratch: Scratch,
 ) -> Step:
-    """One scale and zero point for all. Shapes: x (*S), out (*S). Dtypes: floating, quantized."""
+    """Quantize with one scale and zero point.
+
+    Shapes: x (*S), out (*S). Dtypes: x floating, out quantized.
+    """
     parameters = (np.array(scale, FLOAT64), np.array(zero_point))
     return _quantize_all(x, parameters, _bounds(quant_min, quant_max), dtype, out, scratch)
 
@@ -52,7 +55,7 @@ def quantize_per_tensor_tensor(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The same with the parameters in tensors of one element."""
+    """Quantize with a scale and zero point in tensors of one element."""
     parameters = (element("scale", scale), element("zero_point", zero_point))
     return _quantize_all(x, parameters, _bounds(quant_min, quant_max), dtype, out, scratch)
 
@@ -69,7 +72,7 @@ def quantize_per_tensor_tensor2(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The same with the range in tensors of one element, too."""
+    """Quantize with the range in tensors of one element as well."""
     parameters = (element("scale", scale), element("zero_point", zero_point))
     bounds = (element("quant_min", quant_min), element("quant_max", quant_max))
     return _quantize_all(x, parameters, bounds, dtype, out, scratch)
@@ -109,7 +112,7 @@ def quantize_per_channel(
     *,
     scratch: Scratch,
 ) -> Step:
-    """A scale and zero point for each index of one dimension. Shapes: scales and zero_points (C,)."""
+    """Quantize each index of one dimension with its own parameters. Shapes: scales and zero_points (C,)."""
     _prepare_quantize(x, dtype, out)
     shape = channel_shape(x, axis)
     inverse = np.empty(shape, scales.dtype)
@@ -136,7 +139,7 @@ def quantize_per_token(
     *,
     scratch: Scratch,
 ) -> Step:
-    """A scale and zero point for each row. Shapes: x (*S, N), scales and zero_points (*S, 1)."""
+    """Quantize each row with its own parameters. Shapes: x (*S, N), scales and zero_points (*S, 1)."""
     _prepare_quantize(x, dtype, out)
     shape = token_shape(x)
     bounds = _bounds(quant_min, quant_max)
@@ -156,7 +159,7 @@ def quantize_per_channel_group(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The same for each group within a row. Shapes: x (M, N), scales (M, N / group_size)."""
+    """Quantize each group within a row. Shapes: x (M, N), scales (M, N / group_size)."""
     _prepare_quantize(x, dtype, out)
     groups = group_shape(x, group_size)
     source, target = np.empty(groups, x.dtype), np.empty(groups, out.dtype)
@@ -178,7 +181,7 @@ def _quantize_rows(
     out: Array,
     scratch: Scratch,
 ) -> Step:
-    """Here the zero point is added before rounding."""
+    """Return the step that quantizes rows: here the zero point is added before rounding."""
     inverse = np.empty(shape, scales.dtype)
     work = promote(x.dtype, scales.dtype)
     values = scratch.array(x.shape, work)

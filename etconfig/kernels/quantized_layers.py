@@ -31,12 +31,12 @@ def _unpack_bytes(rows: Array) -> Array:
 
 
 def _unpack_4bit(rows: Array) -> Array:
-    """Two numbers a byte, the higher half first, each 8 too large."""
+    """Unpack two numbers a byte, the higher half first, each 8 too large."""
     return _interleaved(8, rows >> 4, rows & 15)
 
 
 def _unpack_2bit(rows: Array) -> Array:
-    """Four numbers a byte, the lowest bits first, each 2 too large."""
+    """Unpack four numbers a byte, the lowest bits first, each 2 too large."""
     return _interleaved(2, rows & 3, rows >> 2 & 3, rows >> 4 & 3, rows >> 6)
 
 
@@ -48,7 +48,7 @@ def _interleaved(excess: int, *parts: Array) -> Array:
 
 
 def _embedding(name: str, unpack: Callable[[Array], Array], per_byte: int) -> tuple[Kernel, Kernel]:
-    """Rows of a quantized matrix, dequantized.
+    """Return the kernels that look up rows of a quantized matrix and dequantize them.
 
     Shapes: weight (V, D / per_byte), scales and zero points (V,) or (V, groups), indices (*S), out (*S, D).
     Dtypes: weight int8 or uint8 (uint8 where it is packed), scales, zero points and out floating.
@@ -108,7 +108,7 @@ def _embedding(name: str, unpack: Callable[[Array], Array], per_byte: int) -> tu
 
 
 def _per_group(name: str, tensor: Tensor, rows: int, columns: int) -> Array:
-    """A view (rows, groups, 1) of what there is one of for each row, or for each group in it."""
+    """Return a view (rows, groups, 1) of parameters that each row has, or each group in it."""
     require_rank(name, tensor, 1, 2)
     groups = math.prod(tensor.shape[1:])
     require(
@@ -184,7 +184,7 @@ def _prepare_product(x: Tensor, weight: Tensor, zero_points: Tensor | None, out:
 def _product_step(
     x: Tensor, weight: Tensor, scales: Array, out: Tensor, scratch: Scratch, *, is_transposed: bool
 ) -> Step:
-    """The weight is made real at each run, group by group, in memory that all layers share."""
+    """Return the step of a product whose weight is dequantized at each run, in memory that layers share."""
     real, product, converted = scratch.arrays(*((each.shape, FLOAT32) for each in (weight, out, x)))
     grouped = (*scales.shape[:2], weight.shape[1] // scales.shape[1])
     source = x.array if x.dtype == FLOAT32 else converted
@@ -221,7 +221,7 @@ def quantized_add(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The sum of two quantized tensors, quantized. Shapes: equal. Dtypes: int8 or uint8, equal."""
+    """Add two quantized tensors, and quantize the sum. Shapes: equal. Dtypes: int8 or uint8, equal."""
     require_same_dtype(a=a, b=b, out=out)
     require_dtype("a", a, {ScalarType.BYTE, ScalarType.CHAR})
     require(a.shape == b.shape, "a {} and b {} differ in shape", a.shape, b.shape)

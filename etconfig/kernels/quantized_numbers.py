@@ -1,8 +1,8 @@
-"""What quantizing and dequantizing share: the types of quantized numbers, and how their parameters lie.
+"""The types of quantized numbers and the layouts of their parameters, for quantizing and dequantizing.
 
 quantized = clamp(round(real / scale) + zero_point), real = (quantized - zero_point) * scale. A scale and
-zero point stand for the whole tensor, or there is one for each channel, for each row (a token) or for each
-group within a row. What does not fit is refused as in `etconfig.kernel.checks`.
+zero point belong to the whole tensor, or to each channel, each row (a token) or each group within a row.
+Arguments that do not fit are refused as in `etconfig.kernel.checks`.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ QUANTIZED = frozenset(
         ScalarType.BITS16,
     }
 )
-"""The types that hold quantized numbers."""
+"""The types of quantized numbers."""
 
 
 def require_quantized(name: str, tensor: Tensor, dtype: int) -> None:
-    """Require that a tensor holds quantized numbers, of the ScalarType that its operator notes."""
+    """Require quantized numbers in a tensor, of the ScalarType in the arguments of its operator."""
     require_dtype(name, tensor, QUANTIZED)
     noted = next((DTYPES[each] for each in ScalarType if each == dtype), None)
     require(noted == tensor.dtype, "{} is {}, but dtype says {}", name, tensor.dtype.name, dtype)
 
 
 def element(name: str, tensor: Tensor) -> Array:
-    """The one element of a tensor of any rank, as a view of shape ()."""
+    """Return the one element of a tensor of any rank, as a view of shape ()."""
     require(tensor.array.size == 1, "{} must have one element, but has shape {}", name, tensor.shape)
     return tensor.array.reshape(())
 
 
 def shaped(name: str, tensor: Tensor, shape: Shape) -> Array:
-    """A view of a tensor that has as many elements as `shape`."""
+    """Return a view of a tensor that has as many elements as `shape`."""
     count = math.prod(shape)
     require(
         tensor.array.size == count, "{} must have {} elements, but has shape {}", name, count, tensor.shape
@@ -50,19 +50,19 @@ def shaped(name: str, tensor: Tensor, shape: Shape) -> Array:
 
 
 def channel_shape(x: Tensor, axis: int) -> Shape:
-    """The shape in which parameters (C,), one for each index of a dimension, broadcast to `x`."""
+    """Return the shape in which parameters (C,), one for each index of a dimension, broadcast to `x`."""
     axis = dimension(axis, x.array.ndim)
     return tuple(size if each == axis else 1 for each, size in enumerate(x.shape))
 
 
 def token_shape(x: Tensor) -> Shape:
-    """The shape in which parameters, one for each row, broadcast to `x`."""
+    """Return the shape in which parameters, one for each row, broadcast to `x`."""
     require(x.array.ndim >= 1, "input must have rows, but is a scalar")
     return (*x.shape[:-1], 1)
 
 
 def group_shape(x: Tensor, group_size: int) -> Shape:
-    """How `x` (M, N) is seen in groups: (M, N / group_size, group_size)."""
+    """Return the shape of `x` (M, N) in groups: (M, N / group_size, group_size)."""
     require_rank("input", x, 2)
     rows, columns = x.shape
     require(

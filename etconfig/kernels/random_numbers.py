@@ -1,7 +1,7 @@
 """Random tensors and dropout.
 
 The numbers come from the Method's own generator, which starts at the same seed in every Method: runs
-can be repeated, and Methods do not disturb each other. They are not PyTorch's numbers; only shape,
+can be repeated, and Methods do not affect each other. They are not PyTorch's numbers; only shape,
 dtype and distribution are the same.
 """
 
@@ -20,10 +20,10 @@ from etconfig.scalar_types import ScalarType
 
 @kernel("aten::rand.out")
 def rand(size: Ints, out: Tensor, *, scratch: Scratch) -> Step:
-    """Uniform numbers in [0, 1). Dtypes: floating."""
+    """Draw uniform numbers in [0, 1). Dtypes: floating."""
     require_floating("out", out)
     out.resize(size)
-    # Fewer bits than float32 has would round up to 1.
+    # more bits than the dtype has could round up to 1
     bits = np.finfo(np.float16).nmant if out.dtype == np.float16 else 7
     if out.dtype.itemsize < 4:
         return ArrayCall(_draw_fractions, scratch.generator, bits, out.array)
@@ -40,7 +40,7 @@ def _draw_uniform(random: np.random.Generator, out: Array) -> None:
 
 @kernel("aten::randn.out")
 def randn(size: Ints, out: Tensor, *, scratch: Scratch) -> Step:
-    """Normal numbers of mean 0 and variance 1. Dtypes: floating."""
+    """Draw normal numbers of mean 0 and variance 1. Dtypes: floating."""
     require_floating("out", out)
     out.resize(size)
     return ArrayCall(_draw_normal, scratch.generator, computation_dtype(out.dtype), out.array)

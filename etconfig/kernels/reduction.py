@@ -1,7 +1,7 @@
 """Sums, means, extremes and other reductions over dimensions.
 
 Shapes: self (*S); out lacks the reduced dimensions, or has size 1 there with `keepdim`.
-No dimension given means all of them.
+No dimensions mean all of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _reduced(shape: Shape, axes: Ints, keepdim: bool) -> Shape:
 
 
 def _resize(self: Tensor, axes: Ints, keepdim: bool, out: Tensor) -> Array:
-    """Size `out`; the result is a view of it in which the reduced dimensions have size 1."""
+    """Resize `out`, and return a view of it in which the reduced dimensions have size 1."""
     out.resize(_reduced(self.shape, axes, keepdim))
     return out.array if keepdim else viewed_as(out.array, _reduced(self.shape, axes, True))
 
@@ -52,7 +52,7 @@ def _count(shape: Shape, axes: Ints) -> int:
 
 
 def _reduce_step(ufunc: np.ufunc, x: Array, axes: Ints, out: Array) -> Step:
-    """Reduce `x` to `out` of the same dtype, in which the dimensions have size 1."""
+    """Return the step that reduces `x` to `out` of the same dtype, in which the dimensions have size 1."""
     return ArrayCall(ufunc.reduce, x, axis=axes, out=out, keepdims=True)
 
 
@@ -61,7 +61,7 @@ def _reduce_step(ufunc: np.ufunc, x: Array, axes: Ints, out: Array) -> Step:
 
 @kernel("aten::sum.IntList_out")
 def sum_dims(self: Tensor, dim: Ints | None, keepdim: bool, dtype: int | None, out: Tensor) -> Step:
-    """The sum; out's dtype is the one to sum in, int64 for integers unless `dtype` says otherwise."""
+    """Sum in out's dtype, which is int64 for integers unless `dtype` says otherwise."""
     axes = dimensions(dim, self.array.ndim)
     target = _resize(self, axes, keepdim, out)
     return in_dtype(
@@ -70,7 +70,7 @@ def sum_dims(self: Tensor, dim: Ints | None, keepdim: bool, dtype: int | None, o
 
 
 def sum_step(x: Array, axes: Ints, out: Array) -> Step:
-    """A sum over trailing dimensions is a product with ones, which BLAS does in parallel lanes."""
+    """Return the step of a sum; over trailing dimensions it is a product with ones, which BLAS vectorizes."""
     is_trailing = axes == tuple(range(x.ndim - len(axes), x.ndim)) and bool(axes)
     if not (
         is_trailing and x.size and x.dtype.kind == "f" and x.flags.c_contiguous and out.flags.c_contiguous
@@ -82,7 +82,7 @@ def sum_step(x: Array, axes: Ints, out: Array) -> Step:
 
 @kernel("aten::mean.out")
 def mean_dims(self: Tensor, dim: Ints | None, keepdim: bool, dtype: int | None, out: Tensor) -> Step:
-    """The mean. Dtypes: out floating."""
+    """Compute the mean. Dtypes: out floating."""
     return _mean(self, dim, keepdim, out)
 
 
@@ -100,19 +100,19 @@ def _mean(self: Tensor, dim: Ints | None, keepdim: bool, out: Tensor) -> Step:
 
 @kernel("aten::mean.dtype_out")
 def mean_all(self: Tensor, dtype: int | None, out: Tensor) -> Step:
-    """The mean of all elements."""
+    """Compute the mean of all elements."""
     return _mean(self, None, False, out)
 
 
 @kernel("aten::prod.out")
 def prod_all(self: Tensor, dtype: int | None, out: Tensor) -> Step:
-    """The product of all elements."""
+    """Compute the product of all elements."""
     return _prod(self, dimensions(None, self.array.ndim), False, out)
 
 
 @kernel("aten::prod.int_out")
 def prod_dim(self: Tensor, dim: int, keepdim: bool, dtype: int | None, out: Tensor) -> Step:
-    """The product along one dimension."""
+    """Compute the product along one dimension."""
     return _prod(self, dimensions((dim,), self.array.ndim), keepdim, out)
 
 
@@ -124,7 +124,7 @@ def _prod(self: Tensor, axes: Ints, keepdim: bool, out: Tensor) -> Step:
 
 @kernel("aten::cumsum.out")
 def cumsum(self: Tensor, dim: int, dtype: int | None, out: Tensor) -> Step:
-    """The sums of all prefixes along a dimension; out has self's shape."""
+    """Compute the sums of all prefixes along a dimension; out has self's shape."""
     out.resize(self.shape)
     axis = dimension(dim, self.array.ndim)
 
@@ -141,7 +141,7 @@ def cumsum(self: Tensor, dim: int, dtype: int | None, out: Tensor) -> Step:
 
 @kernel("aten::var.out")
 def var(self: Tensor, dim: Ints | None, unbiased: bool, keepdim: bool, out: Tensor) -> Step:
-    """The variance, over n - 1 if unbiased. Dtypes: floating, equal."""
+    """Compute the variance, over n - 1 if unbiased. Dtypes: floating, equal."""
     return _variance(self, dim, int(unbiased), keepdim, out, None)
 
 
@@ -149,7 +149,7 @@ def var(self: Tensor, dim: Ints | None, unbiased: bool, keepdim: bool, out: Tens
 def var_correction(
     self: Tensor, dim: Ints | None, correction: Scalar | None, keepdim: bool, out: Tensor
 ) -> Step:
-    """The variance over n - correction; no correction given means 1."""
+    """Compute the variance over n - correction; the correction defaults to 1."""
     return _variance(self, dim, 1 if correction is None else correction, keepdim, out, None)
 
 
@@ -157,7 +157,7 @@ def var_correction(
 def var_mean_correction(
     self: Tensor, dim: Ints | None, correction: Scalar | None, keepdim: bool, out0: Tensor, out1: Tensor
 ) -> Step:
-    """The variance over n - correction, and the mean."""
+    """Compute the variance over n - correction, and the mean."""
     return _variance(self, dim, 1 if correction is None else correction, keepdim, out0, out1)
 
 
@@ -191,7 +191,7 @@ def _variance(
 
 
 def _extreme(name: str, ufunc: np.ufunc) -> Kernel:
-    """The largest or smallest element over dimensions; NaN wins."""
+    """Return the kernel that finds the largest or smallest element over dimensions; NaN wins."""
 
     def bind(self: Tensor, dim: Ints, keepdim: bool, out: Tensor) -> Step:
         return _extreme_step(ufunc, self, dimensions(dim, self.array.ndim), keepdim, out)
@@ -200,7 +200,7 @@ def _extreme(name: str, ufunc: np.ufunc) -> Kernel:
 
 
 def _extreme_of_all(name: str, ufunc: np.ufunc) -> Kernel:
-    """The largest or smallest of all elements; NaN wins."""
+    """Return the kernel that finds the largest or smallest of all elements; NaN wins."""
 
     def bind(self: Tensor, out: Tensor) -> Step:
         return _extreme_step(ufunc, self, dimensions(None, self.array.ndim), False, out)
@@ -217,7 +217,7 @@ def _extreme_step(ufunc: np.ufunc, self: Tensor, axes: Ints, keepdim: bool, out:
 
 
 def _extreme_with_places(name: str, find: Callable[..., Array]) -> Kernel:
-    """The largest or smallest element along a dimension, and its first index; NaN wins."""
+    """Return the kernel that finds an extreme along a dimension, and its first index; NaN wins."""
 
     def bind(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> Step:
         require_same_dtype(self=self, values=values)
@@ -237,7 +237,7 @@ def _extreme_with_places(name: str, find: Callable[..., Array]) -> Kernel:
 
 
 def _place(name: str, find: Callable[..., Array]) -> Kernel:
-    """The first index of the largest or smallest element; of all, in row-major order, without `dim`."""
+    """Return the kernel that finds the first index of an extreme: in row-major order without `dim`."""
 
     def bind(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Step:
         axis = None if dim is None or self.array.ndim == 0 else dimension(dim, self.array.ndim)
@@ -276,19 +276,19 @@ EXTREMES = (
 
 @kernel("aten::any.all_out")
 def any_all(self: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
-    """Whether any element differs from zero."""
+    """Find out whether any element differs from zero."""
     return _any(self, dimensions(None, self.array.ndim), False, out, scratch)
 
 
 @kernel("aten::any.out")
 def any_dim(self: Tensor, dim: int, keepdim: bool, out: Tensor, *, scratch: Scratch) -> Step:
-    """The same along one dimension."""
+    """Find out whether any element along one dimension differs from zero."""
     return _any(self, dimensions((dim,), self.array.ndim), keepdim, out, scratch)
 
 
 @kernel("aten::any.dims_out")
 def any_dims(self: Tensor, dim: Ints | None, keepdim: bool, out: Tensor, *, scratch: Scratch) -> Step:
-    """The same over several dimensions: all of them if `dim` is None, none if it is empty."""
+    """Find out the same over several dimensions: all if `dim` is None, none if it is empty."""
     axes = () if dim == () else dimensions(dim, self.array.ndim)
     return _any(self, axes, keepdim, out, scratch)
 

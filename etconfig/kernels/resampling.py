@@ -1,6 +1,6 @@
-"""Images resized: (N, C, H, W) to (N, C, OH, OW). Dtypes: equal.
+"""Resized images: (N, C, H, W) to (N, C, OH, OW). Dtypes: equal.
 
-Either the output size is given, or factors, of which the size is the floor of their product.
+Either the output size is given, or factors: the output size is then the product, rounded down.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from etconfig.kernels.weighted_windows import WeightedWindows, check_weights, we
 def upsample_nearest2d(
     x: Tensor, output_size: Ints | None, scale_factors: Floats | None, out: Tensor
 ) -> Step:
-    """Each element is that of the place its upper left corner falls on."""
+    """Resize by taking the element that the upper left corner of each new element falls on."""
     steps = _prepare(x, output_size, scale_factors, out)
     if is_empty(out):
         return in_sequence()
@@ -30,7 +30,7 @@ def upsample_nearest2d(
 
 
 def _nearest(size: int, count: int, step: float) -> Array:
-    """The place for each of `count` elements; as in PyTorch, twice as many are pairs, whatever the step."""
+    """Return the place of each of `count` elements; as in PyTorch, twice as many always come in pairs."""
     if count in (size, 2 * size):
         return np.arange(count) // (count // size)
     places: Array = np.minimum(np.floor(np.arange(count) * np.float32(step)).astype(np.int64), size - 1)
@@ -47,7 +47,7 @@ def upsample_bilinear2d(
     *,
     scratch: Scratch,
 ) -> Step:
-    """Each element is interpolated between its neighbors: one product with a matrix for each axis."""
+    """Interpolate each element between its neighbors, by a product with a matrix for each axis."""
     require_floating("input", x)
     steps = _prepare(x, output_size, scale_factors, out)
     if is_empty(out):
@@ -71,7 +71,7 @@ def upsample_bilinear2d_aa(
     *,
     scratch: Scratch,
 ) -> Step:
-    """The same, but shrinking weighs all elements that a larger one covers, not just two."""
+    """Interpolate as `upsample_bilinear2d`, but weigh all elements that a larger one covers, not just two."""
     require_floating("input", self)
     _prepare(self, output_size, None, out)
     if is_empty(out):
@@ -89,7 +89,7 @@ def upsample_bilinear2d_aa(
 
 
 def _prepare(x: Tensor, output_size: Ints | None, factors: Floats | None, out: Tensor) -> list[float]:
-    """Size `out`; return how far apart its elements are, in elements of `x`."""
+    """Resize `out`, and return the distances between its elements, in elements of `x`."""
     require_rank("input", x, 4)
     require_same_dtype(input=x, out=out)
     require((output_size is None) != (factors is None), "give either output_size or scale_factors")
@@ -132,7 +132,7 @@ def _interpolation(size: int, count: int, step: float, align_corners: bool, dtyp
 
 
 def _step(size: int, count: int, scale: float | None, align_corners: bool) -> float:
-    """How far apart elements of the result are, in elements of what is resized."""
+    """Return the distance between elements of the result, in elements of the image."""
     if align_corners:
         return (size - 1) / (count - 1) if count > 1 else 0.0
     return 1 / scale if scale else size / count

@@ -1,7 +1,7 @@
 """Convolution by a product for each row of the weights, with a part of one matrix.
 
-The windows' columns are copied into a matrix once for all rows of the weights: what the next row multiplies
-lies one row of the image further. That copies a part of what whole windows take, and adds up the products.
+The windows' columns are copied into a matrix once for all rows of the weights: the part for the next row lies
+one row of the image further. This copies less than whole windows would take, but must add up the products.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from etconfig.kernel.steps import ArrayCall
 from etconfig.kernels.pooling_windows import Windows
 
 ROW_TILE_BYTES = 4 << 20
-"""About the most that a matrix takes; a larger one is made and used in parts."""
+"""About the largest size of the matrix; a larger one is made and used in parts."""
 
 PACKED_ROWS_BYTES = 4 << 20
-"""The most that the weights may take: those of one row do not lie in one piece, so they are copied."""
+"""The largest size of the weights, which are copied since the weights of one row are not contiguous."""
 
 
 def are_rows_better(x: Array, weight: Array, out: Array, windows: Windows) -> bool:
-    """Whether `row_steps` suits these sizes: a row must add up no more products than it spares copies."""
+    """Return whether `row_steps` suits these sizes: it must add up no more products than it saves copies."""
     if len(windows.kernel) == 1 or windows.kernel[0] == 1 or weight.nbytes > PACKED_ROWS_BYTES:
         return False
     if 2 * _further(windows) * _line_bytes(x, out, windows) > ROW_TILE_BYTES:
@@ -37,12 +37,12 @@ def are_rows_better(x: Array, weight: Array, out: Array, windows: Windows) -> bo
 
 
 def _further(windows: Windows) -> int:
-    """How many lines of the matrix the last row of the weights is beyond the first."""
+    """Return the number of lines of the matrix between the first and the last row of the weights."""
     return (windows.kernel[0] - 1) * windows.dilation[0] // windows.stride[0]
 
 
 def _line_bytes(x: Array, out: Array, windows: Windows) -> int:
-    """What the matrix takes for one line of windows, at most."""
+    """Return the most bytes that the matrix takes for one line of windows."""
     columns = x.shape[1] * math.prod(windows.kernel[1:]) * min(windows.kernel[0], windows.stride[0])
     size: int = columns * math.prod(out.shape[3:]) * x.itemsize
     return size
@@ -51,7 +51,7 @@ def _line_bytes(x: Array, out: Array, windows: Windows) -> int:
 def row_steps(
     x: Array, weight: Array, out: Array, windows: Windows, groups: int, scratch: Scratch
 ) -> Iterator[Step]:
-    """The steps that write the convolution to `out`.
+    """Yield the steps that write the convolution to `out`.
 
     Shapes: x (N, C, *S), weight (O, C / groups, *K), out (N, O, *T), of two or three spatial dimensions.
     """
@@ -92,7 +92,7 @@ def row_steps(
 
 
 def _copies(matrix: Array, phase: int, lines: Array, windows: Windows) -> Iterator[Step]:
-    """The steps that copy `lines` (C, rows, *sizes) to `matrix` (C, *K[1:], phases, rows, *T[1:])."""
+    """Yield the steps that copy `lines` (C, rows, *sizes) to `matrix` (C, *K[1:], phases, rows, *T[1:])."""
     across = Windows(windows.kernel[1:], windows.stride[1:], windows.padding[1:], windows.dilation[1:])
     for offset in product(*map(range, across.kernel)):
         place: tuple[Any, ...] = (slice(None), *offset, phase, slice(lines.shape[1]))

@@ -34,7 +34,7 @@ def _copy_view(self: Tensor, view: Array, out: Tensor) -> Step:
 
 @kernel("aten::view_copy.out", takes_any_strides=True)
 def view_copy(self: Tensor, size: Ints, out: Tensor) -> Step:
-    """The elements in row-major order; one size may be -1."""
+    """Copy the elements in row-major order to another shape; one size may be -1."""
     require_same_dtype(self=self, out=out)
     out.resize(view_shape(self.shape, size))
     return reshaped_copy_step(out.array, self.array)
@@ -42,7 +42,7 @@ def view_copy(self: Tensor, size: Ints, out: Tensor) -> Step:
 
 @kernel("executorch_prim::et_view.default")
 def et_view(self: Tensor, size: Ints, out: TensorAlias) -> Step:
-    """Let `out` be a view of the memory of `self`, without a copy."""
+    """Make `out` a view of the memory of `self`, without a copy."""
     require_same_dtype(self=self, out=out)
     shape = view_shape(self.shape, size)
     out.check_shape(shape)
@@ -51,7 +51,7 @@ def et_view(self: Tensor, size: Ints, out: TensorAlias) -> Step:
 
 
 def view_shape(shape: Shape, size: Ints) -> Shape:
-    """`size` with its -1, if any, replaced by what is left.
+    """Return `size` with the missing size in place of its -1, if any.
 
     Raises:
         ValueError: the sizes do not agree.
@@ -67,7 +67,7 @@ def view_shape(shape: Shape, size: Ints) -> Shape:
 
 @kernel("aten::permute_copy.out", takes_any_strides=True)
 def permute_copy(self: Tensor, dims: Ints, out: Tensor) -> Step:
-    """Dimension i of out is dimension dims[i] of self."""
+    """Permute dimensions: dimension i of out is dimension dims[i] of self."""
     rank = self.array.ndim
     if len(dims) != rank:
         raise ValueError(f"{dims} is no permutation of {rank} dimensions")
@@ -76,7 +76,7 @@ def permute_copy(self: Tensor, dims: Ints, out: Tensor) -> Step:
 
 @kernel("aten::transpose_copy.int_out", takes_any_strides=True)
 def transpose_copy(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Step:
-    """Two dimensions swapped."""
+    """Swap two dimensions."""
     rank = self.array.ndim
     first, second = dimension(dim0, rank), dimension(dim1, rank)
     return _copy_view(self, self.array if rank == 0 else self.array.swapaxes(first, second), out)
@@ -84,7 +84,7 @@ def transpose_copy(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Step:
 
 @kernel("aten::t_copy.out", takes_any_strides=True)
 def t_copy(self: Tensor, out: Tensor) -> Step:
-    """A matrix transposed; a vector as it is."""
+    """Transpose a matrix; a vector stays as it is."""
     require_rank("self", self, 0, 1, 2)
     return _copy_view(self, self.array.T, out)
 
@@ -104,20 +104,20 @@ def expand_copy(self: Tensor, size: Ints, implicit: bool, out: Tensor) -> Step:
 
 @kernel("aten::unsqueeze_copy.out", takes_any_strides=True)
 def unsqueeze_copy(self: Tensor, dim: int, out: Tensor) -> Step:
-    """A dimension of size 1 added before `dim`."""
+    """Add a dimension of size 1 before `dim`."""
     axis = dimension(dim, self.array.ndim + 1)
     return _copy_view(self, self.array[(slice(None),) * axis + (np.newaxis, ...)], out)
 
 
 @kernel("aten::squeeze_copy.dim_out", takes_any_strides=True)
 def squeeze_copy_dim(self: Tensor, dim: int, out: Tensor) -> Step:
-    """One dimension removed if its size is 1."""
+    """Remove one dimension if its size is 1."""
     return _squeeze(self, (dim,), out)
 
 
 @kernel("aten::squeeze_copy.dims_out", takes_any_strides=True)
 def squeeze_copy_dims(self: Tensor, dim: Ints, out: Tensor) -> Step:
-    """Those of the dimensions removed whose size is 1."""
+    """Remove those of the dimensions whose size is 1."""
     return _squeeze(self, dim, out)
 
 
@@ -129,12 +129,12 @@ def _squeeze(self: Tensor, dims: Ints, out: Tensor) -> Step:
 
 @kernel("aten::select_copy.int_out", takes_any_strides=True)
 def select_copy(self: Tensor, dim: int, index: int, out: Tensor) -> Step:
-    """One index of a dimension, which goes away."""
+    """Select one index of a dimension, which is removed."""
     return _copy_view(self, select(self, dim, index, self.array), out)
 
 
 def select(self: Tensor, dim: int, index: int, array: Array) -> Array:
-    """The view of `array`, shaped as self, at one index of a dimension."""
+    """Return the view of `array`, shaped as self, at one index of a dimension."""
     axis = dimension(dim, self.array.ndim)
     require(self.array.ndim > 0, "a scalar has nothing to select from")
     size = self.shape[axis]
@@ -146,12 +146,12 @@ def select(self: Tensor, dim: int, index: int, array: Array) -> Array:
 
 @kernel("aten::slice_copy.Tensor_out", takes_any_strides=True)
 def slice_copy(self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor) -> Step:
-    """A range of a dimension; `start` and `end` are clamped."""
+    """Select a range of a dimension; `start` and `end` are clamped."""
     return _copy_view(self, slice_of(self, dim, start, end, step, self.array), out)
 
 
 def slice_of(self: Tensor, dim: int, start: int | None, end: int | None, step: int, array: Array) -> Array:
-    """The view of `array`, shaped as self, of a range of a dimension."""
+    """Return the view of `array`, shaped as self, of a range of a dimension."""
     axis = dimension(dim, self.array.ndim)
     require(self.array.ndim > 0, "a scalar cannot be sliced")
     if step <= 0:
@@ -162,7 +162,7 @@ def slice_of(self: Tensor, dim: int, start: int | None, end: int | None, step: i
 
 @kernel("aten::narrow_copy.out", takes_any_strides=True)
 def narrow_copy(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Step:
-    """`length` indices of a dimension, from `start` on."""
+    """Select `length` indices of a dimension, from `start` on."""
     size = self.shape[dimension(dim, self.array.ndim)]
     first = start + size if start < 0 else start
     require(length >= 0 and 0 <= first <= size - length, "{} + {} exceeds the size {}", start, length, size)
@@ -171,7 +171,7 @@ def narrow_copy(self: Tensor, dim: int, start: int, length: int, out: Tensor) ->
 
 @kernel("aten::diagonal_copy.out")
 def diagonal_copy(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Step:
-    """The diagonal of two dimensions, as the last dimension."""
+    """Select the diagonal of two dimensions, as the last dimension."""
     rank = self.array.ndim
     return _copy_view(
         self, np.diagonal(self.array, offset, dimension(dim1, rank), dimension(dim2, rank)), out
@@ -180,7 +180,7 @@ def diagonal_copy(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) 
 
 @kernel("aten::unfold_copy.out")
 def unfold_copy(self: Tensor, dim: int, size: int, step: int, out: Tensor) -> Step:
-    """Windows of `size` along a dimension, every `step`; the window is the last dimension."""
+    """Copy windows of `size` along a dimension, every `step`; the window is the last dimension."""
     axis = dimension(dim, self.array.ndim)
     require(step > 0, "step must be positive, not {}", step)
     windows = sliding_window_view(self.array, size, axis)
@@ -189,7 +189,7 @@ def unfold_copy(self: Tensor, dim: int, size: int, step: int, out: Tensor) -> St
 
 @kernel("aten::as_strided_copy.out")
 def as_strided_copy(self: Tensor, size: Ints, stride: Ints, storage_offset: int | None, out: Tensor) -> Step:
-    """The elements at the given strides, counted in elements, in the memory of `self`."""
+    """Copy the elements at the given strides, counted in elements, in the memory of `self`."""
     start = storage_offset or 0
     require(len(size) == len(stride), "size {} and stride {} differ in length", size, stride)
     require(min((start, *size, *stride)) >= 0, "size, stride and storage_offset must not be negative")
@@ -203,7 +203,7 @@ def as_strided_copy(self: Tensor, size: Ints, stride: Ints, storage_offset: int 
 
 @kernel("aten::flip.out")
 def flip(self: Tensor, dims: Ints, out: Tensor) -> Step:
-    """The given dimensions reversed."""
+    """Reverse the given dimensions."""
     axes = dimensions(dims, self.array.ndim) if dims else ()
     steps = [-1 if axis in axes else None for axis in range(self.array.ndim)]
     place: tuple[Any, ...] = (
@@ -215,7 +215,7 @@ def flip(self: Tensor, dims: Ints, out: Tensor) -> Step:
 
 @kernel("aten::roll.out")
 def roll(self: Tensor, shifts: Ints, dims: Ints, out: Tensor) -> Step:
-    """Elements shifted along dimensions, or in row-major order if none is given, with wrap-around."""
+    """Shift elements along dimensions, or in row-major order without any, with wrap-around."""
     require_same_dtype(self=self, out=out)
     out.resize(self.shape)
     source, target = self.array, out.array
@@ -233,7 +233,7 @@ def _roll_into(target: Array, source: Array, shifts: int | Ints, axes: Ints | No
 
 @kernel("aten::repeat.out")
 def repeat(self: Tensor, repeats: Ints, out: Tensor) -> Step:
-    """The tensor repeated repeats[i] times along dimension i; dimensions may be added in front."""
+    """Repeat the tensor repeats[i] times along dimension i; dimensions may be added in front."""
     require_same_dtype(self=self, out=out)
     added = len(repeats) - self.array.ndim
     require(
@@ -248,7 +248,7 @@ def repeat(self: Tensor, repeats: Ints, out: Tensor) -> Step:
 
 @kernel("aten::pixel_shuffle.out")
 def pixel_shuffle(self: Tensor, upscale_factor: int, out: Tensor) -> Step:
-    """Shapes: self (*B, C r r, H, W), out (*B, C, H r, W r)."""
+    """Move channels into r x r blocks of pixels. Shapes: self (*B, C r r, H, W), out (*B, C, H r, W r)."""
     require_same_dtype(self=self, out=out)
     require(self.array.ndim >= 3 and upscale_factor > 0, "{} cannot be shuffled", self.shape)
     *batch, channels, height, width = self.shape
@@ -262,7 +262,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int, out: Tensor) -> Step:
 
 @kernel("aten::pixel_unshuffle.out")
 def pixel_unshuffle(self: Tensor, downscale_factor: int, out: Tensor) -> Step:
-    """Shapes: self (*B, C, H r, W r), out (*B, C r r, H, W)."""
+    """Move r x r blocks of pixels into channels. Shapes: self (*B, C, H r, W r), out (*B, C r r, H, W)."""
     require_same_dtype(self=self, out=out)
     require(self.array.ndim >= 3 and downscale_factor > 0, "{} cannot be unshuffled", self.shape)
     *batch, channels, height, width = self.shape

@@ -17,9 +17,9 @@ INTP = np.dtype(np.intp)
 
 @kernel("aten::_softmax.out")
 def softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch: Scratch) -> Step:
-    """exp(x - max) / sum of it along `dim`. Shapes: self (*S), out (*S). Dtypes: floating.
+    """Compute exp(x - max) / sum(exp(x - max)) along `dim`. Shapes: self (*S), out (*S). Dtypes: floating.
 
-    `half_to_float` says that out is float32 for a float16 self; out's own dtype says as much.
+    `half_to_float`, float32 results of a float16 self, adds nothing to out's own dtype.
     """
     axis = _prepare(self, dim, out)
 
@@ -42,7 +42,7 @@ def softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch
 
 @kernel("aten::_log_softmax.out")
 def log_softmax(self: Tensor, dim: int, half_to_float: bool, out: Tensor, *, scratch: Scratch) -> Step:
-    """The logarithm of softmax, x - max - log(sum of exp(x - max)); shapes and dtypes as there."""
+    """Compute x - max - log(sum(exp(x - max))), the logarithm of softmax, with its shapes and dtypes."""
     axis = _prepare(self, dim, out)
 
     def passes(x: Array, out: Array) -> Step:
@@ -71,10 +71,10 @@ def _prepare(self: Tensor, dim: int, out: Tensor) -> int:
 
 
 def _max_step(x: Array, axis: int, out: Array, places: Array) -> Step:
-    """Write the largest along `axis` to `out`; `places` may be written, too. NaN is larger than any number.
+    """Return the step that writes the largest elements along `axis` to `out`; NaN is the largest.
 
-    For several dense rows numpy finds the places of the largest in a third of the time that it takes
-    for the largest themselves.
+    It may write `places`, too: for several dense rows, numpy finds the places of the largest elements in
+    a third of the time that it takes for the elements themselves.
     """
     if axis < x.ndim - 1 or out.size == 1 or not x.flags.c_contiguous:
         return ArrayCall(np.maximum.reduce, x, axis, None, out, True)

@@ -1,6 +1,6 @@
 """Numbers that are computed while a method runs: sizes, counters, conditions.
 
-They live in registers, which the steps read and write; integers have 64 bits.
+They are in registers, which the steps read and write; integers have 64 bits.
 """
 
 from __future__ import annotations
@@ -100,26 +100,26 @@ BINARY = (
 
 @kernel("executorch_prim::sym_ite.Scalar")
 def sym_ite(condition: Register, if_true: Register, if_false: Register, out: Register) -> Step:
-    """One of two scalars."""
+    """Select one of two scalars."""
     return lambda: _set(out, _scalar(if_true if _boolean(condition) else if_false))
 
 
 @kernel("aten::sym_size.int")
 def sym_size(self: Tensor, dim: int, out: Register) -> Step:
-    """The size of one dimension."""
+    """Read the size of one dimension."""
     require(self.array.ndim > 0, "a scalar has no sizes")
     return partial(_set, out, self.shape[dimension(dim, self.array.ndim)])
 
 
 @kernel("aten::sym_numel")
 def sym_numel(self: Tensor, out: Register) -> Step:
-    """The number of elements."""
+    """Read the number of elements."""
     return partial(_set, out, self.array.size)
 
 
 @kernel("aten::_local_scalar_dense")
 def local_scalar_dense(self: Tensor, out: Register) -> Step:
-    """The element of a tensor that has one."""
+    """Read the element of a tensor that has one."""
     require(self.array.size == 1, "a tensor of shape {} has not one element", self.shape)
     element = self.array.reshape(())
     read = int if element.dtype.kind in "iu" else bool if element.dtype == np.bool_ else float
@@ -128,14 +128,14 @@ def local_scalar_dense(self: Tensor, out: Register) -> Step:
 
 @kernel("executorch_prim::et_copy_index.tensor")
 def et_copy_index(copy_to: Tensor, copy_from: Tensor, index: Register) -> Step:
-    """Grow `copy_to` to index + 1 entries and write `copy_from` as the last: how a map collects."""
+    """Grow `copy_to` to index + 1 entries and write `copy_from` as the last, a map's newest result."""
     require_same_dtype(copy_to=copy_to, copy_from=copy_from)
 
     def run() -> None:
         place = _integer(index)
         require(place >= 0, "index must not be negative, but is {}", place)
         entry = copy_from.shape
-        # the first entry decides; another shape would scramble those that are there already
+        # the first entry decides the shape; any other would scramble the entries before
         require(
             place == 0 or copy_to.shape[1:] == entry,
             "copy_from has shape {}, but the entries before have shape {}",

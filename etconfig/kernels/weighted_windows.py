@@ -1,4 +1,4 @@
-"""Arrays whose elements become weighted sums over windows: a product with a matrix for each axis."""
+"""Weighted sums over windows, computed as a product with a matrix for each axis."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 
 MAX_WEIGHTS = 1 << 26
-"""The most weights along one axis, such as those that make 4,096 elements 16,384."""
+"""The most weights along one axis, as many as for 16,384 windows over 4,096 elements."""
 
 
 def check_weights(size: int, count: int) -> None:
-    """Refuse a matrix of weights that would take gigabytes where the tensors take kilobytes.
+    """Refuse a matrix of weights that would take gigabytes for tensors of kilobytes.
 
     Raises:
         ValueError: `count` windows over `size` elements have too many weights.
@@ -33,7 +33,7 @@ class WeightedWindows(NamedTuple):
 
     Attributes:
         weights: (windows, size), in the dtype to compute in; 0 outside of a window.
-        spans: Where each window begins and ends.
+        spans: The beginning and the end of each window.
     """
 
     weights: Array
@@ -41,7 +41,7 @@ class WeightedWindows(NamedTuple):
 
 
 def weighted_sums_step(x: Tensor, windows: Sequence[WeightedWindows], out: Tensor, scratch: Scratch) -> Step:
-    """Sum `x` over windows along its last axes, each of which one of `windows` is for.
+    """Return the step that sums `x` over windows along its last axes, with one of `windows` for each.
 
     Shapes: x (*B, *sizes), out (*B, *counts).
     """
@@ -59,7 +59,7 @@ def weighted_sums_step(x: Tensor, windows: Sequence[WeightedWindows], out: Tenso
 
 
 def _multiply(products: Sequence[tuple[int, Array, WeightedWindows, Array]], out: Array) -> None:
-    """Products with whole matrices, unless an element is infinite or NaN: 0 times it is NaN, not 0."""
+    """Multiply by whole matrices, or by window if a result is not finite, since 0 times infinity is NaN."""
     for axis, source, windows, result in products:
         if axis == -1:
             np.matmul(source, windows.weights.T, result)

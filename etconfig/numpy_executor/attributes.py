@@ -1,4 +1,4 @@
-"""Attributes of a loaded method: mutable buffers that its program names, read and written between runs."""
+"""Attributes of a loaded method: mutable buffers with a name, which can be read and written between runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Attributes:
         self._tensors = tensors
 
     def get(self, name: str) -> Array:
-        """A copy of what the attribute holds, in its dim order."""
+        """Return a copy of the attribute, in its dim order."""
         tensor = self._tensors[name]
         tensor.ensure_memory()
         copied: Array = tensor.array.copy(order="K")

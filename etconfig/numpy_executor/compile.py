@@ -30,7 +30,7 @@ def check_operators(plan: model.ExecutionPlan, kernels: Mapping[str, Kernel]) ->
     """Refuse a plan that calls operators without a kernel.
 
     Raises:
-        MissingOperatorError: it names all of them.
+        MissingOperatorError: names all of them.
     """
     if kernels.keys() >= {operator.full_name for operator in plan.operators}:
         return
@@ -55,7 +55,7 @@ def compile_plan(
 ) -> Plan:
     """Bind every instruction of `plan` to `registers`, and to what runs each of its delegates.
 
-    With `optimize`, leave out what the plan can do without.
+    With `optimize`, leave out instructions that no output needs.
 
     Raises:
         KernelArgumentError: a kernel refuses its arguments.
@@ -124,7 +124,7 @@ class _Compiler:
             steps = [*map(self._traced, steps, names, instructions, repeat(chain), count(start))]
         if self._optimizer is not None:
             names, steps, instructions = self._optimizer.needed(start, names, steps, instructions)
-        if self._track is None:  # else each instruction has events of its own
+        if self._track is None:  # with a tracer, each instruction has events of its own
             names, steps = self._rebinding.join(names, steps, instructions)
         names, steps = _single_steps(names, steps)
         return Block(steps, names, end - start, block_at[end], condition, otherwise)
@@ -182,7 +182,7 @@ def _move(source: Register, target: Register) -> None:
 
 
 def _move_item(source: Register, target: Register) -> None:
-    """Move to an item of a list, which can be no list itself: it might be the one that holds the item."""
+    """Move to an item of a list. It cannot be a list itself, which might contain the item."""
     if type(source.value) is tuple:
         raise ValueError("a list cannot be an item of a list")
     target.value = source.value

@@ -13,7 +13,7 @@ from etconfig.method import DelegateRun
 
 
 def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
-    """The step that runs a delegate on `arguments`: inputs, then outputs."""
+    """Return the step that runs a delegate on `arguments`: inputs, then outputs."""
     bound = [_as_value(argument) for argument in arguments]
     args = [*bound]
     resize_output = partial(_resize, arguments, args)
@@ -35,7 +35,7 @@ def _resize(arguments: Sequence[object], args: list[Value], index: int, shape: S
 
 
 def _as_value(argument: object) -> Value:
-    """An argument as a backend gets it: an array for a tensor, a list for a list."""
+    """Return an argument in the form that backends get: an array for a tensor, a list for a list."""
     if isinstance(argument, Tensor):
         argument.ensure_memory()
         return argument.array

@@ -1,4 +1,4 @@
-"""What each instruction reads and writes."""
+"""The tensors that each instruction reads and writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from etconfig.program import model
 _PYTORCH = ("aten::", "dim_order_ops::", "quantized_decomposed::")
 
 _WRITES_ARGUMENTS = "aten::_native_batch_norm_legit"
-"""In training it updates the running statistics, beside its outputs."""
+"""In training, it updates the running statistics as well as its outputs."""
 
 _TENSORS = frozenset({model.SerializedTensor})
 _LISTS_OF_TENSORS = frozenset({model.TensorList, model.OptionalTensorList})
@@ -21,8 +21,8 @@ _LISTS_OF_TENSORS = frozenset({model.TensorList, model.OptionalTensorList})
 class Effects(NamedTuple):
     """The tensors that one instruction touches, by value index.
 
-    What is in both may be changed in part: all that is sure is that the instruction may read
-    and write it.
+    A tensor in both may be changed in part: the instruction may read and write it, and nothing more is
+    known.
     """
 
     reads: tuple[int, ...]
@@ -30,7 +30,7 @@ class Effects(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether each tensor is either read or written as a whole."""
+        """True if each tensor is either read or written as a whole."""
         return set(self.reads).isdisjoint(self.writes)
 
 
@@ -45,7 +45,7 @@ class EffectsReader:
         self._out_arities = [*map(_out_arity, plan.operators, kernels)]
 
     def tensors_in(self, values: Sequence[int]) -> tuple[int, ...]:
-        """The tensors among `values`, and the items of lists of tensors."""
+        """Return the tensors among `values`, and the items of lists of tensors."""
         if self._lists.keys().isdisjoint(values):
             return tuple(filter(self._tensors.__contains__, values))
         found: list[int] = []
@@ -54,11 +54,11 @@ class EffectsReader:
         return tuple(found)
 
     def effects_of(self, instruction: model.Instruction) -> Effects:
-        """What one instruction reads and writes.
+        """Return the tensors that one instruction reads and writes.
 
         A program gives the outputs of a kernel call twice: as its last arguments, and again after
-        them. That they are all that is written is sure for the operators of PyTorch, other than
-        those in place. For others, and for delegates, every tensor may be read and written.
+        them. PyTorch's operators, other than those in place, write nothing else. Other operators, and
+        delegates, may read and write every tensor.
         """
         if isinstance(instruction, model.KernelCall):
             op_index, args = instruction
@@ -74,18 +74,18 @@ class EffectsReader:
 
 
 def _indices_of(values: Iterable[model.EValue], kinds: frozenset[type]) -> Iterator[int]:
-    """Which of `values` are of one of these types."""
+    """Yield the indices of the values that have one of these types."""
     return compress(count(), map(kinds.__contains__, map(type, values)))
 
 
 def _items_of(tensors: model.EValue) -> tuple[int, ...]:
-    """The tensors in a list of them."""
+    """Return the tensors in a list of them."""
     assert isinstance(tensors, (model.TensorList, model.OptionalTensorList))
     return tuple(item for item in tensors.items if item != -1)
 
 
 def _out_arity(operator: model.Operator, kernel: Kernel | None) -> int:
-    """How many arguments an operator takes that writes to its outputs alone; 0 for any other."""
+    """Return the number of arguments of an operator that only writes to its outputs; 0 for any other."""
     is_in_place = operator.name.endswith("_") or operator.name == _WRITES_ARGUMENTS
     if kernel is None or is_in_place or not operator.overload or not operator.name.startswith(_PYTORCH):
         return 0

@@ -1,4 +1,4 @@
-"""`Inputs`: what the caller gives to `execute`, copied into a method's memory."""
+"""`Inputs`: the caller's inputs to `execute`, copied into a method's memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Inputs:
     """The inputs of one Method.
 
     Args:
-        check: Checks what a caller gave, as `MethodRequest.check_inputs` does.
+        check: Checks a caller's inputs, as `MethodRequest.check_inputs` does.
         registers: The registers of the inputs, in their order.
     """
 
@@ -45,11 +45,11 @@ class TensorDestination:
     def set(self, value: Array) -> None:
         """Copy an array of a shape that fits."""
         tensor = self._tensor
-        self._register.value = tensor  # the run before may have moved another value there
+        self._register.value = tensor  # the previous run may have moved another value there
         if tensor.is_alias:
             end_alias(tensor)
         tensor.resize(value.shape)
-        tensor.array[...] = value  # for a few elements, half of the time that np.copyto takes
+        tensor.array[...] = value  # takes half as long as np.copyto for a few elements
 
 
 def _setter(register: Register) -> Callable[[Any], None]:

@@ -14,20 +14,20 @@ _Kind = TypeVar("_Kind", bound=model.Instruction)
 
 
 def instructions_of(plan: model.ExecutionPlan, kind: type[_Kind]) -> Iterable[_Kind]:
-    """All instructions of one kind."""
+    """Return all instructions of one kind."""
     chains: list[Sequence[Any]] = [each.instructions for each in plan.chains]
     return joined.from_iterable(compress(each, map(is_, map(type, each), repeat(kind))) for each in chains)
 
 
 def is_in_place(operator: str) -> bool:
-    """Whether an operator, such as `aten::copy_`, changes its first argument and gives it as the result."""
+    """Return whether an operator changes its first argument and returns it, such as `aten::copy_`."""
     return operator.partition(".")[0].endswith("_")
 
 
 def separate_result(taken: Sequence[int], extra: Sequence[int]) -> int | None:
-    """The value that becomes the result of an in-place operator, unless it is the argument that is changed.
+    """Return the value that an in-place operator's result is moved to; None if it is the changed argument.
 
-    ExecuTorch up to 1.0 gives results values of their own. Source: codegen/gen.py, return_assignment.
+    ExecuTorch up to 1.0 gives such results values of their own. Source: codegen/gen.py, return_assignment.
     """
     return extra[0] if len(extra) == 1 and extra[0] not in taken else None
 

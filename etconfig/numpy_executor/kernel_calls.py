@@ -18,14 +18,14 @@ from etconfig.program import model
 
 
 class _Operator(NamedTuple):
-    """What all calls of one operator have in common.
+    """The common properties of all calls of one operator.
 
     Attributes:
         name: The full name.
         kernel: The operator's kernel.
         arity: The number of arguments that the kernel takes.
         is_in_place: The operator changes its first argument and returns that, such as `aten::copy_`.
-        bind: The kernel's `bind`, which only lacks the arguments.
+        bind: The kernel's `bind`, which only needs the arguments.
     """
 
     name: str
@@ -92,7 +92,7 @@ class KernelCalls:
     def _operator(self, op_index: int) -> _Operator:
         """Look an operator up when it is first called."""
         name, kernel = self._plan.operators[op_index].full_name, self._kernels[op_index]
-        assert kernel is not None  # or the plan was refused
+        assert kernel is not None  # `check_operators` refuses other plans
         operator = self._operators[op_index] = _Operator(
             name=name,
             kernel=kernel,
@@ -103,7 +103,7 @@ class KernelCalls:
         return operator
 
     def _repeats(self, extra: Sequence[int], taken: Sequence[int]) -> bool:
-        """Return whether `extra`, after the arguments, is the outputs again, as programs repeat them."""
+        """Return whether `extra` is nothing but the outputs, which programs repeat after the arguments."""
         if len(extra) > 1:
             return False
         if not extra or extra[0] in taken:

@@ -1,4 +1,4 @@
-"""Methods on numpy: `load_method` makes them, `NumpyProgram` does so for etconfig."""
+"""Methods on numpy: `load_method` makes one directly, `NumpyProgram` serves etconfig."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class NumpyMethod(RunnableMethod):
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
         """Copy the inputs in, run the plan, copy the outputs out."""
         self._inputs.set(inputs)
-        if resource is not None:  # else the backends find None anyway
+        if resource is not None:  # the backends find None otherwise
             self._host.set_resource(resource)
         try:
             with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch
@@ -69,19 +69,19 @@ class NumpyMethod(RunnableMethod):
         self._host.update(changes)
 
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
-        """What the backends say."""
+        """Return the options that the backends report."""
         return self._host.effective_options()
 
     def get_attribute(self, name: str) -> Any:
-        """A copy of what it holds."""
+        """Return a copy of the attribute."""
         return self._attributes.get(name)
 
     def set_attribute(self, name: str, value: object) -> None:
-        """Copy the value in."""
+        """Copy a value into the attribute."""
         self._attributes.set(name, value)
 
     def release(self) -> None:
-        """Destroy the delegates and end the threads; the memory goes with the last reference."""
+        """Destroy the delegates and end the threads; the last reference frees the memory."""
         self._host.close()
 
     def _run(self) -> None:
@@ -118,7 +118,7 @@ class NumpyProgram(ExecutorProgram):
             MissingOperatorError: there is no kernel for some operators; all are named.
             KernelArgumentError: a kernel refuses its arguments.
             ProgramError: the program's data are not where it says.
-            OutOfMemoryError: the memory that the program asks for cannot be had.
+            OutOfMemoryError: the memory that the program requests is not available.
             DelegateError, BackendUnavailableError: as the host's `init`.
         """
         try:
@@ -154,7 +154,7 @@ class NumpyProgram(ExecutorProgram):
         return NumpyMethod(inputs, outputs, compiled, request.host, track, attributes)
 
     def close(self) -> None:
-        """Nothing to do: loaded Methods keep what they need of the program."""
+        """Do nothing: loaded Methods keep the parts of the program that they need."""
 
 
 def load_method(
@@ -176,9 +176,9 @@ def load_method(
         kernels: Kernels by full operator name, such as a `KernelRegistry`.
         backends: Backends with their options, by id; those that are not needed are ignored.
         instance: The named instance, if this is one.
-        tracer: Where to record events; None records nothing and costs nothing.
+        tracer: The tracer that records events; None records nothing and costs nothing.
         instruction_limit: The most instructions one execute may run.
-        optimize: Leave out what changes no output but its rounding. Without it every instruction
+        optimize: Leave out work, as far as outputs change by rounding at most. Otherwise every instruction
             runs as the program says.
 
     Raises:
@@ -188,7 +188,7 @@ def load_method(
         DelegateError: a backend failed; handles that it had made were destroyed.
         KernelArgumentError: a kernel refuses its arguments.
         ProgramError: the program's data are not where it says.
-        OutOfMemoryError: the memory that the program asks for cannot be had.
+        OutOfMemoryError: the memory that the program requests is not available.
     """
     plan = program.plan(name)
     request = method_request(program, plan, backends, instance=instance, tracer=tracer, optimize=optimize)
@@ -196,7 +196,7 @@ def load_method(
 
 
 def _output(value: object) -> object:
-    """A copy that later executes leave alone, in the tensor's dim order."""
+    """Return a copy, in the tensor's dim order, which later executes do not change."""
     if isinstance(value, Tensor):
         value.ensure_memory()
         return value.array.copy(order="K")

@@ -12,18 +12,18 @@ from etconfig.records import record
 from etconfig.scalar_types import ScalarType
 
 DEFAULT_INSTRUCTION_LIMIT = 10_000_000
-"""How many instructions one execute may run: a loop that never ends is stopped within seconds."""
+"""The most instructions that one execute may run: an endless loop is stopped within seconds."""
 
 
 @record(frozen=True)
 class Block:
-    """Steps that run one after the other, and where to go then.
+    """Steps that run one after the other, and the block that follows.
 
     Attributes:
-        steps: What to do.
-        names: What each step is called in an error: its operator. Several may be passes of one call.
-        cost: How many instructions it stands for.
-        following: The next block.
+        steps: The steps.
+        names: The name of each step in an error: its operator. Several steps may be parts of one call.
+        cost: The number of instructions that the block stands for.
+        following: The index of the next block.
         condition: If this is false at the end, `otherwise` is the next block.
         otherwise: See `condition`.
     """
@@ -61,7 +61,7 @@ class Plan:
     Args:
         method: The method's name, for errors.
         chains: The blocks.
-        instruction_limit: How many instructions one run may take.
+        instruction_limit: The most instructions that one run may take.
         rebound: The registers that instructions change.
     """
 
@@ -80,8 +80,8 @@ class Plan:
     def run(self) -> None:
         """Run all chains from their beginning.
 
-        A run that ends in an exception leaves the registers as it found them: a loop sets its counter
-        back at its end only, so that the next run would begin in the middle.
+        A run that ends in an exception leaves the registers as it found them: a loop resets its counter
+        only at its end, so the next run would otherwise begin in the middle.
 
         Raises:
             InstructionLimitError: the limit was reached.

@@ -23,27 +23,27 @@ LISTS_OF_VALUES = (model.IntList, model.TensorList, model.OptionalTensorList)
 """The types of the values whose items are other values."""
 
 _PLAIN = (model.Int, model.Bool, model.Double, model.String, model.DoubleList, model.BoolList)
-"""The types of values that need no memory, and no other values."""
+"""The types of values that need neither memory nor other values."""
 
 _NOT_LOADED: object = object()
 _NOT_PLACED = None, None
-"""The array and the form of what has none when the method is loaded."""
+"""The array and the form of a value that has none when the method is loaded."""
 
 
 class Registers(Sequence[Register]):
     """One register for each value of a plan, with memory as the plan's memory plan says.
 
-    Planned tensors share arenas, one for each memory id: overlaps carry meaning. Constants are
+    Planned tensors share arenas, one for each memory id; where they overlap, that is intended. Constants are
     read-only views of the program's bytes, or of its data files'. Lists become tuples; those of
     integers and tensors hold registers, since their items may change.
 
-    A register is made, and a constant read, when it is first asked for: of a large plan, most
-    tensors are only ever used as the arrays that they are. Looking one up raises ProgramError if
-    its data are not where the program says.
+    A register is made, and a constant read, on first use: of most tensors of a large plan, only the
+    array is ever used. Looking up a constant raises ProgramError if its data are not where the program
+    says.
 
     Attributes:
         arrays: The array of each static planned tensor, by value index; None for other values.
-            Tensors of one form at one place share an array.
+            Tensors of one form at one address share an array.
         forms: The forms of the same tensors.
         values: The plan's values.
         dynamic: The tensors, by value index, whose shape may change.
@@ -54,7 +54,7 @@ class Registers(Sequence[Register]):
 
         Raises:
             ProgramError: an initial state, or any external tensor, is not where the program says.
-            MemoryError: the memory that the plan asks for cannot be had.
+            MemoryError: the memory that the plan requests is not available.
         """
         self._program = program
         self._external = program.external_tensors(plan)
@@ -93,32 +93,32 @@ class Registers(Sequence[Register]):
         return register
 
     def attributes(self) -> dict[str, Tensor]:
-        """The tensors that the program names as attributes; of equal names the first, as in ExecuTorch."""
+        """Return the tensors that the program names as attributes; as in ExecuTorch, the first of a name."""
         places = {name: index for index, name in reversed([*enumerate(self._names)]) if name}
         return {name: tensor for name in places if isinstance(tensor := self.initial(places[name]), Tensor)}
 
     def initial(self, index: int) -> object:
-        """What a kernel is given for value `index` unless it varies: see `current_value`."""
+        """Return the argument that a kernel gets for value `index`, unless it varies: see `current_value`."""
         found = self._initial[index]
         if found is _NOT_LOADED:
             found = self._initial[index] = self._load(index, self.values[index])
         return found
 
     def initial_values(self, indices: Iterable[int]) -> list[object]:
-        """`initial` of each, in less time."""
+        """Return `initial` of each value, in less time."""
         known = self._initial
         return [
             found if (found := known[index]) is not _NOT_LOADED else self.initial(index) for index in indices
         ]
 
     def is_constant(self, index: int) -> bool:
-        """Whether value `index` is a constant tensor."""
+        """Return whether value `index` is a constant tensor."""
         value = self.values[index]
         return isinstance(value, model.SerializedTensor) and value.is_constant
 
     @cached_property
     def planned_places(self) -> Sequence[AddressRange | None]:
-        """Where each tensor of planned memory lies at its planned sizes; None for what has no bytes there."""
+        """The addresses of each planned tensor at its planned sizes; None for values without such bytes."""
         return self.values.spread([*map(self._planned_place, self.values.distinct)])
 
     def _planned_place(self, value: model.EValue) -> AddressRange | None:
@@ -135,7 +135,7 @@ class Registers(Sequence[Register]):
         return [*map(address_of, self._arenas)]
 
     def _place(self, value: model.SerializedTensor) -> tuple[Array | None, TensorForm | None]:
-        """Give a tensor its initial state; its array and its form if it is planned and static."""
+        """Write a tensor's initial state; return its array and its form if it is planned and static."""
         if value.allocation_info is None:
             return _NOT_PLACED
         memory_id, offset = value.allocation_info
@@ -149,7 +149,7 @@ class Registers(Sequence[Register]):
         return np.ndarray(form.bounds, form.dtype, arena, offset, form.strides), form
 
     def _content(self, index: int) -> object:
-        """What a register holds when the method is loaded."""
+        """Return the value of a register when the method is loaded."""
         value = self.values[index]
         if isinstance(value, LISTS_OF_VALUES):
             return tuple([None if item == -1 else self[item] for item in value.items])
@@ -172,7 +172,7 @@ class Registers(Sequence[Register]):
         if place is None:
             tensor = Tensor.of_form(form, None)
             if form.dynamism is TensorShapeDynamism.STATIC:
-                tensor.ensure_memory()  # a reader may be bound before what writes it, if that is bound later
+                tensor.ensure_memory()  # its reader may be bound before its writer, which allocates otherwise
             return tensor
         memory_id, offset = place
         if value.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND:
@@ -182,7 +182,7 @@ class Registers(Sequence[Register]):
         return Tensor.of_form(form, self._arenas[memory_id], offset, self.arrays[index])
 
     def _form(self, value: model.SerializedTensor) -> TensorForm:
-        """The form that all tensors like this one share."""
+        """Return the form that all tensors like this one share."""
         key = (*value[:3], value.shape_dynamism)
         form = self._forms.get(key)
         if form is None:
@@ -190,7 +190,7 @@ class Registers(Sequence[Register]):
         return form
 
     def _stored_data(self, value: model.SerializedTensor) -> memoryview:
-        """The bytes of a constant, or of the initial state of a mutable tensor."""
+        """Return the bytes of a constant, or of the initial state of a mutable tensor."""
         if value.external:
             return self._external[str(value.fully_qualified_name)]
         if value.allocation_info is None:
@@ -201,7 +201,7 @@ class Registers(Sequence[Register]):
 
 
 def current_value(register: Register) -> object:
-    """What a kernel is given for a register: its value, with the items of a list looked up."""
+    """Return the argument that a kernel gets for a register: its value, with list items looked up."""
     value = register.value
     if type(value) is tuple:
         return tuple([item.value if type(item) is Register else item for item in value])

@@ -1,9 +1,9 @@
-"""Steps of like instructions: made once by the kernel, then again from a pattern of what it made.
+"""Steps of similar instructions: the kernel makes the first one, a pattern of it makes the others.
 
-A large program holds thousands of instructions that differ only in where their tensors lie. What
-its kernel made of the first one is a function with operands bound to it; for the others, the
-operands are replaced by the arrays of their own tensors, without asking the kernel again. And
-since memory is used again and again, many do the same to the same arrays: these share one step.
+A large program has thousands of instructions that differ only in where their tensors lie. For the
+first one, the kernel returns a function and its operands; for the others, the arrays of their own
+tensors replace the operands, and the kernel is not called again. Since memory is reused, many
+instructions even do the same to the same arrays: these share one step.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from etconfig.program import model
 from etconfig.program.model import TensorShapeDynamism
 
 _Signature: TypeAlias = "object | None"
-"""What a step depends on in one argument, apart from its address; None if nobody has asked yet."""
+"""The properties of one argument that a step depends on, except its address; None until computed."""
 
 _ANYTHING = object()
-"""The signature of an argument on which a step may depend in any way."""
+"""The signature of an argument that a step may depend on in any way."""
 
 
 class _Pattern(NamedTuple):
-    """How a step is made: `function(*operands)`, the last of them by name.
+    """A step to be made again: `function(*operands)`, the last operands by name.
 
     Attributes:
-        function: What the step calls.
-        operands: Where each operand is in the arguments + `extra`.
-        names: Those of the last operands that are given by name.
+        function: The function that the step calls.
+        operands: The position of each operand among the arguments and `extra`.
+        names: The names of the last operands, which are passed by name.
         extra: Indices of arrays that all steps of the pattern share, such as numbers.
     """
 
@@ -46,11 +46,11 @@ class _Pattern(NamedTuple):
 
 
 class _Learned(NamedTuple):
-    """What is known of one operator.
+    """The known patterns and steps of one operator.
 
     Attributes:
-        patterns: By the signatures of the arguments.
-        steps: By the identities of the arguments.
+        patterns: The patterns, by the signatures of the arguments.
+        steps: The steps, by the identities of the arguments.
     """
 
     patterns: dict[object, _Pattern]
@@ -58,7 +58,7 @@ class _Learned(NamedTuple):
 
 
 class StepPatterns:
-    """The patterns of one plan: of instructions with one output, whose kernels are uniform (see `Kernel`)."""
+    """The patterns of one plan, for instructions with one output and a uniform kernel (see `Kernel`)."""
 
     def __init__(
         self, registers: Registers, kernels: Sequence[Kernel | None], varying: frozenset[int]
@@ -74,7 +74,8 @@ class StepPatterns:
         self._are_uniform = [kernel is not None and kernel.is_uniform for kernel in kernels]
         self._learned: dict[int, _Learned] = {}  # by operator
         self._arrays = [*registers.arrays]
-        self._identities = [*registers.values.places]  # equal values have one: these have one array
+        # equal values have one identity, since they have one array
+        self._identities = [*registers.values.places]
         self._signatures: list[_Signature] = [*registers.forms]
         for index in varying:
             self._signatures[index] = _ANYTHING
@@ -85,9 +86,9 @@ class StepPatterns:
         start: int,
         make: Callable[[model.Instruction, int], Step],
     ) -> list[Step]:
-        """The steps of instructions from index `start` on: `make` gives those without a pattern.
+        """Return the steps of instructions from index `start` on; `make` makes those without a pattern.
 
-        `make` is called in order, with an instruction and its index; it may `update`.
+        `make` is called in order, with an instruction and its index; it may call `update`.
         """
         identities = self._identities
         steps: list[Step] = []
@@ -112,7 +113,7 @@ class StepPatterns:
         return steps
 
     def _from_pattern(self, patterns: Mapping[object, _Pattern], args: tuple[int, ...]) -> Step | None:
-        """The step of a call with these arguments, if there is a pattern for it."""
+        """Return the step of a call with these arguments, if there is a pattern for it."""
         self._look_at(args)
         pattern = patterns.get(itemgetter(*args)(self._signatures))
         if pattern is None:
@@ -129,13 +130,13 @@ class StepPatterns:
             tensor = self._registers.initial(index)
             assert isinstance(tensor, Tensor)
             self._arrays[index] = tensor.array
-            self._identities[index] = -1 - index  # no other value is this one
+            self._identities[index] = -1 - index  # an identity that no other value has
 
     def _learn(self, op_index: int, args: tuple[int, ...], step: Step) -> None:
-        """Remember `step`, which a uniform kernel made, for instructions like its own.
+        """Remember `step`, which a uniform kernel made, for similar instructions.
 
-        Only if no array but the output's is given twice, in one tensor or in two: else an operand could be
-        either. And no `Copy`: the optimizer wants to see each of them.
+        Not if an array other than the output's is passed twice, in one tensor or in two: an operand could
+        then stand for either. Nor a `Copy`: the optimizer must see each of them.
         """
         if not (
             type(step) is ArrayCall and len(step.operands) > 1 and len(args) > 2 and args[-1] == args[-2]
@@ -155,12 +156,12 @@ class StepPatterns:
             learned.patterns[signatures] = _Pattern(step.function, positions, names, extra)
 
     def _are_distinct(self, args: Sequence[int]) -> bool:
-        """Whether all of these values, and the arrays that some of them are, are different ones."""
+        """Return whether all of these values, and the arrays that some of them are, are different ones."""
         arrays = [id(array) for array in map(self._arrays.__getitem__, args) if array is not None]
         return len({*args}) == len(args) and len({*arrays}) == len(arrays)
 
     def _position(self, indices: list[int], operand: Any) -> int | None:
-        """Where `operand` is among the arrays at `indices`; what all steps may share is added to them."""
+        """Return the position of `operand` among the arrays at `indices`, which numbers are added to."""
         for position, index in enumerate(indices):
             if self._arrays[index] is operand:
                 return position
@@ -171,16 +172,16 @@ class StepPatterns:
         return len(indices) - 1
 
     def _look_at(self, args: Iterable[int]) -> None:
-        """Find the signatures of arguments that nobody asked for yet."""
+        """Compute the signatures of arguments that have none yet."""
         for arg in args:
             if self._signatures[arg] is None:
                 self._signatures[arg] = self._signature(arg, self._registers.values[arg])
 
     def _signature(self, index: int, value: model.EValue) -> object:
-        """What a step may depend on in a value that is no planned tensor."""
+        """Return the signature of a value that is not a planned tensor."""
         kind = type(value)
         if kind in _PLAIN:
-            return kind, value  # the types tell 1 from True
+            return kind, value  # the type distinguishes 1 from True
         if isinstance(value, model.Double):
             return float, value.double_val.hex()  # 0.0 equals -0.0
         if not isinstance(value, model.SerializedTensor) or not (value.sizes and value.is_constant):

@@ -1,4 +1,4 @@
-"""Batch norms after convolutions: both multiply and add, so the convolution can do it alone."""
+"""Batch norms after convolutions: both multiply and add, so the convolution can do both alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOLDED_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 class Fold(NamedTuple):
-    """A convolution's new weight and bias, and the copy that is left of the batch norm.
+    """A convolution's new weight and bias, and the copy that remains of the batch norm.
 
     The first two fields are the indices of the instructions.
     """
@@ -47,10 +47,10 @@ def find_folds(
     effects: Sequence[Effects],
     liveness: Liveness,
 ) -> Iterator[Fold]:
-    """Every batch norm whose input a convolution writes and nothing else reads.
+    """Yield a fold for every batch norm whose input a convolution writes and nothing else reads.
 
     The parameters of both must be constants in float32 or float64. New ones are computed in
-    float64, and kept beside those of the program.
+    float64, and kept in addition to those of the program.
     """
     names = [each.full_name for each in plan.operators]
     instructions = plan.chains[0].instructions
@@ -76,7 +76,7 @@ def find_folds(
 
 
 def _fold(convolution: Sequence[object], norm: Sequence[object]) -> tuple[Tensor, Tensor, Copy] | None:
-    """Fold two calls with these arguments; None if that cannot be, or a kernel would refuse them."""
+    """Fold two calls with these arguments; None if that is impossible, or a kernel would refuse them."""
     weight, bias, is_transposed, between = (convolution[place] for place in (1, 2, 6, 9))
     gamma, beta, mean, variance, eps, out = (norm[place] for place in (1, 2, 3, 4, 6, 7))
     if is_transposed is not False or not isinstance(eps, float):
@@ -97,21 +97,21 @@ def _fold(convolution: Sequence[object], norm: Sequence[object]) -> tuple[Tensor
 
 
 def _is_plain(value: object) -> bool:
-    """Whether it is a tensor of a fixed shape and a dtype that is folded."""
+    """Return whether a value is a tensor of a fixed shape and a dtype that can be folded."""
     if not isinstance(value, Tensor) or not value.has_memory or value.array.ndim < 3:
         return False
     return value.dynamism is TensorShapeDynamism.STATIC and value.dtype in FOLDED_DTYPES
 
 
 def _is_constant(value: object, shape: Shape, dtype: np.dtype[Any]) -> bool:
-    """Whether it is None, or a constant tensor of this shape and dtype."""
+    """Return whether a value is None, or a constant tensor of this shape and dtype."""
     if not isinstance(value, Tensor):
         return value is None
     return not value.array.flags.writeable and value.shape == shape and value.dtype == dtype
 
 
 def _folded(parameters: Sequence[object], eps: float) -> tuple[Tensor, Tensor]:
-    """The weight and the bias with which the convolution gives what the batch norm gave."""
+    """Return the weight and the bias with which the convolution gives the batch norm's results."""
     weight, bias, gamma, beta, mean, variance = (
         each.array.astype(np.float64) if isinstance(each, Tensor) else None for each in parameters
     )
@@ -127,6 +127,6 @@ def _folded(parameters: Sequence[object], eps: float) -> tuple[Tensor, Tensor]:
 
 
 def _constant_like(template: Tensor, values: Array) -> Tensor:
-    """A constant in row-major order, with the dtype of `template`."""
+    """Return a constant in row-major order, with the dtype of `template`."""
     memory = np.ascontiguousarray(values, template.dtype).tobytes()
     return Tensor(template.scalar_type, values.shape, tuple(range(values.ndim)), memoryview(memory))

@@ -1,4 +1,4 @@
-"""Results that follow from constants alone: computed once, when the method is loaded."""
+"""Results that depend on constants alone: computed once, when the method is loaded."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from etconfig.numpy_executor.optimizer.liveness import Liveness
 from etconfig.numpy_executor.registers import Registers
 
 BUDGET_BYTES = 64 * 2**20
-"""How much memory of its own a Method takes for such results: weights that a program holds in a quarter of
-their size shall not take it all the same."""
+"""The most memory that a Method takes for such results: a program that stores quantized weights in a quarter
+of their size should not take their full size after all."""
 
 _RANDOM = frozenset(
     [
@@ -42,23 +42,23 @@ _RANDOM = frozenset(
         "uniform",
     ]
 )
-"""Operators whose results follow from nothing. Source: `nondeterministic_seeded` in PyTorch's
-native_functions.yaml; programs may call those, too, that only plugins have kernels for."""
+"""Operators whose results do not depend on their arguments alone. Programs may call those, too, that only
+plugins have kernels for. Source: `nondeterministic_seeded` in PyTorch's native_functions.yaml."""
 
 
 def is_random(operator: str) -> bool:
-    """Whether an operator, by its full name, draws random numbers."""
+    """Return whether an operator, by its full name, draws random numbers."""
     return operator.partition("::")[2].partition(".")[0] in _RANDOM
 
 
 class ConstantFolding:
-    """Gives tensors that follow from constants an array of their own, which holds the result.
+    """Computes tensors that depend on constants alone, and gives them an array of their own.
 
     Args:
         registers: The plan's values.
         effects: Of each instruction.
         liveness: Of the plan's memory.
-        known: The tensors that were given such results, by value index; grows.
+        known: The tensors that have such results, by value index; this set grows.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class ConstantFolding:
         self._liveness = liveness
         self._known = known
         self._left_bytes = BUDGET_BYTES
-        # with each result its step, so that no other source can come to lie at the address of its own
+        # each result is kept with its step, so that no other source can get the same address
         self._copies: dict[Hashable, tuple[Callable[[], object], Array]] = {}
 
     def fold(self, index: int, step: Callable[[], object]) -> Sequence[int]:
-        """Run instruction `index`, bound to `step`, now and never again, if that changes no result.
+        """Run instruction `index`, bound to `step`, now instead of in each run, if that changes no result.
 
         Returns:
             The tensors that have other arrays now; none if the step must run.
@@ -97,10 +97,10 @@ class ConstantFolding:
         return live.values
 
     def _result_of(self, step: Callable[[], object], target: Array) -> Array | None:
-        """What `step` writes to `target`, or None if that is beyond the budget, or an error.
+        """Return the array that `step` writes to `target`; None if it exceeds the budget or fails.
 
-        An error is told whenever the method runs, as without the optimizer.
-        Copies of one constant share one result: a loop that was unrolled reads its weights in each round.
+        A step that fails will report its error whenever the method runs, as without the optimizer.
+        Copies of one constant share one result: an unrolled loop reads its weights in each round.
         """
         key = _key_of(step, target) if isinstance(step, Copy) else None
         if key is not None and key in self._copies:
@@ -125,7 +125,7 @@ class ConstantFolding:
 
 
 def _key_of(copy: Copy, target: Array) -> Hashable:
-    """What the result of a copy depends on: where it reads, and how the bytes of `target` are written."""
+    """Return the key of a copy's result: the source's address, and the layout of the bytes that it writes."""
     written_at = address_of(copy.target) - address_of(target)
     return address_of(copy.source), written_at, *map(_layout_of, (copy.source, copy.target, target))
 
@@ -139,7 +139,10 @@ def _is_alike(array: Array, target: Array) -> bool:
 
 
 def _result_of(step: Callable[[], object], target: Array) -> Array | None:
-    """What `step` writes to `target`, which is left as it was: a state may lie there until it is run."""
+    """Return the array that `step` writes to `target`, whose own bytes are restored.
+
+    An initial state may lie there that an earlier instruction reads.
+    """
     before = target.copy()
     try:
         with np.errstate(all="ignore"):  # infinities and NaN are results, as in PyTorch

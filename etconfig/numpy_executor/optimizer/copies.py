@@ -1,4 +1,4 @@
-"""Copies that nobody would miss: their readers read the source instead."""
+"""Copies that need not run, since their readers can read the source instead."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CopyElision:
         liveness: Liveness,
         kernel_at: Callable[[int], Kernel | None],
     ) -> None:
-        """Look at the instructions in order, each before those after it are bound.
+        """Elide copies in the order of the instructions, each before later instructions are bound.
 
         Args:
             registers: The plan's values.
@@ -39,10 +39,10 @@ class CopyElision:
         self._kernel_at = kernel_at
 
     def elide(self, index: int, copy: Copy) -> Sequence[int]:
-        """Do without the copy that is instruction `index`, if that is possible.
+        """Replace the copy that is instruction `index` by a view of its source, if that is possible.
 
-        It is if what it writes has this one use, nothing writes to the source or to the target
-        before the last reader has run, and all readers take the view as it lies in memory.
+        It is possible if the memory of the target has no other use, nothing writes to the source or
+        to the target before the last reader has run, and all readers accept the strides of the view.
 
         Returns:
             The tensors that are views now; none if the copy must run.
@@ -72,13 +72,13 @@ class CopyElision:
         return tensor
 
     def _is_any_writeable(self, values: Sequence[int]) -> bool:
-        """Whether one of them changes between runs; kernels take read-only arrays for constants."""
+        """Return whether one of them changes between runs; kernels treat read-only arrays as constants."""
         return any(self._tensor(value).array.flags.writeable for value in values)
 
     def _is_kept(self, view: Array, live: LiveRange, index: int) -> bool:
-        """Whether source and target keep their bytes while `live` is read.
+        """Return whether source and target keep their bytes while `live` is read.
 
-        The last reader may write to them if it is done with its inputs by then.
+        The last reader may write to them if it reads each part of its inputs before it writes there.
         """
         last = self._kernel_at(live.end)
         before = live.end if last is not None and last.allows_overlap else live.end + 1
@@ -96,7 +96,7 @@ class CopyElision:
 
 
 def _view_of(copy: Copy, out: Array, place: AddressRange) -> Array | None:
-    """What `out`, at `place`, would be without the copy; None if that is no view, or not all of `out`."""
+    """Return the view that `out`, at `place`, can be instead of a copy; None if no view is all of it."""
     source, target = copy.source, copy.target
     if source.shape != target.shape:
         source = np.broadcast_to(source, target.shape)
@@ -110,7 +110,7 @@ def _view_of(copy: Copy, out: Array, place: AddressRange) -> Array | None:
 
 
 def _views_as(view: Array, target: Array, tensors: Sequence[Tensor]) -> list[Array] | None:
-    """The view, which stands for `target`, as each tensor of a live range sees it; None if one cannot."""
+    """Return the view of `target` as each tensor of a live range sees it; None if one cannot see it so."""
     views: list[Array] = []
     for tensor in tensors:
         if not _is_in_one_order(target, tensor.array):
@@ -123,7 +123,7 @@ def _views_as(view: Array, target: Array, tensors: Sequence[Tensor]) -> list[Arr
 
 
 def _as_shape(array: Array, shape: tuple[int, ...]) -> Array | None:
-    """A view of `array` with this shape, or None if that takes a copy."""
+    """Return a view of `array` with this shape, or None if that takes a copy."""
     if array.shape == shape:
         return array
     view: Array = array.reshape(shape)
@@ -131,7 +131,7 @@ def _as_shape(array: Array, shape: tuple[int, ...]) -> Array | None:
 
 
 def _is_in_one_order(array: Array, other: Array) -> bool:
-    """Whether two arrays at one place have their elements in the same order, shaped alike or not."""
+    """Return whether two arrays at one address have their elements in the same order, in any shapes."""
     if array.shape == other.shape and array.strides == other.strides:
         return True
     return bool(array.flags.c_contiguous and other.flags.c_contiguous)

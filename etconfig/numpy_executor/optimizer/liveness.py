@@ -1,8 +1,8 @@
-"""When the bytes of a straight plan's memory are written and read.
+"""The times at which the bytes of a straight plan's memory are written and read.
 
 Tensors share memory on purpose: one after the other, or as views of one storage in which
 one tensor is written and another read. So a `LiveRange` belongs to a place in memory, and
-to all tensors that are read there until the place is written again.
+to all tensors that are read there until something else is written there.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from etconfig.numpy_executor.effects import Effects
 from etconfig.numpy_executor.registers import Registers
 
 FEW_WRITES = 32
-"""So many are sooner gone through one by one than in numpy."""
+"""Up to this many writes, a loop is faster than numpy."""
 
 
 @dataclass(eq=False, slots=True)
 class LiveRange:
-    """From where a place is written to the last read of what was written.
+    """The span from a write to a place in memory to the last read of what was written.
 
     Attributes:
         place: The bytes.
@@ -56,7 +56,7 @@ class Liveness:
         inputs: Sequence[int],
         outputs: Sequence[int],
     ) -> None:
-        """Follow `effects`, those of the instructions in order.
+        """Follow the effects of the instructions in order.
 
         Args:
             registers: The plan's values.
@@ -86,7 +86,7 @@ class Liveness:
         self._merged = _merged(self._patchworks)
 
     def is_written(self, place: AddressRange, after: int, before: int) -> bool:
-        """Whether an instruction after one and before another writes a byte of `place`."""
+        """Return whether an instruction after `after` and before `before` writes a byte of `place`."""
         start, end = place
         first, last = bisect_right(self._write_times, after), bisect_left(self._write_times, before)
         if last - first <= FEW_WRITES:
@@ -95,9 +95,9 @@ class Liveness:
         return bool(((starts < end) & (ends > start)).any())
 
     def can_be_left_unwritten(self, live: LiveRange) -> bool:
-        """Whether only readers of `live` would notice if its bytes were not written.
+        """Return whether only readers of `live` would notice if its bytes were not written.
 
-        They belong to other tensors too in a plan that nobody makes on purpose.
+        In odd plans the bytes belong to other tensors as well.
         """
         if live.is_fixed or live.overwritten <= live.written:
             return False
@@ -128,7 +128,7 @@ class Liveness:
         if place is None:
             return
         live = self._latest.get(place)
-        if live is None:  # it holds what an earlier run left
+        if live is None:  # the bytes are those that an earlier run left
             live = self._latest[place] = LiveRange(place, -1, self._never, self.end, is_fixed=True)
             self._patchworks.append(place)
         elif live.overwritten < index or self._is_partial(live, value):
@@ -139,7 +139,7 @@ class Liveness:
         self._enter(value, live)
 
     def _is_partial(self, live: LiveRange, value: int) -> bool:
-        """Whether `value` may read more than was written: by another tensor, of a shape within its bounds."""
+        """Return whether `value` may read more than was written, by a dynamic tensor within its bounds."""
         written = live.values[0]
         return value != written and self._registers.arrays[written] is None
 
@@ -152,9 +152,9 @@ class Liveness:
 
 
 class _Places(dict[int, "AddressRange | None"]):
-    """Where tensors lie, found when they are first asked for; a constant's place does not matter.
+    """The places of tensors, found on first use; a constant has none, since nothing writes it.
 
-    A tensor without bytes, or whose memory is not planned, is alone at a place of its own.
+    A tensor without bytes, or whose memory is not planned, has an imaginary place of its own.
     """
 
     def __init__(self, registers: Registers) -> None:
@@ -170,14 +170,14 @@ class _Places(dict[int, "AddressRange | None"]):
 
 
 class _Owners:
-    """The live ranges of which nothing was overwritten yet, by their places, which are disjoint."""
+    """The live ranges that nothing has overwritten yet, by their places, which are disjoint."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
         self._ranges: list[LiveRange] = []
 
     def write(self, live: LiveRange, index: int) -> None:
-        """Let the bytes of `live` be its own from instruction `index` on."""
+        """Record that the bytes of `live` are its own from instruction `index` on."""
         start, end = live.place
         first = bisect_left(self._starts, start)
         if first > 0 and self._ranges[first - 1].place[1] > start:
@@ -191,7 +191,7 @@ class _Owners:
 
 
 def _merged(places: Sequence[AddressRange]) -> list[AddressRange]:
-    """The same bytes as disjoint places, in order."""
+    """Return the same bytes as disjoint places, in order."""
     merged: list[AddressRange] = []
     for start, end in sorted(places):
         if merged and start <= merged[-1][1]:
@@ -206,7 +206,7 @@ def _end_of(place: AddressRange) -> int:
 
 
 def address_range_of(array: Array) -> AddressRange:
-    """The bytes that an array spans, gaps included."""
+    """Return the bytes that an array spans, gaps included."""
     first = last = address_of(array)
     for size, stride in zip(array.shape, array.strides, strict=True):
         if stride < 0:

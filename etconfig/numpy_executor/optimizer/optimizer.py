@@ -1,4 +1,4 @@
-"""`Optimizer`: binds the kernel calls of one plan in less costly ways, and leaves some of them out."""
+"""`Optimizer`: binds the kernel calls of one plan so that they cost less, and leaves some of them out."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Optimizer:
             kernels: The kernels of its operators.
             varying: The values, by index, that may be others from run to run.
             bind: Binds a call as the plan says.
-            on_change: Is called with the tensors, by value index, that have other arrays from now on.
+            on_change: Called with the tensors, by value index, that have just got other arrays.
         """
         self._plan = plan
         self._registers = registers
@@ -179,7 +179,7 @@ class Optimizer:
 
     @cached_property
     def _folds(self) -> Mapping[int, Fold]:
-        """By both of the instructions."""
+        """The folds, by the indices of both of their instructions."""
         if BATCH_NORM not in self._names:
             return {}
         folds: dict[int, Fold] = {}

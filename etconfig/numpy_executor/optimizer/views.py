@@ -10,13 +10,13 @@ from etconfig.numpy_executor.effects import Effects, EffectsReader
 from etconfig.program import model
 
 _OF_EXECUTORCH = ("executorch_prim::", "aten::sym_")
-"""Operators that give views, or numbers that tell of sizes."""
+"""Operators that make views, or compute numbers from sizes."""
 
 
 def is_straight(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> bool:
-    """Whether every instruction of `plan`, which moves nothing, runs once on tensors that stay in place.
+    """Return whether each instruction of `plan`, which moves nothing, runs once on tensors that stay put.
 
-    Views count as that if it is sure where they are. So do numbers that are computed.
+    Views count as such if it is known where they lie. So do computed numbers.
     """
     if len(plan.chains) != 1 or model.JumpFalseCall in map(type, plan.chains[0].instructions):
         return False
@@ -30,25 +30,25 @@ class Views(NamedTuple):
     """The views that a plan makes.
 
     Attributes:
-        sources: Of each view the tensor that it is a view of, and that is none itself.
-        makers: The instructions that make one, or a number: they only read.
+        sources: For each view, the tensor that it is a view of, which is not a view itself.
+        makers: The instructions that make a view, or a number: they only read.
     """
 
     sources: Mapping[int, int]
     makers: Set[int]
 
     def effects(self, index: int, effects: Effects) -> Effects:
-        """The effects of an instruction on views as those on what they are views of."""
+        """Return the effects of an instruction on views as those on what they are views of."""
         reads = tuple(dict.fromkeys(map(self.source, effects.reads)))
         return Effects(reads, () if index in self.makers else effects.writes)
 
     def source(self, value: int) -> int:
-        """What a view is a view of; any other value as it is."""
+        """Return the tensor that a view is a view of; any other value as it is."""
         return self.sources.get(value, value)
 
 
 def views_of(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> Views | None:
-    """The views of a plan of one chain; None if they may be others in another run, or one is written to.
+    """Return the views of a plan of one chain; None if they may differ between runs, or one is written to.
 
     What is written to a view may go to the memory that was planned for it, instead; and a source that is
     written again may have another size then.

@@ -1,4 +1,4 @@
-"""Weights of matrix products: which of them are better copied once than viewed.
+"""Weights of matrix products that are better copied once than viewed.
 
 An exported linear layer permutes its weights for the product. BLAS takes the view, but with few rows,
 or small weights, it is up to five times as fast if their rows lie one after the other.
@@ -17,16 +17,16 @@ from etconfig.numpy_executor.registers import Registers
 from etconfig.program import model
 
 PACKED_WEIGHT_BYTES = 2**20
-"""How large a matrix may be. Larger ones gain little, or lose, and take memory."""
+"""The largest matrix that is copied. Larger ones gain little, or lose, and take memory."""
 
 PACKED_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 _FACTORS: Mapping[str, int] = {"aten::mm.out": 1, "aten::addmm.out": 2}
-"""For each product, the position of its second factor; the first one is before it."""
+"""For each product, the position of its second factor; the first factor is the argument before."""
 
 
 def can_be_packed(copy: Copy) -> bool:
-    """Whether this is a copy of a matrix that is small enough, and lies otherwise in its source."""
+    """Return whether this copies a small matrix from another memory layout to row-major order."""
     source, target = copy.source, copy.target
     if source.shape != target.shape or source.ndim != 2 or source.nbytes > PACKED_WEIGHT_BYTES:
         return False
@@ -34,9 +34,9 @@ def can_be_packed(copy: Copy) -> bool:
 
 
 def is_for_products(plan: model.ExecutionPlan, registers: Registers, live: LiveRange) -> bool:
-    """Whether all that read `live` multiply several rows by it.
+    """Return whether all readers of `live` multiply several rows by it.
 
-    One row gains nothing: BLAS reads the matrix once, in whatever order.
+    A single row gains nothing: BLAS then reads the matrix once, in any order.
     """
     instructions = plan.chains[0].instructions
     return all(

@@ -1,4 +1,4 @@
-"""`DynamicStep`: instructions whose arguments change between runs, bound anew for each shape they meet."""
+"""`DynamicStep`: instructions whose arguments change between runs, bound again for each new shape."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from etconfig.numpy_executor.registers import current_value
 from etconfig.program.model import TensorShapeDynamism
 
 Bind: TypeAlias = Callable[[], Step]
-"""Binds one instruction to what its arguments are now."""
+"""Binds one instruction to the current values of its arguments."""
 
 
 class Part(NamedTuple):
     """One instruction of a `DynamicStep`.
 
     Attributes:
-        name: What it is called in an error: its operator.
+        name: The name of the instruction in an error: its operator.
         bind: Binds the instruction.
-        read: The registers that decide what is bound.
-        written: Tensors, and lists of them, that get their shape from binding and are not read.
-        aliases: Tensors that the step itself makes a view of another, and that are not read.
-        can_join: All of `read`, `written` and `aliases` are numbers and tensors, always the same
-            tensors, and no shape but of the latter two changes. So it may be bound together with others.
-        is_fixed: All arguments are the same in each run: no shape changes at all.
+        read: The registers whose values the binding depends on.
+        written: Tensors, and lists of them, that binding resizes and that are not read.
+        aliases: Tensors that the step itself makes views of others, and that are not read.
+        can_join: The instruction may be bound together with others: all of `read`, `written` and `aliases`
+            are numbers and tensors, always the same tensors, and only tensors of the latter two change
+            their shapes.
+        is_fixed: All arguments are the same in each run, so no shape changes at all.
     """
 
     name: str
@@ -43,17 +44,17 @@ class Part(NamedTuple):
 
 
 _View: TypeAlias = tuple[Tensor, Array, object, bool, int]
-"""What a tensor was: its array, token and `is_alias`; and how many passes ran before it became so."""
+"""The state of a tensor: its array, token and `is_alias`; and the number of passes before that state."""
 
 
 class _Bound(NamedTuple):
-    """Passes, and what tensors were when they were bound.
+    """Bound passes, and the states that tensors had when they were bound.
 
     Attributes:
-        passes: The passes.
-        views: What tensors were.
-        starts: How many passes come before each part, and how many at all.
-        view_starts: The same of views.
+        passes: The passes: steps of all parts, which run one after the other.
+        views: The states of tensors.
+        starts: The number of passes before each part, and the number of all passes.
+        view_starts: The number of views before each part, and the number of all views.
         memories: Tensors that may get other memory, each with the memory that it had.
     """
 
@@ -64,15 +65,19 @@ class _Bound(NamedTuple):
     memories: list[tuple[Tensor, object]]
 
     def is_gone(self) -> bool:
-        """Whether a tensor has other memory now, so that it never again is what it was."""
+        """Return whether a tensor has got other memory, so that its old arrays are of no use."""
         return any(memory_of(tensor) is not memory for tensor, memory in self.memories)
 
     def return_to(self) -> list[_View] | None:
-        """Let the tensors be what they were; gives what they were before, or None if one cannot."""
+        """Return the tensors to their states when bound.
+
+        Returns:
+            Their states before that; None if one cannot return, and then none has.
+        """
         before: list[_View] = []
         for tensor, array, token, is_alias, start in self.views:
             if tensor.token is not token:
-                if tensor.is_alias and not is_alias:  # what is written to it goes elsewhere
+                if tensor.is_alias and not is_alias:  # writes to it now go to another tensor's memory
                     _undo(before, -1)
                     return None
                 before.append((tensor, tensor.array, tensor.token, tensor.is_alias, start))
@@ -81,14 +86,14 @@ class _Bound(NamedTuple):
 
 
 def _undo(before: Sequence[_View], failed: int) -> None:
-    """Let tensors be what they were before, if the pass `failed` comes before they became something else."""
+    """Undo the changes of state that belong to passes after the one that failed."""
     for tensor, array, token, is_alias, start in before:
         if start > failed:
             become(tensor, array, token, is_alias=is_alias)
 
 
 def _run_again(last: _Bound, index: int, passes: list[Step], views: list[_View]) -> bool:
-    """Run a part as it was bound last, and add it to passes and views; False if it must be bound anew."""
+    """Run a part as it was bound last, and add it to passes and views; False if it must be bound again."""
     own = last.passes[last.starts[index] : last.starts[index + 1]]
     own_views = last.views[last.view_starts[index] : last.view_starts[index + 1]]
     for tensor, array, token, is_alias, _ in own_views:
@@ -106,17 +111,17 @@ def _run_again(last: _Bound, index: int, passes: list[Step], views: list[_View])
 class DynamicStep:
     """Instructions whose arguments change between runs: bound for each shape and number that they meet.
 
-    What was bound is kept and serves again when the arguments return, as long as there are not more
-    than `KEPT_SHAPES` of them. Neighbors are bound together: so it is told once for all of them, by
-    what the first ones read, whether the arguments returned. That needs instructions whose shapes follow
-    from those. One whose step might give a tensor a shape by itself is the last of its `DynamicStep`;
-    those after it become one of their own.
+    Bound steps are kept and serve again when the same arguments return, for up to `KEPT_SHAPES` of them.
+    Neighboring instructions are bound together, so that one look at the values that the first ones read
+    decides for all of them. This requires that the shapes of the others follow from those values. So an
+    instruction whose step might resize a tensor while it runs is the last of its `DynamicStep`; those
+    after it become a step of their own.
     """
 
     __slots__ = ("_bound", "_entries", "_next", "_objects", "parts")
 
     def __init__(self, *parts: Part) -> None:
-        """Take the instructions, in order; if there are several, all `can_join`."""
+        """Bind these instructions, in order; if there are several, all of them `can_join`."""
         self._take(parts, None)
 
     def _take(self, parts: Sequence[Part], following: DynamicStep | None) -> None:
@@ -127,7 +132,7 @@ class DynamicStep:
             produced.update(part.written, part.aliases)
         self.parts = parts
         self._entries = [*entries]
-        # an instruction may move another tensor into a register
+        # the register of a part that cannot join may have got another tensor, moved by an instruction
         self._objects = [] if parts[0].can_join else [*parts[0].written, *parts[0].aliases]
         self._next = following
         self._bound: dict[tuple[Hashable, ...], _Bound] = {}
@@ -139,7 +144,7 @@ class DynamicStep:
             step = step._next
 
     def run(self) -> None:
-        """Run the instructions; others may have become those of another step, which follows."""
+        """Run the instructions of this step, without those that have become a step of their own."""
         key = (
             *[
                 value.token if type(value := each.value) is Tensor else _key_of(value)
@@ -162,7 +167,7 @@ class DynamicStep:
             self._bound[key] = bound
 
     def _run_bound(self, bound: _Bound, before: Sequence[_View]) -> None:
-        """Run the passes; if one fails, tensors of later ones are again what they were `before`."""
+        """Run the passes; if one fails, tensors of later ones return to their states `before`."""
         rest = iter(bound.passes)
         try:
             for step in rest:
@@ -177,16 +182,16 @@ class DynamicStep:
 
     def _make_room(self, key: tuple[Hashable, ...]) -> None:
         self._bound.pop(key, None)
-        # they would hold memory that was freed, or that grew, and serve nobody
+        # they would keep memory that was freed, or that has grown, and can never serve again
         for each in [each for each, bound in self._bound.items() if bound.memories and bound.is_gone()]:
             del self._bound[each]
         if len(self._bound) == KEPT_SHAPES:
             del self._bound[next(iter(self._bound))]
 
     def _bind_and_run(self, key: tuple[Hashable, ...]) -> _Bound | None:
-        """Bind and run one part after the other; None if what was bound cannot serve again.
+        """Bind and run one part after the other; None if the bound steps cannot serve again.
 
-        Parts that only read what has not changed are not bound again.
+        Parts whose arguments have not changed are not bound again.
         """
         passes: list[Step] = []
         views: list[_View] = []
@@ -205,11 +210,12 @@ class DynamicStep:
                 step = part.bind()
                 changed.update(part.written, part.aliases)
                 written = _tensors_in(part.written)
-                # an operator that the core does not know may resize any tensor
+                # an operator that etconfig does not know may resize any tensor
                 for tensor in written if part.can_join else (*written, *_tensors_in(part.read)):
-                    if tensor.has_memory:  # else the step sizes it while it runs
+                    if tensor.has_memory:  # otherwise the step gives it a shape while it runs
                         views.append((tensor, tensor.array, tensor.token, tensor.is_alias, start))
-                    if tensor.is_alias and tensor in written:  # of what the run before left
+                    # a view that the previous run left, which the next run may not find
+                    if tensor.is_alias and tensor in written:
                         can_return = False
                 step()
             except (EtconfigError, MemoryError):
@@ -235,7 +241,7 @@ class DynamicStep:
         return _Bound(passes, views, starts, view_starts, memories)
 
     def _changed(self, key: tuple[Hashable, ...]) -> tuple[_Bound | None, set[Register]]:
-        """What was bound last, and what of it has changed; None if that is of no use."""
+        """Return what was bound last, and the entries that have changed since; None if it is of no use."""
         if not self._bound or not self.parts[0].can_join:
             return None, set()
         last_key, last = next(reversed(self._bound.items()))
@@ -252,7 +258,7 @@ _UNBOUND = TensorShapeDynamism.DYNAMIC_UNBOUND
 
 
 def _tensors_in(registers: Iterable[Register]) -> list[Tensor]:
-    """The tensors in registers, and those in lists there."""
+    """Return the tensors in registers, and those in lists there."""
     tensors: list[Tensor] = []
     for register in registers:
         value = register.value
@@ -265,9 +271,9 @@ def _tensors_in(registers: Iterable[Register]) -> list[Tensor]:
 
 
 def _key_of(value: Any) -> Hashable:
-    """What tells whether a step must be bound again: another tensor, or another number of any type.
+    """Return a key that differs if a step must be bound again: for another tensor, or another number.
 
-    A tensor has another token whenever its memory or shape is another one.
+    A tensor has another token whenever its memory or shape changes.
     """
     if type(value) is int:
         return value

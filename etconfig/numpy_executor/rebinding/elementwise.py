@@ -1,4 +1,4 @@
-"""`ElementwiseBind`: elementwise kernels, asked once and bound to other shapes without asking again."""
+"""`ElementwiseBind`: binds an elementwise kernel once, and its step to other shapes without the kernel."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from etconfig.kernel.tensor import Tensor
 
 
 class _Pattern(NamedTuple):
-    """One pass: `function(*operands, **keywords)`, where a tensor stands for the array that it has then."""
+    """A call to make again: `function(*operands, **keywords)`, with tensors for their current arrays."""
 
     function: Callable[..., object]
     operands: Sequence[object]
     keywords: Mapping[str, object]
 
     def step(self) -> Step:
-        """The pass on the arrays that the tensors have now."""
+        """Return the call on the arrays that the tensors have now."""
         operands = [each.array if type(each) is Tensor else each for each in self.operands]
         if not self.keywords:
             return ArrayCall(self.function, *operands)
@@ -32,10 +32,10 @@ class _Pattern(NamedTuple):
 class ElementwiseBind:
     """Binds an instruction of an elementwise kernel (see `Kernel`) whose arguments are always the same.
 
-    Of the step that the kernel made for the first shape it learns which arrays are those of which
-    tensors. For other shapes it gives the output the shape that the tensors broadcast to, and makes
-    the same calls on the arrays that they have then. Where the step works on other arrays, such as
-    converted ones, the kernel is asked for each shape.
+    From the step that the kernel made for the first shape, it learns which operands are the arrays of
+    which tensors. For other shapes, it resizes the output to the shape that the tensors broadcast to,
+    and makes the same calls on their current arrays. If the step works on other arrays, such as
+    converted copies, the kernel binds each shape itself.
     """
 
     __slots__ = ("_arguments", "_bind", "_inputs", "_out", "_patterns")
@@ -50,7 +50,7 @@ class ElementwiseBind:
         self._patterns: Sequence[_Pattern] = ()
 
     def __call__(self) -> Step:
-        """The step for the shapes that the tensors have now."""
+        """Return the step for the shapes that the tensors have now."""
         patterns = self._patterns
         if not patterns:
             step = self._bind(self._arguments)
@@ -62,7 +62,7 @@ class ElementwiseBind:
         return StepSequence(*[each.step() for each in patterns])
 
     def _learn(self, step: Step) -> Sequence[_Pattern]:
-        """How to make the step again; nothing if that is not sure."""
+        """Return the patterns of the calls of a step; none if it works on arrays of no tensor."""
         found: list[_Pattern] = []
         for each in parts_of(step):
             if not isinstance(each, ArrayCall):
@@ -75,7 +75,7 @@ class ElementwiseBind:
         return found
 
     def _general(self, operand: object) -> object:
-        """The tensor whose array an operand is; else the operand, such as a number."""
+        """Return the tensor whose array an operand is; else the operand, such as a number."""
         for tensor in (*self._inputs, self._out):
             if tensor.array is operand:
                 return tensor

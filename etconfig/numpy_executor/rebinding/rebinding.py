@@ -22,8 +22,8 @@ class Rebinding:
 
     Attributes:
         varying: The values, by index, that may be another scalar, tensor, shape or memory from run to run.
-        moved: Those of them whose registers are set to what another one has, and the lists of such.
-        changed: The registers that instructions set: of moved values, and of computed numbers.
+        moved: Those that instructions move the value of another register to, and the lists of such values.
+        changed: The registers that instructions set: to moved values, and to computed numbers.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class Rebinding:
         return not self.varying.isdisjoint(args)
 
     def step(self, name: str, bind: Callable[[Sequence[object]], Step], args: Sequence[int]) -> Step:
-        """Return a step that binds again whenever arguments, of which some vary, are others than before.
+        """Return a step that binds again whenever its arguments, some of which vary, have changed.
 
         Args:
             name: What the instruction is called in an error.
-            bind: Binds the instruction to what its arguments are now; it may give any tensor a shape.
+            bind: Binds the instruction to the current values of its arguments; it may resize any tensor.
             args: The arguments.
         """
         operands = [self._registers[arg] for arg in args]
@@ -57,9 +57,9 @@ class Rebinding:
     def kernel_step(
         self, call: model.KernelCall, name: str, kernel: Kernel, bind: Callable[[Sequence[object]], Step]
     ) -> Step:
-        """Return the same for a call of `kernel`, of which more is known.
+        """Return such a step for a call of `kernel`, about which more is known.
 
-        What the kernel takes as a register, the step reads while it runs: that need not be bound again.
+        The step reads arguments that the kernel takes as registers while it runs: they cause no rebinding.
         """
         args = call.args[: len(kernel.parameters)]
         as_registers = kernel.register_positions
@@ -74,10 +74,10 @@ class Rebinding:
         aliases = self._aliases(kernel, args)
         effects = self._effects.effects_of(call)
         written = self._written(effects, call.args) - aliases
-        # such an operator gives a shape to its outputs only
+        # ExecuTorch's own operators resize only their outputs, though nothing says which those are
         is_known = effects.is_plain or (bool(aliases) and name.startswith("executorch_prim::"))
         can_join = is_known and not as_registers and self.moved.isdisjoint(varying)
-        if can_join:  # then lists are what they are
+        if can_join:  # the items of a list vary then, but not which tensors they are
             varying = [item for arg in varying for item in self._varying_items(arg)]
         has_tensors_only = all(isinstance(self._plan.values[arg], model.SerializedTensor) for arg in varying)
         part = Part(
@@ -95,7 +95,7 @@ class Rebinding:
     def join(
         self, names: Sequence[str], steps: Sequence[Step], instructions: Iterable[model.Instruction]
     ) -> tuple[Sequence[str], Sequence[Step]]:
-        """Let neighbors among the steps of `instructions` that can be bound together be one step."""
+        """Join neighboring steps of `instructions` that can be bound together into one step."""
         if DynamicStep not in map(type, steps):
             return names, steps
         return join(names, steps, [*map(self._is_fixed, instructions)])
@@ -105,12 +105,12 @@ class Rebinding:
         return isinstance(instruction, model.KernelCall) and not self.varies(instruction.args)
 
     def _aliases(self, kernel: Kernel, args: Sequence[int]) -> frozenset[int]:
-        """Return the tensors that a kernel makes views of others, and that it does not read."""
+        """Return the tensors that a kernel makes views of other tensors without reading them."""
         read = {arg for place, arg in enumerate(args) if place not in kernel.varying_positions}
         return frozenset(args[place] for place in kernel.varying_positions) - read
 
     def _written(self, effects: Effects, args: Sequence[int]) -> frozenset[int]:
-        """Return the tensors, and lists of tensors, that a kernel gives a shape and does not read."""
+        """Return the tensors, and lists of tensors, that a kernel resizes without reading them."""
         written = frozenset(effects.writes).difference(effects.reads)
         items = {arg: tensors_of(self._plan.values[arg]) for arg in args}
         return written.union(arg for arg, found in items.items() if found and written.issuperset(found))
@@ -131,5 +131,5 @@ class Rebinding:
 
 
 def _bind_current(bind: Callable[[Sequence[object]], Step], operands: Sequence[Register]) -> Step:
-    """Bind what is in the registers now."""
+    """Bind the current values of the registers."""
     return bind([value if type(value := each.value) is Tensor else current_value(each) for each in operands])

@@ -1,4 +1,4 @@
-"""`join`: steps of dynamic shapes that can be bound together become one `DynamicStep`."""
+"""`join`: neighboring steps that can be bound together become one `DynamicStep`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from etconfig.numpy_executor.rebinding.dynamic import DynamicStep, Part
 def join(
     names: Sequence[str], steps: Sequence[Step], are_fixed: Sequence[bool]
 ) -> tuple[tuple[str, ...], tuple[Step, ...]]:
-    """Let neighbors that can be bound together be one step.
+    """Join neighboring steps that can be bound together into one step each.
 
     Args:
-        names: What each step is called in an error.
+        names: The name of each step in an error.
         steps: The steps, in order.
-        are_fixed: For each, whether none of its arguments changes, whatever runs.
+        are_fixed: For each step, whether none of its arguments ever changes.
     """
     found: list[tuple[str, Step]] = []
     parts: list[Part] = []
@@ -36,7 +36,8 @@ def join(
             found.append((name, step))
             continue
         changed = {*part.written, *part.aliases}
-        if not touched.isdisjoint(changed):  # until here it is what it was before
+        # states return before the first pass runs, so within one step a tensor can only have one
+        if not touched.isdisjoint(changed):
             end()
         parts.append(part)
         touched.update(changed, part.read)
@@ -45,7 +46,7 @@ def join(
 
 
 def _part_of(name: str, step: Step, is_fixed: bool) -> Part | None:
-    """The step as a part of a greater one, if it can be that."""
+    """Return a step as a part of a larger one; None if it must stay by itself."""
     if is_fixed:
         return Part(name, lambda: step, (), can_join=True, is_fixed=True)
     if isinstance(step, DynamicStep) and step.parts[0].can_join:

@@ -1,4 +1,4 @@
-"""Which values of a plan are not the same in each run, and so cannot be bound once."""
+"""The values of a plan that are not the same in each run, so that they cannot be bound once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class VaryingValues:
     """The values that vary, by index, and why.
 
     Attributes:
-        moved: Those whose registers are given what another one holds, and the lists of such.
-        rebound: Those whose registers an instruction changes: what is moved, and computed numbers.
+        moved: Those that instructions move the value of another register to, and the lists of such values.
+        rebound: Those whose registers instructions set: to moved values, and to computed numbers.
         all: Those that may be another scalar, tensor, shape or memory from run to run.
     """
 
@@ -33,7 +33,7 @@ class VaryingValues:
 
 
 def _moved_values(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -> set[int]:
-    """The values whose registers are given what another one holds."""
+    """Return the values that instructions move the value of another register to."""
     moved = {each.move_to for each in instructions_of(plan, model.MoveCall)}
     known = enumerate(zip(plan.operators, kernels, strict=True))
     in_place = {
@@ -50,7 +50,7 @@ def _moved_values(plan: model.ExecutionPlan, kernels: Sequence[Kernel | None]) -
 
 
 def _lists_of(items: Set[int], values: Sequence[model.EValue]) -> set[int]:
-    """The lists among `values` that hold any of `items`."""
+    """Return the lists among `values` that contain any of `items`."""
     if not items:
         return set()
     lists = ((index, each) for index, each in enumerate(values) if isinstance(each, LISTS_OF_VALUES))
@@ -62,7 +62,7 @@ def _values_at(
     kernels: Sequence[Kernel | None],
     positions_of: Callable[[Kernel], frozenset[int]],
 ) -> set[int]:
-    """The values that kernels are given at the positions that `positions_of` tells of each."""
+    """Return the arguments of kernel calls at the positions that `positions_of` returns for each kernel."""
     positions = {index: positions_of(kernel) for index, kernel in enumerate(kernels) if kernel}
     wanted = {index: found for index, found in positions.items() if found}
     values: set[int] = set()
