@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from etconfig.app.installation import PROJECT_FILES, Installation
 from etconfig.app.profile_choice import choose_project_profile
 from etconfig.app.targets import find_spec, plugin_warning, targets_of_program
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts import FactSheet
 from etconfig.profile import (
@@ -29,6 +29,7 @@ from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver import (
     ANY_METHOD,
+    CombinationVerifier,
     ExpressionVerifier,
     Resolver,
     Target,
@@ -95,6 +96,10 @@ class Validator:
     def _expressions(self) -> ExpressionVerifier:
         return ExpressionVerifier(self._profiles.expressions.registry)
 
+    @cached_property
+    def _combinations(self) -> CombinationVerifier:
+        return CombinationVerifier(self._profiles.expressions.registry)
+
     def _problems(self, path: Path) -> Iterator[Diagnostic]:
         try:
             chain, project = self._read(path)
@@ -110,9 +115,13 @@ class Validator:
             targets = (Target(method=ANY_METHOD, backends=tuple(specs)),)
             yield from self._settings_problems(layers, specs, targets)
             return
-        yield from self._settings_problems(layers, specs)
+        found = tuple(self._settings_problems(layers, specs))
+        yield from found
         if self.program is not None:
             yield from self._program_problems(self.program, layers)
+        if self.device is None and not any(problem.is_error for problem in found):
+            is_base = project is None and chain[-1].match is None
+            yield from self._combined_problems(layers, specs, is_base)
 
     def _read(self, path: Path) -> tuple[tuple[Profile, ...], ProjectFile | None]:
         if path.name not in PROJECT_FILES:
@@ -142,6 +151,22 @@ class Validator:
         if conditions:
             yield from self._conditions.constant_conditions(conditions)
             yield from self._conditions.shadowed_assignments(layer.assignments)
+
+    def _combined_problems(
+        self, layers: Sequence[Layer], specs: Mapping[str, BackendSpec], is_base: bool
+    ) -> Iterator[Diagnostic]:
+        """What is wrong on devices that meet several conditions.
+
+        A base is never selected by itself: a profile that extends it may set what it lacks. So what is wrong
+        with it alone is a warning.
+        """
+        program = self.program
+        for spec in specs.values():
+            methods = None
+            if program is not None:
+                methods = [name for name in program.method_names if spec.id in program.backends(name)]
+            for problem in self._combinations.problems(spec, layers, methods):
+                yield replace(problem, severity=Severity.WARNING) if is_base else problem
 
     def _specs(self, layers: Sequence[Layer]) -> tuple[dict[str, BackendSpec], list[Diagnostic]]:
         """Return the schemas of installed backends that the layers mention, and warnings for broken ones."""

@@ -64,6 +64,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("evaluation-failed", "An expression divides by zero or exceeds 64 bits."),
     ("constant-condition", "A condition never holds, or always does."),
     ("shadowed-assignment", "A later assignment always takes this one's place."),
+    ("unchecked-combinations", "Conditions combine in more ways than validate tries."),
     # facts
     ("unknown-fact", "No fact has this name."),
     ("invalid-fact-value", "A fact is given a value of another type or out of its range."),

@@ -39,6 +39,8 @@ _HOME = {
     "Provider": "library",
     "RawValue": "layer",
     "Reference": "profile",
+    "ExampleFacts": "expression.example_devices",
+    "SearchLimitError": "expression.example_facts",
     "Selection": "selection",
     "TextRange": "expression.ranges",
     "TextValue": "layer",
@@ -48,6 +50,8 @@ _HOME = {
     "ValueRange": "expression.ranges",
     "bundled_profiles": "library",
     "check_trusted": "trust",
+    "example_devices": "expression.example_devices",
+    "example_facts": "expression.example_facts",
     "layers_of": "layers",
     "load_chain": "inheritance",
     "load_document": "document",
@@ -58,8 +62,10 @@ _HOME = {
     "parse_plugin_choices": "project",
     "parse_profile": "profile",
     "parse_project": "project",
+    "range_of_value": "expression.ranges",
     "salvage_layer": "project",
     "select_profile": "selection",
+    "typical_value": "expression.example_facts",
 }
 """Which module each public name lives in."""
 
@@ -77,7 +83,16 @@ if TYPE_CHECKING:
         parse_expression,
     )
     from etconfig.profile.expression.assumptions import Assumptions
-    from etconfig.profile.expression.ranges import BoolRange, ListRange, NumberRange, TextRange, ValueRange
+    from etconfig.profile.expression.example_devices import ExampleFacts, example_devices
+    from etconfig.profile.expression.example_facts import SearchLimitError, example_facts, typical_value
+    from etconfig.profile.expression.ranges import (
+        BoolRange,
+        ListRange,
+        NumberRange,
+        TextRange,
+        ValueRange,
+        range_of_value,
+    )
     from etconfig.profile.inheritance import ProfileReader, load_chain, load_profile
     from etconfig.profile.layer import (
         UNSET,
@@ -121,6 +136,7 @@ __all__ = [
     "Document",
     "DocumentSettings",
     "EvaluationResult",
+    "ExampleFacts",
     "Expression",
     "ExpressionParser",
     "ExpressionType",
@@ -141,6 +157,7 @@ __all__ = [
     "Provider",
     "RawValue",
     "Reference",
+    "SearchLimitError",
     "Selection",
     "TextRange",
     "TextValue",
@@ -149,6 +166,8 @@ __all__ = [
     "ValueRange",
     "bundled_profiles",
     "check_trusted",
+    "example_devices",
+    "example_facts",
     "layers_of",
     "load_chain",
     "load_document",
@@ -159,8 +178,10 @@ __all__ = [
     "parse_plugin_choices",
     "parse_profile",
     "parse_project",
+    "range_of_value",
     "salvage_layer",
     "select_profile",
+    "typical_value",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

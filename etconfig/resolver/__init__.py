@@ -10,6 +10,7 @@ _HOME = {
     "ANY_METHOD": "arguments",
     "Arguments": "arguments",
     "BackendArguments": "arguments",
+    "CombinationVerifier": "combinations",
     "ExpressionVerifier": "expression_fit",
     "Fit": "matching",
     "OptionCandidates": "option_candidates",
@@ -38,6 +39,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments
+    from etconfig.resolver.combinations import CombinationVerifier
     from etconfig.resolver.difference import OptionChange, ReportedValue, differences, reported_values
     from etconfig.resolver.explain import explain_option, find_provenance, show_setting
     from etconfig.resolver.expression_fit import ExpressionVerifier
@@ -61,6 +63,7 @@ __all__ = [
     "SET_VARIABLE",
     "Arguments",
     "BackendArguments",
+    "CombinationVerifier",
     "ExpressionVerifier",
     "Fit",
     "OptionCandidates",

@@ -35,6 +35,7 @@ _HOME = {
     "coerce_text": "coerce",
     "coerce_value": "coerce",
     "find_option": "validate",
+    "has_own_checks": "validate",
     "json_schema": "jsonschema",
     "jsonable": "plain_data",
     "markdown_reference": "markdown",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         change_options,
         check_value,
         find_option,
+        has_own_checks,
         validate_options,
     )
 
@@ -94,6 +96,7 @@ __all__ = [
     "coerce_text",
     "coerce_value",
     "find_option",
+    "has_own_checks",
     "json_schema",
     "jsonable",
     "markdown_reference",

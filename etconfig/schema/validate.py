@@ -122,6 +122,12 @@ def assemble_options(
     return None if assembly is None else assembly.make(options_class, values)
 
 
+def has_own_checks(options_class: type[BackendOptions]) -> bool:
+    """True if a class may refuse values that are right one by one."""
+    assembly = options_class._assembly
+    return assembly is None or bool(assembly.checks)
+
+
 def change_options(
     schema: OptionsSchema, current: BackendOptions, changes: Mapping[str, object]
 ) -> BackendOptions:

@@ -187,3 +187,43 @@ class TestShadowedOverlays:
     )
     def test_a_narrower_or_another_one_is_not(self, problems: Check, earlier: str, later: str) -> None:
         assert problems(self.overlays(earlier, later)) == ()
+
+
+class TestCombinations:
+    """What is wrong only where several conditions hold is found, with a device that shows it."""
+
+    OVERLAYS = """
+[[when]]
+if = 'power.source == "battery"'
+options.ReferenceCpuBackend.scratch_bytes = 4096
+[[when]]
+if = 'cpu.arch == "arm64"'
+options.ReferenceCpuBackend.accumulate = "fp64"
+"""
+    MATCH = "match = 'os.name == \"linux\"'\n"
+
+    def test_a_conflict_of_two_overlays_is_an_error_with_its_conditions(self, problems: Check) -> None:
+        (found,) = problems(self.MATCH + self.OVERLAYS)
+        assert (found.code, found.is_error) == ("option-conflict", True)
+        assert "scratch_bytes must be at least 8192 when accumulate is fp64" in found.message
+        assert found.notes == (
+            """where 'power.source == "battery"' and 'cpu.arch == "arm64"' hold""",
+            'for example with cpu.arch = "arm64", power.source = "battery"',
+        )
+
+    def test_it_is_a_warning_in_a_profile_that_is_only_extended(self, problems: Check) -> None:
+        (found,) = problems(self.OVERLAYS)
+        assert (found.code, found.is_error) == ("option-conflict", False)
+
+    def test_conditions_that_exclude_each_other_do_not_combine(self, problems: Check) -> None:
+        overlays = self.OVERLAYS.replace('cpu.arch == "arm64"', 'power.source == "mains"')
+        assert problems(self.MATCH + overlays) == ()
+
+    def test_what_is_wrong_without_any_condition_is_found_without_a_device(self, problems: Check) -> None:
+        lines = "[options.ReferenceCpuBackend]\nscratch_bytes = 4096\naccumulate = 'fp64'\n"
+        (found,) = problems(self.MATCH + lines)
+        assert (found.code, found.notes) == ("option-conflict", ())
+
+    def test_facts_that_the_file_sets_by_hand_are_what_they_are(self, problems: Check) -> None:
+        facts = '[facts]\n"power.source" = "mains"\n'
+        assert problems(self.MATCH + facts + self.OVERLAYS) == ()

@@ -1,0 +1,201 @@
+"""Conditions as they combine: validators and process-wide options are checked for every combination.
+
+Two overlays may conflict only on a device that meets both conditions. So the arguments of a backend are
+resolved on example devices: one for each combination of conditions that simple reasoning does not rule out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from etconfig.diagnostics import Diagnostic, Severity
+from etconfig.errors import OptionError, PluginError
+from etconfig.facts import FactSheet
+from etconfig.facts.registry import FactRegistry
+from etconfig.profile import (
+    Assumptions,
+    ExampleFacts,
+    Expression,
+    Layer,
+    example_devices,
+    range_of_value,
+    typical_value,
+)
+from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.resolver import Resolver, Target
+from etconfig.schema import BackendSpec, Scope, has_own_checks
+
+_FOUND_TOGETHER = frozenset(
+    ("option-conflict", "process-scope-conflict", "failing-option-check", "invalid-value")
+)
+"""The problems that depend on several options; others were found one by one, or depend on the example."""
+
+_SOURCE = "example"
+_MAX_KNOWN = 1024
+
+
+class CombinationVerifier:
+    """Checks the options of backends for all combinations of conditions.
+
+    Equal settings are not resolved again if nothing was wrong with them: files repeat each other.
+
+    Attributes:
+        registry: The facts, with the bounds of their values.
+    """
+
+    def __init__(self, registry: FactRegistry) -> None:
+        self.registry = registry
+        self._known_good: set[object] = set()
+
+    def problems(
+        self, spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None = None
+    ) -> Iterator[Diagnostic]:
+        """Report what is wrong with a backend's options on some device, each problem once.
+
+        Args:
+            spec: The backend.
+            layers: The layers; their assignments were verified one by one.
+            methods: The methods of a program that delegate to the backend; None for those that the layers
+                name and any other.
+        """
+        own = _layers_of_backend(layers, spec.id)
+        if not _can_conflict(spec, own):
+            return
+        key = _key(spec, own, methods)
+        if key is not None and key in self._known_good:
+            return
+        is_good = True
+        for problem in self._find_problems(spec, own, methods):
+            is_good = False
+            yield problem
+        if is_good and key is not None and len(self._known_good) < _MAX_KNOWN:
+            self._known_good.add(key)
+
+    def _find_problems(
+        self, spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None
+    ) -> Iterator[Diagnostic]:
+        resolver = Resolver.compile({spec.id: spec}, layers, _targets(layers, spec.id, methods))
+        conditions, computed = _conditions(layers), _computed_values(layers)
+        nothing = _given_facts(layers, self.registry)
+        found, skipped = example_devices(conditions, nothing)
+        seen: set[object] = set()
+        for facts in found:
+            for problem in _problems(resolver, _sheet(facts, computed, nothing)):
+                key = (problem.code, problem.message, problem.spans)
+                if (
+                    problem.code in _FOUND_TOGETHER
+                    and key not in seen
+                    and not _is_computed(problem, computed)
+                ):
+                    seen.add(key)
+                    yield _explained(problem, conditions, facts)
+        if skipped:
+            yield _unchecked(spec, conditions, skipped)
+
+
+def _key(spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None) -> object:
+    """All that the result depends on, or None if it cannot be remembered."""
+    settings = tuple(
+        (a.path, type(a.value), a.value, a.condition) for layer in layers for a in layer.assignments
+    )
+    facts = tuple((name, fact.value) for layer in layers for name, fact in layer.facts.items())
+    instances = tuple((each.name, each.method) for layer in layers for each in layer.instances)
+    key = (spec.id, settings, facts, instances, None if methods is None else tuple(methods))
+    try:
+        hash(key)
+    except TypeError:  # a list or a table
+        return None
+    return key
+
+
+def _can_conflict(spec: BackendSpec, layers: Sequence[Layer]) -> bool:
+    """True if the backend has checks of its own, or options of the whole process that are set."""
+    infos = spec.options.option_infos()
+    shared = {name for name, info in infos.items() if info.scope is Scope.PROCESS}
+    is_set = {assignment.path.option for layer in layers for assignment in layer.assignments}
+    return bool(is_set) and (has_own_checks(spec.options) or bool(shared & is_set))
+
+
+def _layers_of_backend(layers: Sequence[Layer], backend: str) -> tuple[Layer, ...]:
+    return tuple(
+        replace(layer, assignments=tuple(a for a in layer.assignments if a.path.backend == backend))
+        for layer in layers
+    )
+
+
+def _targets(layers: Sequence[Layer], backend: str, methods: Collection[str] | None) -> tuple[Target, ...]:
+    """The methods of the program; without one, those that are named, and any other."""
+    if methods is not None:
+        return tuple(Target(method=method, backends=(backend,)) for method in methods)
+    named = {a.path.method for layer in layers for a in layer.assignments if a.path.method}
+    named |= {declared.method for layer in layers for declared in layer.instances}
+    literal = sorted(name for name in named if not set(name) & set("*?["))
+    return tuple(Target(method=method, backends=(backend,)) for method in (*literal, ANY_METHOD))
+
+
+def _conditions(layers: Sequence[Layer]) -> tuple[Expression, ...]:
+    """The conditions, each once, in the order in which they are written."""
+    found = (a.condition for layer in layers for a in layer.assignments if a.condition is not None)
+    return tuple(dict.fromkeys(found))
+
+
+def _computed_values(layers: Sequence[Layer]) -> tuple[Expression, ...]:
+    values = (a.value for layer in layers for a in layer.assignments)
+    return tuple(value for value in values if isinstance(value, Expression))
+
+
+def _given_facts(layers: Sequence[Layer], registry: FactRegistry) -> Assumptions:
+    """The facts that the layers set by hand are what they are; of others, the bounds are known."""
+    given = {name: sourced.value for layer in layers for name, sourced in layer.facts.items()}
+    ranges = {name: range_of_value(value) for name, value in given.items()}
+    return Assumptions(registry, ranges, dict.fromkeys(given, True), {})
+
+
+def _sheet(facts: ExampleFacts, computed: Sequence[Expression], nothing: Assumptions) -> FactSheet:
+    """The sheet of an example device; facts that values are computed from have a typical value."""
+    names = {name for expression in computed for name in expression.facts}
+    typical = {name: typical_value(name, nothing) for name in names - facts.keys()}
+    origin = Origin(OriginKind.OVERRIDE, _SOURCE)
+    values = {name: Sourced(value, origin) for name, value in {**typical, **facts}.items()}
+    return FactSheet.empty(nothing.registry).with_overrides(values)
+
+
+def _problems(resolver: Resolver, sheet: FactSheet) -> Sequence[Diagnostic]:
+    try:
+        resolver.resolve(sheet)
+    except OptionError as error:
+        return error.diagnostics
+    except PluginError:
+        return ()  # a recommendation fails on the example, which says nothing about this file
+    return ()
+
+
+def _is_computed(problem: Diagnostic, computed: Sequence[Expression]) -> bool:
+    """True if a value is refused that an expression gives: that depends on the example."""
+    return problem.code == "invalid-value" and any(
+        span == expression.span for expression in computed for span in problem.spans
+    )
+
+
+def _explained(problem: Diagnostic, conditions: Sequence[Expression], facts: ExampleFacts) -> Diagnostic:
+    """The problem, with the conditions that lead to it and a device that meets them."""
+    met = [condition.source for condition in conditions if condition.evaluate(facts) is True]
+    if not met:
+        return problem
+    holds = "holds" if len(met) == 1 else "hold"
+    shown = ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in facts.items())
+    where = f"where {' and '.join(map(repr, met))} {holds}"
+    return replace(problem, notes=(*problem.notes, where, f"for example with {shown}"))
+
+
+def _unchecked(spec: BackendSpec, conditions: Sequence[Expression], skipped: str) -> Diagnostic:
+    return Diagnostic(
+        code="unchecked-combinations",
+        message=f"{len(conditions)} conditions decide about {spec.id}; {skipped}",
+        spans=(conditions[0].span,),
+        help="resolve with --facts for the devices that matter",
+        severity=Severity.WARNING,
+    )

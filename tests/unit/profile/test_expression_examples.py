@@ -1,0 +1,72 @@
+"""Example facts for conditions: found where some device meets them, and nowhere else."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from random_expressions import REGISTRY, random_condition
+
+from etconfig.errors import ProfileError
+from etconfig.profile import Assumptions, Expression, SearchLimitError, example_facts, parse_expression
+
+NOTHING = Assumptions.none(REGISTRY)
+
+
+def example(*conditions: str) -> dict[str, object] | None:
+    required = [(parse_expression(each, REGISTRY), True) for each in conditions]
+    device = NOTHING.assume_all((condition.tree, True) for condition, _ in required)
+    return None if device is None else example_facts(required, device)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "facts"),
+    [
+        (["a.cores > 4"], {"a.cores": 5}),
+        (["a.cores > 4", "a.cores < 6"], {"a.cores": 5}),
+        (["a.level < 0.2"], {"a.level": 0.1}),
+        (['a.source == "battery"'], {"a.source": "battery"}),
+        (['a.model.startsWith("pi") && a.model.endsWith(" 5")'], {"a.model": "pi 5"}),
+        (['"pi" in a.features && !("pixel" in a.features)'], {"a.features": ("pi",)}),
+        (["size(a.features) > 1"], {"a.features": ("other-0", "other-1")}),
+        (["!has(a.cores)"], {}),
+        (["a.is_hot", "a.slow == 0"], {"a.is_hot": True, "a.slow": 0}),
+    ],
+)
+def test_an_example_holds_what_the_conditions_need(conditions: list[str], facts: dict[str, object]) -> None:
+    assert example(*conditions) == facts
+
+
+def test_there_is_none_where_conditions_contradict_each_other() -> None:
+    assert example("a.cores in [2, 8]", "a.cores != 2", "a.cores != 8") is None
+
+
+def test_a_search_that_gives_up_says_so() -> None:
+    with pytest.raises(SearchLimitError):
+        example("a.offset * a.offset == 12321", "a.offset > 0")
+
+
+def parsed(random: Random) -> Expression:
+    while True:
+        try:
+            return parse_expression(random_condition(random, 1), REGISTRY)
+        except ProfileError:
+            continue
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_an_example_meets_its_conditions_and_no_others(seed: int) -> None:
+    random = Random(seed)
+    for _ in range(50):
+        required = [(parsed(random), random.random() < 0.6) for _ in range(3)]
+        device = NOTHING.assume_all((condition.tree, is_met) for condition, is_met in required)
+        if device is None:
+            continue
+        try:
+            facts = example_facts(required, device)
+        except SearchLimitError:
+            continue
+        if facts is not None:
+            assert [condition.evaluate(facts) is True for condition, _ in required] == [
+                is_met for _, is_met in required
+            ]
