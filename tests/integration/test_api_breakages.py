@@ -1,4 +1,4 @@
-"""The breakages of PyTorch's out-of-tree devices, replayed: each is absorbed, or refused with its reason.
+"""The breakages of PyTorch's out-of-tree devices, replayed: each is absorbed, or refused with a reason.
 
 PyTorch's RFC-0037 counts them: what broke devices that live outside, in about four months. Here a *newer
 core* is this one with another version, another contract or another type; nothing answers in its stead.
@@ -67,7 +67,7 @@ def etconfig_backend(request):
 def vendor(
     *, api: str = "1, 1", capabilities: str = "", imports: str = "", more: str = "", **bodies: str
 ) -> str:
-    """The plugin of a vendor; each of `bodies` is a statement of a method or hook."""
+    """Return the plugin of a vendor; each of `bodies` is a statement of a method or hook."""
     statements = {name: bodies.get(name, "pass") for name in ("init", "execute", "update", "hook")}
     return VENDOR.format(api=api, capabilities=capabilities, imports=imports, more=more, **statements)
 
@@ -77,20 +77,20 @@ def load(installation: Installation, data: bytes = delegating_program("Vendor"))
 
 
 def refusal(installation: Installation, backend_id: str = "Vendor") -> PluginLoadError:
-    """Why a backend is refused, before any program is loaded."""
+    """Return the error that refuses a backend before any program is loaded."""
     with pytest.raises(PluginLoadError) as caught:
         installation.plugins.create_backend(backend_id)
     return caught.value
 
 
 def two_versions(adapt: Any, **more_calls: tuple[str, ...]) -> Mapping[int, BackendContract]:
-    """The contracts of a core whose second version makes other calls."""
+    """Return the contracts of a core whose second version makes other calls."""
     calls = BACKEND_CONTRACTS[1].calls
     return {1: BackendContract(calls=calls, adapt=adapt), 2: BackendContract(calls={**calls, **more_calls})}
 
 
 class Forwarding(Backend[Any, Any]):
-    """An adapter that calls a backend of plugin API 1 as it expects it, and does what that cannot."""
+    """An adapter that calls a backend of plugin API 1 in its own way, and adds what it lacks."""
 
     def __init__(self, inner: Backend[Any, Any]) -> None:
         self.inner = inner
@@ -106,7 +106,7 @@ class Forwarding(Backend[Any, Any]):
 
 
 class TestChangedOverrideSignature:
-    """A call gets one argument more: older plugins are adapted, a wrong override is refused when found."""
+    """A call gets one more argument: older plugins are adapted, a wrong override is refused when found."""
 
     STREAMS = two_versions(Forwarding, execute=("context", "handle", "args", "stream"))
 
@@ -117,9 +117,7 @@ class TestChangedOverrideSignature:
         backend.execute(None, None, [X, outputs], "stream 1")
         assert outputs.tolist() == [2, -4]
 
-    def test_a_plugin_that_says_it_knows_the_newer_api_and_does_not_is_refused(
-        self, install_vendor, monkeypatch
-    ):
+    def test_a_plugin_that_falsely_claims_the_newer_api_is_refused(self, install_vendor, monkeypatch):
         become_newer(monkeypatch, self.STREAMS)
         error = refusal(install_vendor(vendor(api="2, 2")))
         assert re.fullmatch(
@@ -138,10 +136,10 @@ class TestChangedOverrideSignature:
         )
         assert error.help == "write: def destroy(self, handle)"
 
-    def test_more_for_a_call_comes_in_its_context_and_disturbs_nobody(self, api1_site, monkeypatch):
+    def test_a_new_field_of_a_context_breaks_no_plugin(self, api1_site, monkeypatch):
         @record(frozen=True, kw_only=True)
         class NewerContext(InitContext[Any]):
-            """With one field more."""
+            """A context with one more field."""
 
             stream: str = "stream 1"
 
@@ -153,7 +151,7 @@ class TestChangedOverrideSignature:
 
 
 class TestChangedConstness:
-    """What a backend is given cannot be written: a plugin that does so fails by name, and alone."""
+    """A backend cannot write to its arguments: a plugin that does so fails by name, and alone."""
 
     @pytest.mark.parametrize(
         ("statement", "reason"),
@@ -167,19 +165,19 @@ class TestChangedConstness:
             ),
         ],
     )
-    def test_in_init(self, install_vendor, statement, reason):
+    def test_writing_in_init_fails(self, install_vendor, statement, reason):
         with pytest.raises(DelegateError) as caught:
             load(install_vendor(vendor(init=statement)), delegating_program("Vendor", b"abc"))
         assert str(caught.value) == f"backend 'Vendor' failed in init of method 'forward': {reason}"
 
     @pytest.mark.parametrize("field", ["options", "temporary", "parallel_for", "resource"])
-    def test_in_execute(self, install_vendor, field):
+    def test_writing_in_execute_fails(self, install_vendor, field):
         reason = f"FrozenInstanceError: cannot assign to field '{field}'$"
         method = load(install_vendor(vendor(execute=f"context.{field} = None")))
         with method, pytest.raises(DelegateError, match=reason):
             method.execute([X])
 
-    def test_in_update_where_the_options_in_force_stay(self, install_vendor):
+    def test_writing_in_update_fails_and_keeps_the_options_in_force(self, install_vendor):
         with load(install_vendor(vendor(update="context.previous = None"))) as method:
             with pytest.raises(
                 DelegateError, match=r"FrozenInstanceError: cannot assign to field 'previous'$"
@@ -187,12 +185,12 @@ class TestChangedConstness:
                 method.update({"Vendor.scale": 5.0})
             assert method.execute([X])[0].tolist() == [2, -4]
 
-    def test_in_options(self, install_vendor):
+    def test_writing_to_options_fails(self, install_vendor):
         method = load(install_vendor(vendor(execute="context.options.scale = 9.0")))
         with method, pytest.raises(DelegateError, match=r"(?s)scale.*Instance is frozen"):
             method.execute([X])
 
-    def test_in_a_request(self, install_vendor):
+    def test_writing_to_a_request_fails(self, install_vendor):
         error = refusal(install_vendor(vendor(hook="request.name = 'Other'")))
         assert (
             error.cause
@@ -202,18 +200,18 @@ class TestChangedConstness:
 
 
 class TestNewAbstractMethod:
-    """Backends must have one method more: older plugins are given it, or refused by its name when found."""
+    """Backends must have one more method: older plugins get it, or are refused by its name when found."""
 
     PREFETCH = two_versions(Forwarding, prefetch=("handle",))
 
-    def test_a_plugin_of_the_older_api_is_given_it(self, api1_site, monkeypatch):
+    def test_a_plugin_of_the_older_api_gets_the_method(self, api1_site, monkeypatch):
         become_newer(monkeypatch, self.PREFETCH)
         backend: Any = Installation(search_path=[str(api1_site)]).plugins.create_backend("Api1Minimal")
         assert backend.prefetch("handle 1") == "nothing to fetch for handle 1"
 
     def test_without_an_adapter_the_plugin_is_refused_by_its_name(self, api1_site, monkeypatch):
         class NewerBackend(Backend[Any, Any]):
-            """As a careless core would have it."""
+            """The method as a careless core would add it."""
 
             @abc.abstractmethod
             def prefetch(self, handle: object) -> None: ...
@@ -226,9 +224,9 @@ class TestNewAbstractMethod:
         )
         assert error.help == "write: def prefetch(self, handle)"
 
-    def test_a_method_with_a_default_disturbs_nobody(self, api1_site, monkeypatch):
+    def test_a_method_with_a_default_breaks_no_plugin(self, api1_site, monkeypatch):
         class NewerBackend(Backend[OptionsT, HandleT]):
-            """As a careful core would have it."""
+            """The method as a careful core would add it."""
 
             def prefetch(self, handle: object) -> str:
                 return "nothing to fetch"
@@ -242,7 +240,7 @@ class TestNewAbstractMethod:
 
 
 class TestMovedSymbol:
-    """A helper is renamed or moved: a plugin that imports it from where it no longer is, is refused."""
+    """A helper is renamed or moved: a plugin that imports it from its old place is refused."""
 
     @pytest.mark.parametrize(
         ("line", "reason"),
@@ -261,14 +259,14 @@ class TestMovedSymbol:
             ),
         ],
     )
-    def test_a_name_that_is_not_there_is_refused_with_its_place(self, install_vendor, line, reason):
+    def test_a_missing_name_is_refused_with_its_place(self, install_vendor, line, reason):
         error = refusal(install_vendor(vendor(imports=line)))
         assert error.cause.startswith(f"vendor_plugin.py:3: its import raised {reason}")
         assert error.help == "upgrade etconfig, or install a version of vendor that fits this one"
 
 
 class TestNewDtype:
-    """A type that a plugin has never heard of: it is refused before the plugin meets it."""
+    """A type unknown to a plugin is refused before the plugin meets it."""
 
     def test_a_method_with_a_dtype_that_the_backend_does_not_declare_is_refused(self, api1_site):
         data = delegating_program("Api1Full", scalar_type=ScalarType.BFLOAT16)
@@ -280,17 +278,17 @@ class TestNewDtype:
             "declares more"
         )
 
-    def test_one_that_declares_it_gets_it(self, install_vendor):
+    def test_a_backend_that_declares_the_dtype_gets_it(self, install_vendor):
         data = delegating_program("Vendor", scalar_type=ScalarType.BFLOAT16)
         plugin = vendor(capabilities="dtypes=frozenset({'bfloat16'})")
         with load(install_vendor(plugin), data) as method:
             assert method.execute([X.astype(ml_dtypes.bfloat16)])[0].tolist() == [2, -4]
 
-    def test_one_that_declares_nothing_is_asked_nothing(self, api1_site):
+    def test_a_backend_without_capabilities_is_not_checked(self, api1_site):
         data = delegating_program("Api1Minimal", scalar_type=ScalarType.BFLOAT16)
         load(Installation(search_path=[str(api1_site)]), data).close()
 
-    def test_a_backend_of_another_runtime_is_left_to_that(self, install_vendor):
+    def test_a_backend_of_another_runtime_is_not_checked(self, install_vendor):
         data = delegating_program("Vendor", scalar_type=ScalarType.BFLOAT16)
         installation = install_vendor(vendor().replace("factory=VendorBackend,", ""))
         program = etconfig.load_program(data, installation=installation)
@@ -303,13 +301,13 @@ class TestNewDtype:
 
 
 class TestNewScalarType:
-    """A type of elements that this core or a kernel does not know is a named error, never an assertion."""
+    """An element type unknown to this core or a kernel is a named error, never an assertion."""
 
-    def test_a_program_that_uses_it_is_refused_when_it_is_opened(self, install_vendor):
+    def test_a_program_with_an_unknown_type_is_refused_when_opened(self, install_vendor):
         with pytest.raises(ProgramError, match="this version does not know scalar_type 99"):
             load(install_vendor(vendor()), delegating_program("Vendor", scalar_type=99))
 
-    def test_a_kernel_refuses_what_it_was_not_written_for(self, api1_site):
+    def test_a_kernel_refuses_types_that_it_does_not_support(self, api1_site):
         kernel = Installation(search_path=[str(api1_site)]).kernels["api1::clip.out"]
         tensors = [Tensor(ScalarType.UINT64, (2,), (0,), memoryview(bytearray(16))) for _ in range(2)]
         with pytest.raises(KernelArgumentError, match=r"^api1::clip\.out: self "):

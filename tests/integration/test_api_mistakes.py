@@ -1,4 +1,4 @@
-"""Arguments of a wrong Python type: a newcomer without a type checker is told what was expected."""
+"""Arguments of a wrong Python type: the error tells a newcomer without a type checker what is expected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PORTABLE = DIGITS / "digits_portable.pte"
 
 
 class TestWrongTypes:
-    """A TypeError names the argument, what was expected, and what was given."""
+    """A TypeError names the argument, the expected value and the given type."""
 
     @pytest.mark.parametrize(
         ("call", "message"),
@@ -46,7 +46,7 @@ class TestWrongTypes:
         ],
         ids=["program", "facts", "instances", "resolution", "dict"],
     )
-    def test_it_is_told_what_was_expected(
+    def test_the_error_names_the_expected_value(
         self, place: Path, call: Callable[[Any], object], message: str
     ) -> None:
         with etconfig.load_program(PORTABLE) as loaded, pytest.raises(TypeError) as caught:
@@ -55,10 +55,10 @@ class TestWrongTypes:
 
 
 class TestArgumentsOfAnotherMethod:
-    """`load_method` takes the arguments of its method, or those that were resolved for any."""
+    """`load_method` accepts the arguments of its method, or arguments resolved for any method."""
 
     def test_arguments_of_another_method_are_a_value_error(self, place: Path) -> None:
-        """Its options would be taken for those of this method."""
+        """Otherwise they would be taken for the arguments of this method."""
         with etconfig.load_program(DIGITS / "digits.pte") as loaded:
             arguments = etconfig.resolve(loaded).arguments("forward")
             with pytest.raises(ValueError, match="given those of forward") as caught:
@@ -70,7 +70,7 @@ class TestArgumentsOfAnotherMethod:
             with pytest.raises(etconfig.ExecutionError, match="did you mean 'embed'"):
                 loaded.load_method("embd", arguments)
 
-    def test_arguments_that_were_resolved_for_any_method_serve_each(self, place: Path) -> None:
+    def test_arguments_resolved_for_any_method_fit_each(self, place: Path) -> None:
         arguments = etconfig.resolve(overrides=["ReferenceNpuBackend.core=1"]).arguments(ANY_METHOD)
         with (
             etconfig.load_program(DIGITS / "digits.pte") as loaded,

@@ -1,4 +1,4 @@
-"""Plugins and cores of different plugin API versions: they work together, or one is told to upgrade."""
+"""Plugins and cores of different plugin API versions: they work together, or an error names the older one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def etconfig_backend(request):
 def etconfig_teleport(request):
     raise NotImplementedError("plugin API 1 has no such hook")
 """
-"""Written for a plugin API in which specs tell of streams and backends prefetch."""
+"""Written for a plugin API in which specs declare streams and backends prefetch."""
 
 
 def future(minimum: int = 1, built: int = CURRENT + 1, condition: str = "request.core_api > 1") -> str:
@@ -60,16 +60,16 @@ def future(minimum: int = 1, built: int = CURRENT + 1, condition: str = "request
 
 
 def refusal(installation: Installation, backend_id: str = "Vendor") -> str:
-    """Why the backend is refused, before a program is loaded."""
+    """Return the reason for which the backend is refused before a program is loaded."""
     with pytest.raises(PluginLoadError) as caught:
         installation.plugins.backend_spec(backend_id)
     return str(caught.value)
 
 
 class TestNewerPlugin:
-    """A plugin that was built for a newer plugin API works here, if it can work with this one."""
+    """A plugin built for a newer plugin API works here, if it supports this one."""
 
-    def test_it_is_told_the_version_of_the_core_and_runs(self, install_vendor):
+    def test_it_gets_the_version_of_the_core_and_runs(self, install_vendor):
         installation = install_vendor(future())
         program = etconfig.load_program(delegating_program("Vendor"), installation=installation)
         with program, program.load_method("forward") as method:
@@ -77,7 +77,7 @@ class TestNewerPlugin:
         assert sys.modules["vendor_plugin"].TOLD == [CURRENT]
         assert installation.plugins.failures == ()
 
-    def test_one_that_needs_a_newer_core_is_refused_and_the_user_told_to_upgrade_etconfig(
+    def test_a_plugin_that_needs_a_newer_core_is_refused_with_advice_to_upgrade_etconfig(
         self, install_vendor
     ):
         assert refusal(install_vendor(future(minimum=2))) == (
@@ -85,9 +85,7 @@ class TestNewerPlugin:
             f"it needs plugin API 2 or newer, this etconfig has 1: upgrade etconfig; {UPGRADE}"
         )
 
-    def test_one_that_uses_what_this_core_lacks_without_asking_is_refused_by_the_name_of_it(
-        self, install_vendor
-    ):
+    def test_a_plugin_that_uses_a_missing_name_without_checking_is_refused_by_that_name(self, install_vendor):
         assert refusal(install_vendor(future(condition="True"))) == (
             "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: vendor_plugin.py:27: "
             "etconfig_backend raised TypeError: "
@@ -95,14 +93,14 @@ class TestNewerPlugin:
             "upgrade etconfig, or install a version of vendor that fits this one"
         )
 
-    def test_a_mistake_of_its_own_is_not_taken_for_that(self, install_vendor):
+    def test_a_mistake_of_its_own_is_not_blamed_on_the_version(self, install_vendor):
         mistake = "class Mine:\n    def __init__(self): ...\n\nMine(x=1)\n"
         assert refusal(install_vendor(mistake + future())).endswith(
             "Mine.__init__() got an unexpected keyword argument 'x'; "
             "upgrade or uninstall vendor, or report it to its author"
         )
 
-    def test_one_that_imports_what_this_core_lacks_is_refused_by_the_name_of_it(self, install_vendor):
+    def test_a_plugin_that_imports_a_missing_name_is_refused_by_that_name(self, install_vendor):
         assert refusal(install_vendor("from etconfig.plugin.v1 import Stream\n" + future())) == (
             "plugin 'Vendor' (etconfig.backends) of vendor 2.0 failed: vendor_plugin.py:1: its "
             "import raised ImportError: cannot "
@@ -113,22 +111,22 @@ class TestNewerPlugin:
 
 
 class TestOlderPlugin:
-    """A plugin that was built for an older plugin API works, for as long as the core understands that."""
+    """A plugin built for an older plugin API works as long as the core supports that API."""
 
-    def test_a_newer_core_runs_it_as_it_is(self, api1_site, monkeypatch):
+    def test_a_newer_core_runs_it_unchanged(self, api1_site, monkeypatch):
         become_newer(monkeypatch)
         installation = Installation(search_path=[str(api1_site)])
         program = etconfig.load_program(delegating_program("Api1Minimal"), installation=installation)
         with program, program.load_method("forward") as method:
             assert method.execute([X])[0].tolist() == [2, -4]
 
-    def test_a_newer_core_tells_it_its_own_version(self, api1_site, monkeypatch, caplog):
+    def test_a_newer_core_passes_its_own_version(self, api1_site, monkeypatch, caplog):
         become_newer(monkeypatch, current=3)
         with caplog.at_level(logging.INFO, "api1_sloppy"):
             Installation(search_path=[str(api1_site)]).plugins.backend_spec("Api1_Sloppy-2")
         assert caplog.messages[-1] == "asked for Api1_Sloppy-2 by plugin API 3"
 
-    def test_a_core_that_has_given_it_up_refuses_it_and_the_user_is_told_to_upgrade_the_plugin(
+    def test_a_core_that_dropped_the_api_refuses_it_with_advice_to_upgrade_the_plugin(
         self, api1_site, monkeypatch
     ):
         become_newer(monkeypatch, oldest=2)
@@ -138,7 +136,7 @@ class TestOlderPlugin:
             f"API 1, this etconfig needs 2 or newer: upgrade the plugin; {UPGRADE}"
         )
 
-    def test_its_facts_kernels_and_executor_are_given_up_with_it_and_listed(self, api1_site, monkeypatch):
+    def test_its_facts_kernels_and_executor_are_refused_and_listed_too(self, api1_site, monkeypatch):
         become_newer(monkeypatch, oldest=2)
         installation = Installation(search_path=[str(api1_site)])
         assert "api1.cores" not in installation.fact_registry

@@ -35,9 +35,9 @@ def notes(done: Outcome) -> list[str]:
 
 
 class TestLock:
-    """The lock file holds what a resolution rests on and what it came to."""
+    """The lock file records the inputs and the outcome of a resolution."""
 
-    def test_it_holds_versions_hashes_facts_and_values(self, locked: Path) -> None:
+    def test_it_records_versions_hashes_facts_and_values(self, locked: Path) -> None:
         lock = json.loads(locked.read_text())
         assert lock["etconfig_lock"] == 1
         assert list(lock["plugins"]) == ["etconfig-reference"]
@@ -64,15 +64,15 @@ class TestLock:
 
 
 class TestLocked:
-    """With --locked, `resolve` and `run` fail when anything differs."""
+    """With --locked, `resolve` and `run` fail if anything differs."""
 
-    def test_nothing_differs(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+    def test_an_unchanged_configuration_passes(self, locked: Path, cli: Callable[..., Outcome]) -> None:
         assert cli(*LOCKED).status == 0
         run = ("run", "model.pte", "--input", "x.npy", "--profile", "board.toml", "--facts", "device.json")
         assert cli(*run, "--locked").status == 0
         assert cli(*run, "--locked", "--set", "ReferenceNpuBackend.core=1").status == 2
 
-    def test_another_value_is_told(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+    def test_another_value_is_listed(self, locked: Path, cli: Callable[..., Outcome]) -> None:
         done = cli(*LOCKED, "--set", "forward:ReferenceNpuBackend.core=1")
         assert done.status == 2
         assert done.stderr == (
@@ -82,7 +82,7 @@ class TestLocked:
             "  = help: if it is intended, write the lock again with `etconfig lock`\n"
         )
 
-    def test_another_fact_is_told_with_what_it_changes(
+    def test_another_fact_is_listed_with_the_options_it_changes(
         self, locked: Path, cli: Callable[..., Outcome]
     ) -> None:
         assert notes(cli(*LOCKED, "--fact", "cpu.available_cores=2")) == [
@@ -90,14 +90,14 @@ class TestLocked:
             "options: forward:ReferenceCpuBackend.num_threads: 4 → 2",
         ]
 
-    def test_an_edited_profile_is_told_though_the_result_is_the_same(
+    def test_an_edited_profile_is_listed_even_if_the_result_is_the_same(
         self, locked: Path, cli: Callable[..., Outcome]
     ) -> None:
         locked.with_name("board.toml").write_text(PROFILE + "# edited\n")
         (note,) = notes(cli(*LOCKED))
         assert note.startswith('profiles: board: "sha256:')
 
-    def test_a_project_file_that_is_new_is_told(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+    def test_a_new_project_file_is_listed(self, locked: Path, cli: Callable[..., Outcome]) -> None:
         locked.with_name("etconfig.toml").write_text("")
         (note,) = notes(cli(*LOCKED))
         assert note.startswith('project: etconfig.toml: none → "sha256:')
@@ -109,7 +109,7 @@ class TestLocked:
             ("result", "fingerprint", 'result: fingerprint: "0" → "sha256:'),
         ],
     )
-    def test_a_part_that_was_changed_is_told(
+    def test_a_changed_part_is_listed(
         self, locked: Path, cli: Callable[..., Outcome], part: str, name: str, note: str
     ) -> None:
         lock = json.loads(locked.read_text())
@@ -134,7 +134,7 @@ class TestLocked:
             ("", "etconfig.lock is not JSON: Expecting value: line 1 column 1 (char 0)"),
         ],
     )
-    def test_a_file_that_is_no_lock_is_refused(
+    def test_a_file_that_is_not_a_lock_is_refused(
         self, locked: Path, cli: Callable[..., Outcome], text: str, message: str
     ) -> None:
         locked.write_text(text)

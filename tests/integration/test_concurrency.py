@@ -1,4 +1,4 @@
-"""Instances at once: each gives, bit for bit, what it gives alone."""
+"""Instances at once: each output equals, bit for bit, that of the instance alone."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def images(recorded: Mapping[str, Any]) -> Any:
 
 
 def outputs_of(method: etconfig.Method, images: Sequence[Any], executes: int) -> Any:
-    """The outputs of so many executes, the images over and over: (executes, 10)."""
+    """Return the outputs of `executes` runs over the images in turn: (executes, 10)."""
     return np.stack([method.execute([images[i % len(images)]])[0][0] for i in range(executes)])
 
 
@@ -65,7 +65,7 @@ class TestTwoInstances:
     bit-equal to running alone.
     """
 
-    def test_both_give_what_they_give_alone(self, load: Callable[[str], Any], images: Any) -> None:
+    def test_both_give_the_same_outputs_as_alone(self, load: Callable[[str], Any], images: Any) -> None:
         alone = {name: outputs_of(load(name), images, len(images)) for name in ("left", "right")}
         assert not np.array_equal(alone["left"], alone["right"])  # fp32 and fp16: a mix-up would show
         methods = {name: load(name) for name in alone}
@@ -81,7 +81,7 @@ class TestTwoInstances:
             expected = np.tile(alone[name], (EXECUTES // len(images), 1))
             np.testing.assert_array_equal(outputs, expected)
 
-    def test_an_update_of_one_does_not_disturb_the_other(
+    def test_an_update_of_one_does_not_affect_the_other(
         self, load: Callable[[str], Any], images: Any
     ) -> None:
         left, right = load("left"), load("right")
@@ -192,7 +192,7 @@ class TestOutputs:
             assert not np.array_equal(first, second)
             assert not np.shares_memory(first, second)
 
-    def test_what_the_caller_does_with_them_does_not_come_back(
+    def test_changes_to_an_output_do_not_reach_the_method(
         self, load: Callable[[str], Any], images: Any
     ) -> None:
         method = load("left")

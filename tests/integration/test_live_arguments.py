@@ -1,4 +1,4 @@
-"""`LiveArguments` on a real program: what may change between executes does, the rest is told."""
+"""`LiveArguments` on a real program: changes between executes are applied, all others are reported."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def left(program: etconfig.LoadedProgram, live: etconfig.LiveArguments) -> Itera
         yield method
 
 
-def told(changes: tuple[LiveChange, ...]) -> Mapping[str, object]:
+def new_values(changes: tuple[LiveChange, ...]) -> Mapping[str, object]:
     return {str(change.path): getattr(change.new, "value", change.new) for change in changes}
 
 
@@ -73,7 +73,7 @@ NEW_CORE = {"forward@left:ReferenceNpuBackend.core": 1}
 
 
 class TestRefresh:
-    """Execute-time changes are applied between executes, load-time ones are told."""
+    """Execute-time changes are applied between executes, load-time changes are reported."""
 
     def test_nothing_differs_at_first(self, live: etconfig.LiveArguments, left: etconfig.Method) -> None:
         report = live.refresh(device())
@@ -84,16 +84,16 @@ class TestRefresh:
     ) -> None:
         before = left.execute([recorded["images"][:1]])
         report = live.refresh(BATTERY)
-        assert told(report.applied) == NEW_MODE
+        assert new_values(report.applied) == NEW_MODE
         assert left.options("ReferenceNpuBackend").power_mode.value == "low"
         np.testing.assert_allclose(left.execute([recorded["images"][:1]])[0], before[0], rtol=1e-5)
 
-    def test_a_load_time_change_needs_a_reload_and_is_told_until_then(
+    def test_a_load_time_change_is_reported_until_the_reload(
         self, live: etconfig.LiveArguments, left: etconfig.Method, program: etconfig.LoadedProgram
     ) -> None:
         live.refresh(BATTERY)
         report = live.refresh(BATTERY)
-        assert (told(report.needs_reload), report.applied) == (NEW_CORE, ())
+        assert (new_values(report.needs_reload), report.applied) == (NEW_CORE, ())
         assert left.options("ReferenceNpuBackend").core == 0
         left.close()
         with program.load_method("forward", live.arguments("forward", "left")) as again:
@@ -101,21 +101,21 @@ class TestRefresh:
             assert again.options("ReferenceNpuBackend").core == 1
             assert live.refresh(BATTERY) == Refresh()
 
-    def test_a_method_in_use_is_left_alone_and_tried_again(
+    def test_a_method_in_use_is_skipped_and_tried_again(
         self, live: etconfig.LiveArguments, left: etconfig.Method
     ) -> None:
         with left._entered():  # as inside an execute of another thread
             report = live.refresh(BATTERY)
             assert left.options("ReferenceNpuBackend").power_mode.value == "balanced"
-        assert (told(report.postponed), report.applied) == (NEW_MODE, ())
-        assert told(live.refresh().applied) == NEW_MODE
+        assert (new_values(report.postponed), report.applied) == (NEW_MODE, ())
+        assert new_values(live.refresh().applied) == NEW_MODE
 
-    def test_a_closed_method_is_let_go(self, live: etconfig.LiveArguments, left: etconfig.Method) -> None:
+    def test_a_closed_method_is_dropped(self, live: etconfig.LiveArguments, left: etconfig.Method) -> None:
         left.close()
         assert live.refresh(BATTERY) == Refresh()
         assert live.refresh(device()) == Refresh()
 
-    def test_a_refused_change_is_told_with_its_cause(
+    def test_a_refused_change_is_reported_with_its_cause(
         self, live: etconfig.LiveArguments, left: etconfig.Method, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         error = DelegateError(method="forward", backend="ReferenceNpuBackend", phase="update", cause="busy")
@@ -125,7 +125,7 @@ class TestRefresh:
 
         monkeypatch.setattr(left, "update", refuse)
         report = live.refresh(BATTERY)
-        assert (told(report.refused), [c.error for c in report.refused]) == (NEW_MODE, [error])
+        assert (new_values(report.refused), [c.error for c in report.refused]) == (NEW_MODE, [error])
 
     def test_facts_that_do_not_resolve_change_nothing(
         self, live: etconfig.LiveArguments, left: etconfig.Method
@@ -137,7 +137,7 @@ class TestRefresh:
 
 
 class TestAttach:
-    """Only a Method that is configured can follow."""
+    """Only a configured Method can follow the facts."""
 
     def test_an_instance_that_is_not_configured_is_refused(
         self, live: etconfig.LiveArguments, program: etconfig.LoadedProgram
@@ -160,9 +160,9 @@ class TestAttach:
 
 
 class TestFollow:
-    """A thread follows the facts only when asked to, and ends when told."""
+    """A thread follows the facts only on request, and ends on request."""
 
-    def test_no_thread_runs_unasked(self, live: etconfig.LiveArguments) -> None:
+    def test_no_thread_runs_without_a_request(self, live: etconfig.LiveArguments) -> None:
         assert "etconfig-follower" not in [thread.name for thread in threading.enumerate()]
 
     def test_it_refreshes_reports_and_goes_on_after_an_error(
@@ -180,6 +180,6 @@ class TestFollow:
         detect: Callable[[FactSheet], FactSheet] = lambda facts: next(sheets, facts)  # noqa: E731
         with live.follow(detect, on_refresh, errors.append, interval_s=0.001):
             assert reported.wait(30)
-        assert told(reports[0].applied) == NEW_MODE
+        assert new_values(reports[0].applied) == NEW_MODE
         assert [type(error) for error in errors] == [OptionError]
         assert "etconfig-follower" not in [thread.name for thread in threading.enumerate()]

@@ -1,4 +1,4 @@
-"""64 threads, many Methods, many runs: each output is, bit for bit, what the Method gives alone.
+"""64 threads, many Methods, many runs: each output equals, bit for bit, that of the Method alone.
 
 `ETCONFIG_SOAK=1` runs all of it: 64 threads x 1,000 Methods x 100 runs, 100,000 executes, 10,000 loads.
 """
@@ -85,7 +85,7 @@ def load(program: Program) -> Method:
 
 
 def runs_of(program: Program, seed: int, runs: int = RUNS) -> list[bytes]:
-    """The outputs of so many runs of one Method, on inputs of its own."""
+    """Return the outputs of several runs of one Method, on inputs of its own."""
     method, random = load(program), np.random.default_rng(seed)
     shape = method.metadata.input_tensor_meta(0).sizes()
     inputs = [random.standard_normal(shape).astype(np.float32) for _ in range(runs)]
@@ -103,8 +103,8 @@ def test_outputs_are_those_of_a_method_that_runs_alone() -> None:
 
 
 @pytest.mark.usefixtures("hectic_switching")
-def test_of_many_threads_in_one_method_all_but_one_are_refused() -> None:
-    """And those that come in run one after the other, as often as they were let in."""
+def test_one_of_many_threads_enters_a_method_and_the_others_are_refused() -> None:
+    """The admitted threads run one after the other, each exactly as often as it was admitted."""
     program = open_program(STATEFUL)
     method = load(program)
     x = np.ones(method.metadata.input_tensor_meta(0).sizes(), np.float32)
@@ -131,7 +131,7 @@ def test_of_many_threads_in_one_method_all_but_one_are_refused() -> None:
 
 
 class Usage:
-    """What the process holds, from the system's books."""
+    """The resources of the process, as the system counts them."""
 
     def __init__(self) -> None:
         # Python's cache of attributes keeps names that are made anew for each look-up, up to 4,096 of them
@@ -172,13 +172,13 @@ class TestSoak:
         growths = [later.blocks - earlier.blocks for earlier, later in pairwise(usages)]
         assert min(growths) < count // self.ROUNDS // 2, growths
 
-    def test_executes(self) -> None:
+    def test_executes_leak_nothing(self) -> None:
         method = load(open_program(STATEFUL))
         x = np.ones(method.metadata.input_tensor_meta(0).sizes(), np.float32)
         self._is_flat(lambda: method.execute([x]), EXECUTES)
 
     @pytest.mark.parametrize("is_closed", [True, False])
-    def test_loads(self, is_closed: bool) -> None:
+    def test_loads_leak_nothing(self, is_closed: bool) -> None:
         def work() -> None:
             program = open_program(STATEFUL)
             method = load(program)
@@ -190,8 +190,8 @@ class TestSoak:
 
         self._is_flat(work, LOADS)
 
-    def test_loads_with_two_delegates(self) -> None:
-        """Every other one is closed, the rest are forgotten."""
+    def test_loads_with_two_delegates_leak_nothing(self) -> None:
+        """Every other Method is closed, the rest are dropped."""
         x, is_closed = np.ones((1, 1, 8, 8), np.float32), cycle([True, False])
 
         def work() -> None:
@@ -210,7 +210,7 @@ class TestProcesses:
     """A process may fork or end while a thread is inside a Method."""
 
     @pytest.mark.parametrize("how", ["fork", "exit"])
-    def test_with_a_thread_at_work(self, how: str) -> None:
+    def test_a_process_ends_with_a_thread_at_work(self, how: str) -> None:
         support = Path(__file__).parents[1] / "support"
         done = subprocess.run(
             [sys.executable, "-c", FORKED, str(STATEFUL), how],
@@ -221,8 +221,8 @@ class TestProcesses:
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
     @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-    def test_a_forked_child_is_refused_by_a_method_that_its_parent_was_in(self) -> None:
-        """Its thread does not exist in the child, so it never leaves: load another Method there."""
+    def test_a_method_in_use_at_a_fork_stays_in_use_in_the_child(self) -> None:
+        """The thread inside does not exist in the child, so it never leaves: load another Method there."""
         method = load(open_program(STATEFUL))
         shape = method.metadata.input_tensor_meta(0).sizes()
         entered, leave = threading.Event(), threading.Event()

@@ -23,32 +23,32 @@ def fix_of(
 
 
 class TestApplyFixes:
-    """The text changes where a fix says so, and nowhere else."""
+    """Only the places of the fixes change."""
 
-    def test_comments_layout_and_line_ends_stay(self) -> None:
+    def test_comments_layout_and_line_ends_are_kept(self) -> None:
         after, count = apply_fixes(TEXT, [fix_of(TEXT, 3, '"old"', '"new"')])
         assert (after, count) == (TEXT.replace("old", "new"), 1)
 
-    def test_several_fixes_of_one_line_are_all_made(self) -> None:
+    def test_all_fixes_of_one_line_are_made(self) -> None:
         text = "a = { x = 1, y = 2 }"
         fixes = [fix_of(text, 1, "x", "first"), fix_of(text, 1, "2", "2.0"), fix_of(text, 1, "a", "b")]
         assert apply_fixes(text, fixes) == ("b = { first = 1, y = 2.0 }", 3)
 
-    def test_of_two_fixes_of_one_place_one_is_made(self) -> None:
+    def test_only_one_of_two_fixes_at_one_place_is_made(self) -> None:
         text = "a = 1"
         after, count = apply_fixes(text, [fix_of(text, 1, "a", "ab"), fix_of(text, 1, "a", "ac")])
         assert (after, count) == ("ac = 1", 1)
 
-    def test_one_that_would_break_the_document_is_left_out(self) -> None:
+    def test_a_fix_that_would_break_the_document_is_left_out(self) -> None:
         text = "old = 1\nnew = 2\nother = 3\n"
         fixes = [fix_of(text, 1, "old", "new"), fix_of(text, 3, "other", "third")]
         assert apply_fixes(text, fixes) == ("old = 1\nnew = 2\nthird = 3\n", 1)
 
-    def test_one_for_a_line_that_has_changed_since_is_left_out(self) -> None:
+    def test_a_fix_for_a_line_that_has_changed_is_left_out(self) -> None:
         for changed in ("x = 1", "old", "", " old = 1"):
             assert apply_fixes(changed, [fix_of("old = 1", 1, "old", "new")]) == (changed, 0)
 
-    def test_one_beyond_the_end_is_left_out(self) -> None:
+    def test_a_fix_beyond_the_end_is_left_out(self) -> None:
         assert apply_fixes("a = 1", [fix_of("\n\na = 1", 3, "a", "b")]) == ("a = 1", 0)
 
     @given(
@@ -56,7 +56,7 @@ class TestApplyFixes:
         st.sampled_from(["\n", "\r\n"]),
         st.booleans(),
     )
-    def test_every_other_byte_stays_and_so_does_every_other_value(
+    def test_every_other_byte_and_every_other_value_stays(
         self, around: list[str], line_end: str, is_last: bool
     ) -> None:
         rows = [*around, "old =  1 # old"] if is_last else ["old =  1 # old", *around]
@@ -76,7 +76,7 @@ class TestApplyFixes:
 
 
 class TestFixFiles:
-    """Files that were named change; those that they extend do not."""
+    """Named files change; the files that they extend do not."""
 
     def diagnostic(self, fix: Fix | None) -> Diagnostic:
         return Diagnostic(code="unknown-option", message="m", fix=fix)
@@ -87,7 +87,7 @@ class TestFixFiles:
         found = [self.diagnostic(fix) for fix in (mine, base, None, mine)]
         assert fixable([Path("mine.toml")], found) == [mine]
 
-    def test_a_guess_is_made_only_on_request(self, tmp_path: Path) -> None:
+    def test_an_unsafe_fix_is_made_only_on_request(self, tmp_path: Path) -> None:
         path = tmp_path / "a.toml"
         path.write_text("a = 1\nc = 1\n")
         found = [
@@ -103,7 +103,7 @@ class TestFixFiles:
     def test_files_without_fixes_are_left_out(self, tmp_path: Path) -> None:
         assert fix_files([tmp_path / "not-even-there.toml"], [self.diagnostic(None)]) == []
 
-    def test_the_diff_is_one_that_patch_understands(self, tmp_path: Path) -> None:
+    def test_patch_understands_the_diff(self, tmp_path: Path) -> None:
         path = tmp_path / "a.toml"
         path.write_bytes(TEXT.replace("old", "a").encode())
         (file,) = fix_files([path], [self.diagnostic(fix_of("\n\n\n\n  2]", 5, "2", "3", file=str(path)))])

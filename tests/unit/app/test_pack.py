@@ -21,7 +21,7 @@ from etconfig.transport import (
 
 
 class TestNotes:
-    """What somebody set and ExecuTorch's map cannot carry is noted: the file holds it, the map will not."""
+    """An option that a user set and ExecuTorch's map cannot carry is noted: only the file has it."""
 
     def test_each_option_is_noted_once(self) -> None:
         notes = notes_beside_the_map([*EVERYTHING.configurations, *EVERYTHING.configurations])
@@ -34,7 +34,7 @@ class TestNotes:
         ]
         assert not any(note.is_error for note in notes)
 
-    def test_what_nobody_set_is_not(self) -> None:
+    def test_an_option_that_no_user_set_is_not_noted(self) -> None:
         unset = replace(packed("share", 0.5), is_set=False)
         method = PackedMethod("forward", None, (PackedBackend("Acme", (unset,)),))
         assert notes_beside_the_map([configuration("one", method)]) == []
@@ -55,7 +55,7 @@ class AcmeOptions(BackendOptions):
 
 
 def packed_on(*lines: tuple[str, object]) -> tuple[PackedConfiguration, str]:
-    """What is packed when a profile says this, and the fingerprint of the resolution."""
+    """Resolve a profile of these lines, and return it packed with the resolution's fingerprint."""
     spec = BackendSpec(id="Acme", doc="Acme.", options=AcmeOptions, api=ApiRange(1, 1))
     target = Target(method="forward", backends=("Acme",))
     resolution = Resolver.compile({"Acme": spec}, [make_layer(*lines)], [target]).resolve(make_facts())
@@ -63,9 +63,9 @@ def packed_on(*lines: tuple[str, object]) -> tuple[PackedConfiguration, str]:
 
 
 class TestPacking:
-    """A resolution becomes plain data: values as resolved, and as the runtime reads them."""
+    """A resolution becomes plain data: values as resolved and as the runtime reads them."""
 
-    def test_values_and_what_is_sent(self) -> None:
+    def test_options_have_their_value_and_the_value_sent(self) -> None:
         lines = [("Acme.sharing", "all"), ("Acme.layers", ["a", "b"]), ("Acme.labels", {"x": [1, 2]})]
         configuration, _ = packed_on(*lines)
         ((_, sharing), (_, layers), (_, threads), (_, labels)) = configuration.methods[0].options()

@@ -1,4 +1,4 @@
-"""Comparing a run with what was recorded: what counts as equal, and how a difference is told."""
+"""Comparison of a run with recorded outputs: equality by type, and the report of a difference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def recorded(array: np.ndarray, scalar_type: ScalarType = ScalarType.FLOAT) -> B
 
 
 def echo(scalar_type: ScalarType, size: int) -> Method:
-    """A method that gives back its input."""
+    """A method that returns its input."""
     builder = PlanBuilder()
     x = builder.tensor(size, dtype=scalar_type)
     builder.inputs, builder.outputs = [x], [x]
@@ -40,7 +40,7 @@ def compare(
 
 
 class TestComparison:
-    """Floating-point values may differ as much as torch.testing.assert_close allows, others not at all."""
+    """Floating-point values may differ as far as torch.testing.assert_close allows, others not at all."""
 
     def test_equal_values_agree_without_error(self) -> None:
         result = compare(floats(1, math.nan, math.inf, -math.inf), floats(1, math.nan, math.inf, -math.inf))
@@ -72,11 +72,13 @@ class TestComparison:
     @pytest.mark.parametrize(
         ("given", "expected"), [(math.nan, 1), (1, math.nan), (math.inf, 1), (-math.inf, math.inf)]
     )
-    def test_no_tolerance_excuses_a_value_that_is_no_number(self, given: float, expected: float) -> None:
+    def test_no_tolerance_accepts_nan_or_infinity_for_another_value(
+        self, given: float, expected: float
+    ) -> None:
         lenient = Tolerance(relative=1e9, absolute=1e9)
         assert not compare(floats(given), floats(expected), tolerance=lenient).agrees
 
-    def test_a_tolerance_that_is_given_counts_for_floating_point_only(self) -> None:
+    def test_a_given_tolerance_applies_to_floating_point_only(self) -> None:
         lenient = Tolerance(relative=0, absolute=2)
         assert compare(floats(1, 2), floats(2, 4), tolerance=lenient).agrees
         integers = np.array([2**62 + 1]), np.array([2**62])
@@ -92,7 +94,7 @@ class TestComparison:
             (7, "expected int, given float32 (2,)"),
         ],
     )
-    def test_another_type_or_shape_is_told(self, expected: BundledValue, problem: str) -> None:
+    def test_another_type_or_shape_is_reported(self, expected: BundledValue, problem: str) -> None:
         case = BundledCase((recorded(floats(1, 2)),), (expected,))
         (output,) = run_case(echo(ScalarType.FLOAT, 2), case).outputs
         assert (output.agrees, output.problem, output.max_absolute_error) == (False, problem, None)
@@ -108,13 +110,13 @@ class TestComparison:
 class TestCases:
     """A case that cannot be run or compared is a result, not an exception."""
 
-    def test_inputs_that_do_not_fit(self) -> None:
+    def test_inputs_that_do_not_fit_are_the_problem(self) -> None:
         result = run_case(adding_plan(2).load(), BundledCase((1,), ()))
         assert not result.agrees
         assert result.problem is not None
         assert result.problem.startswith("method 'forward', inputs: expected 2")
 
-    def test_another_number_of_outputs(self) -> None:
+    def test_a_wrong_number_of_outputs_is_the_problem(self) -> None:
         inputs = (recorded(floats(1, 2)),) * 2
         result = run_case(adding_plan(2).load(), BundledCase(inputs, inputs))
         assert result.problem == "the method gives 1 output(s), the case expects 2"

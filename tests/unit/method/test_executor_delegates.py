@@ -45,7 +45,7 @@ class Handle:
 
 @dataclass
 class Scaling(Backend[Options, Handle]):
-    """`out = x * scale`; a payload names the handle. It notes what is called, and fails where told."""
+    """`out = x * scale`; the payload names the handle. It logs its calls, and fails in those of `fails`."""
 
     fails: dict[str, str] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Scaling(Backend[Options, Handle]):
 
 
 def change_options(options: Options, values: Mapping[str, object]) -> Options:
-    """As core's validation does: all problems at once."""
+    """Validate as the core does: all problems at once."""
     problems = []
     for name, value in values.items():
         if name == "threads":
@@ -107,7 +107,7 @@ def bound(
 
 
 def delegating(*names: str, backend_id: str = "Scaling") -> PlanBuilder:
-    """One delegate after the other, each scaling what the one before gave."""
+    """Delegates in a row, each scaling the output of the one before."""
     builder = PlanBuilder()
     current = builder.tensor(2)
     builder.inputs = [current]
@@ -124,7 +124,7 @@ def load(*names: str, backend: Scaling, **options: Any) -> Method:
 
 
 class TestInit:
-    """Every delegate is initialised in order, with what is its own."""
+    """Every delegate is initialized in order, with a payload and a context of its own."""
 
     def test_a_delegate_gets_its_payload_specs_and_names(self) -> None:
         backend = Scaling()
@@ -157,7 +157,7 @@ class TestInit:
         assert [each[:2] for each in taken] == [(0, b"data"), (1, b"data")]
         assert all(len(memory) == 100 and memory.ctypes.data % 128 == 0 for *_, memory in taken)
 
-    def test_a_payload_that_was_freed_is_gone(self) -> None:
+    def test_a_freed_payload_cannot_be_read(self) -> None:
         handles = []
 
         class Freeing(Scaling):
@@ -171,14 +171,14 @@ class TestInit:
         with pytest.raises(ValueError, match="the payload was freed"):
             _ = handles[0].processed.data
 
-    def test_a_backend_that_was_not_given_is_named(self) -> None:
+    def test_a_missing_backend_is_named(self) -> None:
         with pytest.raises(BackendUnavailableError) as caught:
             delegating("a", backend_id="NpuBackend").load()
         assert str(caught.value) == (
             "backend 'NpuBackend' cannot run here: method 'forward' delegates to it, but it was not given"
         )
 
-    def test_no_backend_is_asked_to_work_when_another_cannot_run_here(self) -> None:
+    def test_no_delegate_is_initialized_if_one_backend_cannot_run_here(self) -> None:
         def refuse() -> Backend[Any, Any]:
             raise BackendUnavailableError(backend="Absent", reason="no device", help="plug it in")
 
@@ -191,7 +191,7 @@ class TestInit:
         assert str(caught.value) == "backend 'Absent' cannot run here: no device; plug it in"
         assert backend.log == []
 
-    def test_a_backend_is_made_once_for_all_of_its_delegates(self) -> None:
+    def test_a_backend_is_created_once_for_all_of_its_delegates(self) -> None:
         made: list[Scaling] = []
 
         def make() -> Scaling:
@@ -212,7 +212,7 @@ class TestInit:
         )
         assert isinstance(caught.value.__cause__, RuntimeError)
 
-    def test_a_destroy_that_fails_after_a_failed_init_is_told_too(self) -> None:
+    def test_a_failed_destroy_after_a_failed_init_is_reported_too(self) -> None:
         backend = Scaling(fails={"init": "c", "destroy": "b"})
         with pytest.raises(DelegateError) as caught:
             load("a", "b", "c", backend=backend)
@@ -234,7 +234,7 @@ class TestInit:
             load("a", "b", backend=backend)
         assert backend.log == ["init a", "destroy a"]
 
-    def test_a_kernel_that_refuses_destroys_all_handles(self) -> None:
+    def test_a_kernel_that_refuses_its_arguments_destroys_all_handles(self) -> None:
         backend = Scaling()
         builder = delegating("a")
         (x,) = builder.inputs
@@ -247,11 +247,11 @@ class TestInit:
 class TestExecute:
     """A delegate reads and writes plain arrays of the method's memory."""
 
-    def test_delegates_and_kernels_follow_each_other(self) -> None:
+    def test_delegates_run_in_order(self) -> None:
         method = load("a", "b", backend=Scaling())
         assert as_lists(method.execute([floats(1, 2)])) == [[4, 8]]
 
-    def test_what_fails_is_named_and_the_cause_chained(self) -> None:
+    def test_a_failure_names_the_backend_and_chains_the_cause(self) -> None:
         backend = Scaling(fails={"execute": "b"})
         method = load("a", "b", backend=backend)
         with pytest.raises(
@@ -262,7 +262,7 @@ class TestExecute:
         backend.fails.clear()
         assert as_lists(method.execute([floats(1, 2)])) == [[4, 8]]
 
-    def test_the_resource_is_there_for_one_run(self) -> None:
+    def test_the_resource_lasts_for_one_run(self) -> None:
         seen = []
 
         class Looking(Scaling):
@@ -276,7 +276,7 @@ class TestExecute:
         assert [resource for resource, _ in seen] == [mark, None]
         assert seen[0][1].resource is None
 
-    def test_the_resource_of_a_run_that_failed_is_gone(self) -> None:
+    def test_the_resource_of_a_failed_run_is_dropped(self) -> None:
         seen = []
 
         class Failing(Scaling):
@@ -291,7 +291,7 @@ class TestExecute:
                 method.execute([floats(1, 2)], resource=resource)
         assert seen == [mark, None]
 
-    def test_temporary_memory_is_zeroed_and_taken_back(self) -> None:
+    def test_temporary_memory_is_zeroed_and_reused(self) -> None:
         addresses = []
 
         class Borrowing(Scaling):
@@ -310,7 +310,7 @@ class TestExecute:
             method.execute([floats(1, 2)])
         assert addresses[2] == addresses[3]
 
-    def test_scalars_lists_and_none_come_as_they_are(self) -> None:
+    def test_scalars_lists_and_none_are_passed_unchanged(self) -> None:
         seen = []
 
         class Looking(Scaling):
@@ -368,7 +368,7 @@ class TestExecute:
 
 
 class Repeating(Backend[Options, None]):
-    """`out` is `x` twice, one below the other; it resizes `out` as it is told."""
+    """`out` is `x` twice, one below the other; it resizes `out` to the given sizes."""
 
     def __init__(self, rows_of: Callable[[int], int] = lambda rows: 2 * rows, output: int = 1) -> None:
         self.rows_of = rows_of
@@ -377,7 +377,7 @@ class Repeating(Backend[Options, None]):
     def init(
         self, context: InitContext[Options], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> None:
-        """There is nothing to prepare."""
+        """Prepare nothing."""
 
     def execute(self, context: ExecuteContext[Options], handle: None, args: Sequence[Value]) -> None:
         x = args[0]
@@ -388,7 +388,7 @@ class Repeating(Backend[Options, None]):
 
 
 class RepeatingIfNeeded(Repeating):
-    """It resizes `out` only if that has another shape."""
+    """Resizes `out` only if it has another shape."""
 
     def execute(self, context: ExecuteContext[Options], handle: None, args: Sequence[Value]) -> None:
         x, out = args
@@ -401,7 +401,7 @@ class RepeatingIfNeeded(Repeating):
 
 
 class TestResizeOutput:
-    """A backend gives an output of a dynamic shape the sizes of each run."""
+    """A backend resizes an output of a dynamic shape in each run."""
 
     def build(self, dynamism: TensorShapeDynamism = TensorShapeDynamism.DYNAMIC_BOUND) -> PlanBuilder:
         """`x` goes through the delegate and then through a kernel."""
@@ -420,7 +420,7 @@ class TestResizeOutput:
         "dynamism", [TensorShapeDynamism.DYNAMIC_BOUND, TensorShapeDynamism.DYNAMIC_UNBOUND]
     )
     @pytest.mark.parametrize("backend", [Repeating(), RepeatingIfNeeded()])
-    def test_what_follows_sees_the_sizes_of_this_run(
+    def test_later_instructions_see_the_sizes_of_this_run(
         self, dynamism: TensorShapeDynamism, backend: Repeating
     ) -> None:
         method = self.load(backend, self.build(dynamism))
@@ -430,13 +430,13 @@ class TestResizeOutput:
             np.testing.assert_array_equal(repeated, np.concatenate([x, x]))
             np.testing.assert_array_equal(doubled, repeated * 2)
 
-    def test_more_than_the_bounds_is_refused(self) -> None:
+    def test_sizes_beyond_the_bounds_are_refused(self) -> None:
         method = self.load(Repeating(rows_of=lambda rows: 7))
         cause = r"ValueError: shape \(7, 2\) exceeds the planned bounds \(6, 2\)"
         with pytest.raises(DelegateError, match=cause):
             method.execute([np.ones((3, 2), np.float32)])
 
-    def test_a_fixed_size_stays(self) -> None:
+    def test_a_fixed_size_cannot_change(self) -> None:
         method = self.load(Repeating(), self.build(TensorShapeDynamism.STATIC))
         method.execute([np.ones((3, 2), np.float32)])
         cause = r"shape \(4, 2\) differs from the planned shape \(6, 2\)"
@@ -451,7 +451,7 @@ class TestResizeOutput:
         with pytest.raises(DelegateError, match="ValueError: argument 1 is no tensor"):
             self.load(Repeating(), builder).execute([np.ones((3, 2), np.float32)])
 
-    def test_an_executor_may_know_fixed_sizes_only(self) -> None:
+    def test_an_executor_may_support_fixed_sizes_only(self) -> None:
         with pytest.raises(ValueError, match=r"argument 1 a fixed size; it cannot become \(2, 3\)"):
             resize_nothing(1, [2, 3])
 
@@ -466,7 +466,7 @@ class TestDestroy:
         method.close()
         assert backend.log[3:] == ["destroy c", "destroy b", "destroy a"]
 
-    def test_a_destroy_that_fails_does_not_keep_the_others(self) -> None:
+    def test_a_failed_destroy_does_not_stop_the_others(self) -> None:
         backend = Scaling(fails={"destroy": "b"})
         method = load("a", "b", "c", backend=backend)
         with pytest.raises(DelegateError, match=r"failed in destroy .* no destroy for b"):
@@ -474,7 +474,7 @@ class TestDestroy:
         method.close()
         assert backend.log[3:] == ["destroy c", "destroy b", "destroy a"]
 
-    def test_a_method_that_is_dropped_destroys_its_handles(self) -> None:
+    def test_a_dropped_method_destroys_its_handles(self) -> None:
         backend = Scaling()
         method = load("a", backend=backend)
         method.execute([floats(1, 2)])
@@ -482,7 +482,7 @@ class TestDestroy:
         gc.collect()
         assert backend.log == ["init a", "execute a", "destroy a"]
 
-    def test_a_closed_method_that_is_dropped_destroys_nothing_again(self) -> None:
+    def test_a_method_closed_and_then_dropped_destroys_its_handles_once(self) -> None:
         backend = Scaling()
         method = load("a", backend=backend)
         method.close()
@@ -492,7 +492,7 @@ class TestDestroy:
 
 
 class TestUpdate:
-    """Execute-time options only; validated first; all delegates of a backend, or none."""
+    """An update takes execute-time options, validates them first, and reaches all delegates or none."""
 
     def test_the_next_run_sees_the_new_options(self) -> None:
         backend = Scaling()
@@ -511,7 +511,7 @@ class TestUpdate:
         assert as_lists(left.execute([floats(1, 2)])) == [[10, 20]]
         assert as_lists(right.execute([floats(1, 2)])) == [[2, 4]]
 
-    def test_every_problem_of_every_backend_is_told_and_nothing_is_changed(self) -> None:
+    def test_every_problem_of_every_backend_is_reported_and_nothing_changes(self) -> None:
         backend = Scaling()
         builder = delegating("a")
         x, out = builder.inputs[0], builder.outputs[0]
@@ -546,13 +546,13 @@ class TestUpdate:
         assert method.options("Other") == Options()
         assert not any(entry.startswith("update") for entry in backend.log)
 
-    def test_a_backend_that_is_not_near_any_lists_what_there_is(self) -> None:
+    def test_an_unknown_backend_without_a_near_match_lists_the_known_ones(self) -> None:
         method = load("a", backend=Scaling())
         with pytest.raises(OptionError) as caught:
             method.update({"Xnnpack.x": 1})
         assert caught.value.diagnostics[0].help == "it delegates to 'Scaling'"
 
-    def test_a_failure_takes_the_updates_before_it_back(self) -> None:
+    def test_a_failure_rolls_back_the_updates_before_it(self) -> None:
         backend = Scaling(fails={"update": "c 5 ['scale']"})
         method = load("a", "b", "c", backend=backend)
         with pytest.raises(DelegateError, match=r"failed in update .* no update for c 5") as caught:
@@ -569,7 +569,7 @@ class TestUpdate:
         backend.fails.clear()
         assert as_lists(method.execute([floats(1, 2)])) == [[8, 16]]
 
-    def test_a_failure_to_go_back_is_told_too(self) -> None:
+    def test_a_failed_rollback_is_reported_too(self) -> None:
         class Stuck(Scaling):
             def update(self, context: Any, handle: Handle, changed: Any) -> None:
                 if handle.name == "b" or context.options.scale == 2.0:
@@ -582,7 +582,7 @@ class TestUpdate:
             "RuntimeError: b is stuck; going back to the old options failed too: RuntimeError: a is stuck"
         )
 
-    def test_no_change_calls_nobody(self) -> None:
+    def test_an_empty_update_calls_no_backend(self) -> None:
         backend = Scaling()
         method = load("a", backend=backend)
         method.update({})
@@ -590,7 +590,7 @@ class TestUpdate:
 
 
 class TestReadBack:
-    """What the backends say they use, and what they were told."""
+    """The options that backends report, and the options in force."""
 
     def test_effective_options_come_from_the_backends(self) -> None:
         method = load("a", "b", backend=Scaling())
@@ -598,12 +598,12 @@ class TestReadBack:
         method.update({"Scaling.scale": 3.0})
         assert method.effective_options() == {"Scaling": {"scale": 3.0}}
 
-    def test_a_backend_that_fails_to_say_is_named(self) -> None:
+    def test_a_backend_that_fails_to_report_is_named(self) -> None:
         method = load("a", backend=Scaling(fails={"effective_options": "a"}))
         with pytest.raises(DelegateError, match="failed in effective_options of method 'forward'"):
             method.effective_options()
 
-    def test_options_of_a_backend_that_is_not_used_do_not_exist(self) -> None:
+    def test_an_unused_backend_has_no_options(self) -> None:
         method = load("a", backend=Scaling())
         with pytest.raises(BackendUnavailableError, match="method 'forward' delegates nothing to it"):
             method.options("Other")
@@ -614,7 +614,7 @@ class TestReadBack:
         assert method.options("Scaling") == Options()
 
 
-def test_backends_that_are_not_needed_are_not_made() -> None:
+def test_backends_that_are_not_needed_are_not_created() -> None:
     def refuse() -> Backend[Any, Any]:
         raise AssertionError
 

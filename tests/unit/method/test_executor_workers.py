@@ -27,7 +27,7 @@ def test_every_index_runs_once() -> None:
     workers.close()
 
 
-def test_threads_are_made_when_they_are_first_needed_and_end_with_close() -> None:
+def test_threads_start_when_first_needed_and_end_with_close() -> None:
     before = threading.active_count()
     workers = Workers("test")
     workers.parallel_for(10, lambda _: None, 1)
@@ -75,9 +75,9 @@ def test_the_first_failure_by_index_is_raised_after_all_have_run(at_most: int) -
 
 
 @pytest.mark.parametrize("at_most", [1, 3])
-def test_a_failure_keeps_nothing_alive_once_it_is_handled(at_most: int) -> None:
+def test_a_handled_failure_keeps_nothing_alive(at_most: int) -> None:
     class Memory:
-        """What the body of a loop works on."""
+        """The data that the body of a loop works on."""
 
     def fail_on(memory: Memory) -> None:
         def body(index: int) -> None:
@@ -89,17 +89,17 @@ def test_a_failure_keeps_nothing_alive_once_it_is_handled(at_most: int) -> None:
     workers = Workers("test")
     memory = Memory()
     watched = weakref.ref(memory)
-    gc.disable()  # it would find the cycle that must not be there
+    gc.disable()  # it would hide a cycle, which must not exist
     try:
         fail_on(memory)
-        workers.close()  # a thread lets go of its work a moment after the work is done
+        workers.close()  # a thread drops its work a moment after the work is done
         del memory
         assert watched() is None
     finally:
         gc.enable()
 
 
-def test_a_nested_call_runs_inline() -> None:
+def test_a_nested_call_runs_in_its_own_thread() -> None:
     workers = Workers("test")
     threads = []
 
@@ -134,12 +134,12 @@ def test_workers_have_the_context_of_the_caller() -> None:
     assert states == ["the caller's"] * 2
 
 
-def test_no_workers_is_no_number_of_workers() -> None:
+def test_zero_workers_are_refused() -> None:
     with pytest.raises(ValueError, match="max_workers must be at least 1, not 0"):
         Workers("test").parallel_for(1, lambda _: None, 0)
 
 
-def test_an_interrupt_ends_the_loop_and_leaves_no_helper_at_work() -> None:
+def test_an_interrupt_ends_the_loop_and_all_helpers() -> None:
     workers = Workers("test")
     meeting, leave = threading.Barrier(2), threading.Event()
     caller, seen = threading.get_ident(), []
@@ -160,7 +160,7 @@ def test_an_interrupt_ends_the_loop_and_leaves_no_helper_at_work() -> None:
     assert len(seen) == 4
 
 
-def test_an_interrupt_while_it_waits_does_not_leave_the_helpers_alone(
+def test_an_interrupt_while_waiting_still_waits_for_the_helpers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits = []
@@ -180,8 +180,8 @@ def test_an_interrupt_while_it_waits_does_not_leave_the_helpers_alone(
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_a_forked_process_makes_threads_of_its_own() -> None:
-    """Those of its parent do not run there: who gives them work waits forever."""
+def test_a_forked_process_starts_its_own_threads() -> None:
+    """The threads of its parent do not run there: work given to them would wait forever."""
     workers = Workers("test")
     workers.parallel_for(4, lambda _: None, 2)
     child = os.fork()

@@ -1,4 +1,4 @@
-"""A Method's life against a model: any order of loading, executing, closing and misuse."""
+"""A Method compared with a model, in any order of loading, executing, closing and misuse."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def counting() -> PlanBuilder:
 
 
 class Loaded:
-    """A Method, and the state that it should have."""
+    """A Method and its expected state."""
 
     def __init__(self, method: Method) -> None:
         self.method = method
@@ -44,7 +44,7 @@ class Loaded:
 
 
 class Lifecycle(RuleBasedStateMachine):
-    """Methods of one program: each has a state of its own, until it is closed."""
+    """Methods of one program, each with a state of its own until it is closed."""
 
     methods = Bundle("methods")
 
@@ -67,11 +67,11 @@ class Lifecycle(RuleBasedStateMachine):
         (out,) = loaded.method.execute([given])
         loaded.state = loaded.state + given
         np.testing.assert_array_equal(out, loaded.state + loaded.state)
-        given.fill(np.nan)  # what was given is the caller's again
+        given.fill(np.nan)  # the caller owns its input again
         self.kept.append((out, out.copy()))
 
     @rule(loaded=methods)
-    def change_what_was_returned(self, loaded: Loaded) -> None:
+    def overwrite_an_output(self, loaded: Loaded) -> None:
         if self.kept:
             out, _ = self.kept.pop()
             out.fill(np.nan)
@@ -88,7 +88,7 @@ class Lifecycle(RuleBasedStateMachine):
 
     @rule(loaded=consumes(methods))
     def drop(self, loaded: Loaded) -> None:
-        """Forget it, closed or not."""
+        """Drop the Method, closed or not."""
 
     @invariant()
     def outputs_stay_as_they_were(self) -> None:

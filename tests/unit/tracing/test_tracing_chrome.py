@@ -1,4 +1,4 @@
-"""Chrome's trace JSON, held against the Trace Event Format."""
+"""Chrome's trace JSON, compared with the Trace Event Format."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recorded() -> RecordingTracer:
 class TestFormat:
     """The object form of the format: metadata events and complete events, in microseconds."""
 
-    def test_every_record_has_what_its_phase_demands(self) -> None:
+    def test_every_record_has_the_fields_of_its_phase(self) -> None:
         trace = trace_of(recorded())
         assert set(trace) == {"traceEvents", "displayTimeUnit", "otherData"}
         assert trace["displayTimeUnit"] in ("ms", "ns")
@@ -70,7 +70,7 @@ class TestFormat:
         assert {record["tid"] for record in records if record["ph"] == "X"} <= named
 
 
-def test_the_arguments_say_what_ran() -> None:
+def test_the_arguments_name_the_instruction_that_ran() -> None:
     by_name = {record["name"]: record for record in trace_of(recorded())["traceEvents"]}
     assert by_name["tile"]["cat"] == "backend"
     assert by_name["tile"]["args"] == {
@@ -83,11 +83,11 @@ def test_the_arguments_say_what_ran() -> None:
     assert by_name["place tensors"]["args"] == {"method": "forward"}
 
 
-def test_it_says_how_many_events_were_dropped() -> None:
+def test_dropped_events_are_counted() -> None:
     tracer = RecordingTracer(max_events=2)
     traced_plan().load(BACKENDS, tracer=tracer)
     assert trace_of(tracer)["otherData"] == {"dropped_events": 3}
 
 
-def test_nothing_recorded_is_a_trace_without_complete_events() -> None:
+def test_an_empty_recording_is_a_trace_without_complete_events() -> None:
     assert [record["ph"] for record in trace_of(RecordingTracer())["traceEvents"]] == ["M"]

@@ -28,7 +28,7 @@ def events_of(block: Reader) -> list[tuple[object, ...]]:
 class TestEvents:
     """Every event is a ProfileEvent, with the names that ExecuTorch's tools expect."""
 
-    def test_of_loading_and_of_an_execute(self) -> None:
+    def test_loading_and_an_execute_have_all_their_events(self) -> None:
         tracer = RecordingTracer()
         traced_plan().load(BACKENDS, tracer=tracer).execute([floats(1, 2), floats(3, 4)])
         assert blocks_of(tracer) == {
@@ -48,7 +48,7 @@ class TestEvents:
             ],
         }
 
-    def test_times_are_those_of_the_events(self) -> None:
+    def test_times_equal_those_of_the_events(self) -> None:
         tracer = RecordingTracer()
         with tracer.phase("read file"):
             pass
@@ -58,25 +58,25 @@ class TestEvents:
         times = event.table(0).integer(6, flags), event.table(0).integer(7, flags)
         assert times == (tracer.events[0].start_ns, tracer.events[0].end_ns)
 
-    def test_nothing_recorded_is_an_etdump_without_blocks(self) -> None:
+    def test_an_empty_recording_is_an_etdump_without_blocks(self) -> None:
         assert blocks_of(RecordingTracer()) == {}
 
 
 class TestBlocks:
     """Every execute that ended is a block."""
 
-    def test_they_name_their_method_when_there_are_several(self) -> None:
+    def test_blocks_name_their_method_if_there_are_several(self) -> None:
         tracer = RecordingTracer()
         for instance in (None, "left"):
             adding_plan(2).load(tracer=tracer, instance=instance).execute([floats(1, 2), floats(3, 4)])
         assert list(blocks_of(tracer)) == ["Default", "Execute forward", "Execute forward@left"]
 
-    def test_one_that_lost_events_is_left_out(self) -> None:
+    def test_an_execute_that_lost_events_is_left_out(self) -> None:
         tracer = RecordingTracer(max_events=8)
         traced_plan().load(BACKENDS, tracer=tracer).execute([floats(1, 2), floats(3, 4)])
         assert list(blocks_of(tracer)) == ["Default"]
 
-    def test_one_that_failed_is_there(self) -> None:
+    def test_a_failed_execute_is_included(self) -> None:
         tracer = RecordingTracer()
         method = traced_plan().load(BACKENDS, tracer=tracer)
         with pytest.raises(DelegateError):

@@ -1,4 +1,4 @@
-"""Tracing: what ran, and when; nothing when it is off."""
+"""The recorder: timed events of loading and executing, and none without a tracer."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ LOADING = [
 
 
 def executed(tracer: RecordingTracer) -> list[Event]:
-    """The events of executes."""
+    """Return the events of executes."""
     return [event for event in tracer.events if event.run is not None]
 
 
 class TestExecute:
-    """Kernels, delegates, what backends time, and the whole execute are events."""
+    """Kernels, delegates, spans of backends, and the whole execute are events."""
 
-    def test_they_come_in_the_order_in_which_they_ended(self) -> None:
+    def test_events_are_in_the_order_of_their_ends(self) -> None:
         tracer = RecordingTracer()
         method = traced_plan().load(BACKENDS, tracer=tracer)
         method.execute([floats(1, 2), floats(3, 4)])
@@ -58,7 +58,7 @@ class TestExecute:
         wholes = [(each.method, each.run) for each in tracer.events if each.kind == "method"]
         assert wholes == [("forward@left", 0), ("forward", 1), ("forward@left", 2)]
 
-    def test_work_that_fails_is_recorded_too(self) -> None:
+    def test_failed_work_is_recorded_too(self) -> None:
         tracer = RecordingTracer()
         method = traced_plan().load(BACKENDS, tracer=tracer)
         with pytest.raises(DelegateError):
@@ -66,7 +66,7 @@ class TestExecute:
         names = [each.name for each in executed(tracer)]
         assert names == ["aten::add.out", "copy", "tile", "Spanning", "forward"]
 
-    def test_a_worker_thread_is_told_apart(self) -> None:
+    def test_a_worker_thread_has_a_number_of_its_own(self) -> None:
         tracer = RecordingTracer()
         track = tracer.track("forward")
         with track.span("here"):
@@ -86,13 +86,13 @@ class TestExecute:
 class TestLoading:
     """The phases of opening and loading are events without a run."""
 
-    def test_of_a_method(self) -> None:
+    def test_a_method_records_its_phases(self) -> None:
         tracer = RecordingTracer()
         traced_plan().load(BACKENDS, tracer=tracer)
         assert [(each.name, each.kind) for each in tracer.events] == LOADING
         assert {each.run for each in tracer.events} == {None}
 
-    def test_of_a_program(self) -> None:
+    def test_a_program_records_its_phases_without_a_method(self) -> None:
         tracer = RecordingTracer()
         with tracer.phase("read file"):
             pass
@@ -101,9 +101,9 @@ class TestLoading:
 
 
 class TestBounds:
-    """A tracer keeps so many events and no more, and says how many were lost."""
+    """A tracer keeps a limited number of events, and counts the rest."""
 
-    def test_what_comes_too_late_is_counted(self) -> None:
+    def test_events_beyond_the_limit_are_counted(self) -> None:
         tracer = RecordingTracer(max_events=6)
         traced_plan().load(BACKENDS, tracer=tracer).execute([floats(1, 2), floats(3, 4)])
         assert (len(tracer.events), tracer.dropped) == (6, 4)
@@ -118,9 +118,9 @@ class TestBounds:
 
 
 class TestOff:
-    """Without a tracer nothing is recorded and nothing is paid."""
+    """Without a tracer nothing is recorded, at no cost."""
 
-    def test_the_plan_holds_the_bare_numpy_call(self) -> None:
+    def test_the_plan_calls_numpy_directly(self) -> None:
         runnable = adding_plan(2).load()._runnable
         assert isinstance(runnable, NumpyMethod)
         (blocks,) = runnable._plan._chains
@@ -128,7 +128,7 @@ class TestOff:
         assert isinstance(step, partial)
         assert step.func is np.add
 
-    def test_a_backend_is_given_a_tracer_that_does_nothing(self) -> None:
+    def test_a_backend_gets_a_tracer_that_does_nothing(self) -> None:
         tracer = NullTracer()
         assert not tracer.is_enabled
         with tracer.span("x", debug_id=1), tracer.record("y", "phase"):
