@@ -1,7 +1,7 @@
-"""What a backend declares: typed options, units, constraints, and its `BackendSpec`.
+"""The declarations of a backend: typed options, units, constraints, and its `BackendSpec`.
 
-Importing this package loads none of its modules, and pydantic comes with the options of the first plugin: a
-file that sets no options is checked without it.
+Importing this package imports none of its modules. pydantic is imported with the options of the first plugin,
+so a file that sets no options is checked without it.
 """
 
 from __future__ import annotations

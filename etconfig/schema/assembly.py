@@ -1,9 +1,9 @@
-"""Make options of values that were checked one by one, without asking pydantic to check them again.
+"""Create options from values that were checked one by one, without having pydantic check them again.
 
-This is possible where pydantic would find nothing that `coerce` has not found: all values are immutable,
-all bounds are known to etconfig, and of the class's own validators only those remain that see the
-whole object. Such a class needs pydantic's validator only when somebody calls it, so it is not even made
-before: making the first one costs as much as importing all schemas.
+This is possible where pydantic could find nothing that `coerce` has not found: all values are immutable,
+etconfig knows all bounds, and the class has no validators of its own except those of the whole object.
+pydantic's validator of such a class is built only when the class is called: building the first one takes as
+long as importing all schemas.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
-"""A class of options; what derives from it has no part in how it is made."""
+"""A class of options."""
 
 _NUMBER_BOUNDS = (Ge, Gt, Le, Lt, MultipleOf)
 _LENGTH_BOUNDS = (MinLen, MaxLen)
@@ -33,17 +33,17 @@ _BOUNDS: Mapping[OptionKind, tuple[tuple[type, ...], tuple[type, ...]]] = {
     OptionKind.STRING: (_LENGTH_BOUNDS, (int,)),
     OptionKind.ARRAY: (_LENGTH_BOUNDS, (int,)),
 }
-"""The bounds that pydantic and `Constraint` check alike, and the types of their limits."""
+"""The bounds that pydantic and `Constraint` check in the same way, and the types of their limits."""
 
 
 @record(frozen=True, kw_only=True)
 class Assembly:
-    """How to make the options of one class.
+    """The way to create the options of one class.
 
     Attributes:
-        template: Every option with its default, in the order of declaration; `MISSING` where it has none.
+        template: Each option's default, in the order of declaration; `MISSING` where it has none.
         required: The options without a default.
-        checks: The names of the validators that see the whole object.
+        checks: The names of the validators of the whole object.
     """
 
     template: Mapping[str, object]
@@ -51,7 +51,7 @@ class Assembly:
     checks: tuple[str, ...]
 
     def make(self, cls: type[ModelT], values: Mapping[str, object]) -> ModelT | None:
-        """What `cls(**values)` makes of values that are right one by one; None if it would refuse them."""
+        """Return `cls(**values)` for values that are valid one by one, or None if it would refuse them."""
         fields = {**self.template, **values}
         if len(fields) > len(self.template) or not self.required <= values.keys():
             return None
@@ -65,7 +65,7 @@ class Assembly:
     def _is_accepted(self, options: BaseModel) -> bool:
         try:
             return all(getattr(options, check)() is options for check in self.checks)
-        except Exception:  # pydantic will run the same check, and tells what is wrong
+        except Exception:  # pydantic will run the same check and report the problem
             return False
 
 
@@ -73,7 +73,7 @@ _set = object.__setattr__  # the classes are frozen
 
 
 def plan_assembly(cls: type[BaseModel], infos: Mapping[str, OptionInfo]) -> Assembly | None:
-    """How to make options of `cls` without pydantic, or None if only pydantic knows all that it checks."""
+    """Plan how to create options of `cls` without pydantic, or return None if that might skip a check."""
     fields = cls.model_fields
     checks = _whole_object_checks(cls)
     if checks is None or not all(_is_plain(fields[name], info.type) for name, info in infos.items()):
@@ -86,7 +86,7 @@ def plan_assembly(cls: type[BaseModel], infos: Mapping[str, OptionInfo]) -> Asse
 
 
 def _whole_object_checks(cls: type[BaseModel]) -> tuple[str, ...] | None:
-    """The names of the validators of the whole object, if the class adds nothing else to its making."""
+    """Return the names of the validators of the whole object, or None if the class has other hooks."""
     decorators = cls.__pydantic_decorators__
     is_changed = (
         cls.__pydantic_custom_init__
@@ -108,7 +108,7 @@ def _is_plain(field: FieldInfo, option_type: OptionType) -> bool:
 
 
 def _nested_extras(annotation: Any) -> list[tuple[object, ...]]:
-    """The extras of every `Annotated` inside an annotation."""
+    """Return the metadata of every `Annotated` inside an annotation."""
     arguments = get_args(annotation)
     if get_origin(annotation) is Annotated:
         return [arguments[1:], *_nested_extras(arguments[0])]
@@ -116,13 +116,13 @@ def _nested_extras(annotation: Any) -> list[tuple[object, ...]]:
 
 
 def _is_plain_type(option_type: OptionType) -> bool:
-    """Whether its values are immutable, and its bounds those that pydantic checks in the same way."""
+    """True if its values are immutable and pydantic checks its bounds in the same way."""
     if option_type.kind is OptionKind.TABLE or (
         option_type.kind is OptionKind.ARRAY and not option_type.is_tuple
     ):
         return False
     if option_type.is_optional and option_type.constraints:
-        return False  # pydantic may hold None against the bounds, too
+        return False  # pydantic may check the bounds of None too
     bounds = all(_is_plain_bound(option_type.kind, bound) for bound in option_type.constraints)
     return bounds and (option_type.item is None or _is_plain_type(option_type.item))
 

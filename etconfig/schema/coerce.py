@@ -1,7 +1,7 @@
-"""The one rule by which a value from TOML becomes an option's value.
+"""The only rule that turns a value from TOML into the value of an option.
 
-Accepted: the option's own type; text with a unit for byte sizes and times; an enum member by
-value or name; an array for a tuple. Nothing else: `1` is no float and `true` is no integer.
+Accepted are the option's own type, text with a unit for byte sizes and times, an enum member by value or
+name, and an array for a tuple. Nothing else is: `1` is not a float and `true` is not an integer.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _KIND_NAMES: Mapping[type, str] = {
 
 @record(frozen=True, kw_only=True)
 class Mismatch:
-    """Why a value is none of its option.
+    """The reason why a value does not fit its option.
 
     Attributes:
-        expected: What it should be, such as `an integer >= 1`.
-        given: What it is, such as `'two' (a string)`.
-        place: Where inside an array or table it lies, such as `[2]`; empty for the value itself.
-        help: How to write it, if that can be guessed.
-        respelling: The same as a change of the text, where that is one word.
+        expected: The value expected, such as `an integer >= 1`.
+        given: The value found, such as `'two' (a string)`.
+        place: Its position inside an array or table, such as `[2]`; empty for the value itself.
+        help: How to write it correctly, if that can be guessed.
+        respelling: The help as a change of the text, if it is a single word.
     """
 
     expected: str
@@ -54,21 +54,21 @@ class Mismatch:
 
     @property
     def message(self) -> str:
-        """Both in one sentence."""
+        """A sentence with the value expected and the value found."""
         return f"expected {self.expected}, given {self.given}"
 
 
 def coerce_value(info: OptionInfo, raw: object) -> object:
-    """The value of option `info` that `raw` stands for, within its bounds.
+    """Convert `raw` to a value of option `info` within its bounds.
 
     A value that already has the option's type stays as it is.
 
     Args:
         info: The option.
-        raw: A value as TOML, JSON or Python gives it.
+        raw: A value from TOML, JSON or Python.
 
     Raises:
-        OptionError: `raw` means no value of this option; the one diagnostic says what does.
+        OptionError: `raw` does not fit the option; its only diagnostic says what would.
     """
     result = coerce(info.type, raw)
     if not isinstance(result, Mismatch):
@@ -83,19 +83,19 @@ def coerce_value(info: OptionInfo, raw: object) -> object:
 
 
 def coerce_text(info: OptionInfo, text: str) -> object:
-    """The value of option `info` that a text from `--set` or `ETCONFIG_SET` stands for.
+    """Convert a text from `--set` or `ETCONFIG_SET` to a value of option `info`.
 
     Strings, choices and quantities need no quotes. Numbers and booleans are written as in TOML,
     arrays and tables as in JSON.
 
     Raises:
-        OptionError: the text means no value of this option.
+        OptionError: the text does not fit the option.
     """
     return coerce_value(info, read_text(info.type, text))
 
 
 def coerce(wanted: OptionType, raw: object) -> object | Mismatch:
-    """As `coerce_value`, but a problem is returned."""
+    """Do the same as `coerce_value`, but return a problem instead of raising it."""
     if raw is None and wanted.is_optional:
         return None
     value = _COERCIONS[wanted.kind](wanted, raw)
@@ -108,7 +108,7 @@ def coerce(wanted: OptionType, raw: object) -> object | Mismatch:
 
 
 def show_value(raw: object) -> str:
-    """A value as TOML would write it, shortened; None, which TOML cannot write, as none."""
+    """Return a value as written in TOML, shortened; None, which TOML does not have, becomes `none`."""
     if raw is None:
         return "none"
     if isinstance(raw, enum.Enum):
@@ -116,7 +116,7 @@ def show_value(raw: object) -> str:
     if isinstance(raw, bool):
         return "true" if raw else "false"
     if isinstance(raw, int) and raw.bit_length() > 4 * _MAX_SHOWN:
-        return "a very large integer"  # Python refuses to write out more than 4300 digits
+        return "a very large integer"  # Python refuses to print more than 4300 digits
     text = reprlib.repr(raw) if isinstance(raw, (list, tuple, dict)) else repr(raw)
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
 
@@ -231,7 +231,7 @@ _COERCIONS: Mapping[OptionKind, Callable[[OptionType, object], object | Mismatch
 
 
 def _same_number(raw: object, python_type: type) -> str | None:
-    """The number `raw` as TOML writes it as a float or an integer, if it is exactly the same one."""
+    """Return `raw` written as the other type of number in TOML, if that is exactly the same number."""
     if python_type is float and type(raw) is int and abs(raw) < 10**15:
         return f"{raw}.0"
     if python_type is int and type(raw) is float and raw.is_integer() and abs(raw) < 10**15:

@@ -1,4 +1,4 @@
-"""The bounds an option may carry: how each is checked, told in words, and written as JSON Schema."""
+"""The bounds of options: the check of each, its words in messages, and its keyword in JSON Schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _is_multiple(value: float, step: float) -> bool:
 
 @record(frozen=True)
 class _Rule:
-    """How one kind of bound is read, checked and told."""
+    """One kind of bound: the attribute that has its limit, its check, its words and its keyword."""
 
     attribute: str
     is_satisfied: Callable[[Any, Any], bool]
@@ -49,21 +49,25 @@ class Constraint:
     bound: Any
 
     def is_satisfied(self, value: object) -> bool:
-        """Whether `value`, which is of the option's type, keeps to the bound."""
+        """True if `value`, which has the option's type, is within the bound."""
         return _RULES[self.kind].is_satisfied(value, self.bound)
 
     def words(self, counted: str) -> str:
-        """Such as `>= 1` or `at least 2 items`, where a length is a number of `counted` (singular)."""
+        """Return the bound in words, such as `>= 1` or `at least 2 items`.
+
+        Args:
+            counted: The noun that a length counts, in the singular.
+        """
         noun = counted if self.bound == 1 else f"{counted}s"
         return _RULES[self.kind].words.format(bound=self.bound, counted=noun)
 
     def keyword(self, length: str) -> str:
-        """The JSON Schema keyword, such as `minimum`; `length` is Length, Items or Properties."""
+        """Return the JSON Schema keyword, such as `minimum`; `length` is Length, Items or Properties."""
         return _RULES[self.kind].keyword.format(length=length)
 
 
 def constraints_in(metadata: Iterable[object]) -> Iterator[Constraint]:
-    """The bounds among the extras of an `Annotated`; other extras are pydantic's business."""
+    """Yield the bounds in the metadata of an `Annotated`; pydantic handles other metadata."""
     for item in metadata:
         rule = _RULES.get(type(item))
         if rule is not None:
@@ -73,7 +77,7 @@ def constraints_in(metadata: Iterable[object]) -> Iterator[Constraint]:
 
 
 def are_bounds(metadata: Iterable[object]) -> bool:
-    """Whether `constraints_in` takes all of these extras, so that pydantic has none for itself."""
+    """True if `constraints_in` reads all of these metadata, so that none are left to pydantic."""
     return all(
         type(item) in _RULES or (isinstance(item, GroupedMetadata) and are_bounds(item)) for item in metadata
     )

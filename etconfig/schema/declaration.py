@@ -1,4 +1,4 @@
-"""`option()` declares one option of a backend; `OptionInfo` is all that is known about it."""
+"""`option()`, which declares one option of a backend, and `OptionInfo`, which describes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from etconfig.schema.option_type import ChoiceValue, OptionType
 from etconfig.schema.units import Unit
 
 MAX_KEY_LENGTH = 63
-"""The longest key and backend id that ExecuTorch's option map holds. Source: backend/options.h."""
+"""The maximum length of keys and backend ids in ExecuTorch's option map. Source: backend/options.h."""
 
 
 class Missing:
@@ -21,39 +21,39 @@ class Missing:
         return "MISSING"
 
     def __reduce__(self) -> str:
-        return "MISSING"  # pickles by name, so that there is only one
+        return "MISSING"  # pickled by name, so that there is only one object
 
 
 MISSING: Final = Missing()
-"""No value was given; None and 0 are values."""
+"""The mark for no value; None and 0 are values."""
 
 
 class Applies(enum.Enum):
-    """When an option takes effect."""
+    """The time at which an option takes effect."""
 
     LOAD = "load"
     """Once, when the method is loaded."""
     EXECUTE = "execute"
-    """From the next execute on; it can be changed while the method is loaded."""
+    """From the next execute on; the option can change while the method is loaded."""
 
 
 class Scope(enum.Enum):
-    """How far an option reaches."""
+    """The range in which an option takes effect."""
 
     METHOD = "method"
     """One method instance."""
     PROCESS = "process"
-    """Everything that uses the backend in this process, so methods must agree on it."""
+    """Everything in this process that uses the backend, so methods must agree on it."""
 
 
 @record(frozen=True, kw_only=True)
 class Wire:
-    """How ExecuTorch's option map carries an option: bool, 32-bit int or string under a key.
+    """The form of an option in ExecuTorch's option map: a bool, 32-bit int or string under a key.
 
     Attributes:
-        key: The key, or None when the map cannot carry the option at all.
-        values: What each choice is sent as, when it is not sent by its own name.
-        separator: What joins the items of an array, which is sent as one string.
+        key: The key, or None if the map cannot carry the option at all.
+        values: The value sent for each choice, if it is not the name of the choice.
+        separator: The text that joins the items of an array, which is sent as one string.
     """
 
     key: str | None
@@ -67,7 +67,7 @@ class Wire:
 
 @record(frozen=True, kw_only=True)
 class Declaration:
-    """What `option()` was told. It travels as the field's `json_schema_extra`."""
+    """The arguments of `option()`, kept as the field's `json_schema_extra`."""
 
     doc: str
     applies: Applies
@@ -80,7 +80,7 @@ class Declaration:
     wire: Wire | None
 
     def __call__(self, schema: dict[str, Any]) -> None:
-        """Leave pydantic's own JSON Schema as it is: etconfig generates another one."""
+        """Leave pydantic's JSON Schema as it is; etconfig generates its own."""
 
 
 @record(frozen=True, kw_only=True)
@@ -90,16 +90,16 @@ class OptionInfo:
     Attributes:
         name: The option's name.
         type: Its type and constraints.
-        doc: What it does, for users.
-        default: The value when nothing sets it, or `MISSING`.
-        from_fact: The fact that it takes its value from; when the fact is unknown, `default` holds.
-        applies: When it takes effect.
-        scope: How far it reaches.
-        unit: What its number counts, if anything.
+        doc: Its description for users.
+        default: The value if nothing sets it, or `MISSING`.
+        from_fact: The fact that gives its value; if the fact is unknown, `default` does.
+        applies: The time at which it takes effect.
+        scope: The range in which it takes effect.
+        unit: The unit of its number, if any.
         since: The version of the plugin that introduced it.
-        deprecated: Why not to set it any more and what to do instead, or None.
+        deprecated: Why not to set it anymore and what to do instead, or None.
         renamed_from: Its former names, which are still accepted.
-        wire: How ExecuTorch's option map carries it.
+        wire: Its form in ExecuTorch's option map.
     """
 
     name: str
@@ -117,7 +117,7 @@ class OptionInfo:
 
     @property
     def is_required(self) -> bool:
-        """Whether somebody must set it: it has neither a default nor a fact."""
+        """True if it must be set, because it has neither a default nor a fact."""
         return self.default is MISSING and self.from_fact is None
 
     @property
@@ -127,12 +127,12 @@ class OptionInfo:
 
     @property
     def choices(self) -> tuple[ChoiceValue, ...]:
-        """The values it may have, when they can be listed."""
+        """The allowed values, if they can be listed."""
         return self.type.choices
 
     @property
     def expected(self) -> str:
-        """What a value must be, in words, such as `an integer >= 1`."""
+        """The expected value in words, such as `an integer >= 1`."""
         return self.type.expected
 
 
@@ -151,19 +151,19 @@ def option(
 ) -> Any:
     """Declare one option of a `BackendOptions` class.
 
-    Without `default` and `from_fact` somebody must set the option. With `from_fact` the
-    resolver takes the fact's value; when the fact is unknown it falls back to `default`.
+    An option with neither `default` nor `from_fact` must be set. With `from_fact`, the resolver uses the
+    value of the fact, or `default` if the fact is unknown.
 
     Args:
-        default: The value when nothing sets the option. May be written as in TOML: an enum
-            member by name, a byte size or duration as text.
-        doc: What the option does, one or more sentences for its users.
-        applies: `load` (fixed when the method is loaded) or `execute` (can be changed later).
-        scope: `method`, or `process` when the backend has one setting for all methods.
-        from_fact: The dotted name of the fact it takes its value from.
-        unit: What the number counts; bytes and times may then be given as text ("512 MiB").
+        default: The value if nothing sets the option. It may be written as in TOML: an enum member by name, a
+            byte size or duration as text.
+        doc: The description of the option for its users, in one or more sentences.
+        applies: `load` (fixed when the method is loaded) or `execute` (can change later).
+        scope: `method`, or `process` if the backend has one setting for all methods.
+        from_fact: The dotted name of the fact that gives its value.
+        unit: The unit of the number; bytes and times may then be written as text ("512 MiB").
         since: The version of the plugin that introduced the option.
-        deprecated: Why not to set it any more and what to do instead.
+        deprecated: Why not to set it anymore and what to do instead.
         renamed_from: Its former name or names; they are accepted with a warning.
         wire: Its key in ExecuTorch's option map, or a `Wire`; by default its own name.
 
@@ -173,7 +173,7 @@ def option(
     Raises:
         ValueError: `applies`, `scope`, `unit` or `wire` is not one of the known ones.
     """
-    from pydantic import Field  # only who declares options needs it
+    from pydantic import Field  # imported late: only declarations of options need it
 
     declaration = Declaration(
         doc=doc,

@@ -1,7 +1,7 @@
-"""JSON Schema (draft 2020-12) of a backend's options: what editors and other tools check against.
+"""JSON Schema (draft 2020-12) of a backend's options, for editors and other tools.
 
-What JSON Schema has no word for stands under `x-etconfig-*`. Two differences remain: it cannot
-tell `1` from `1.0`, and an enum's members are listed by value only.
+Properties that JSON Schema does not know have names of the form `x-etconfig-*`. Two differences remain: JSON
+Schema cannot distinguish `1` from `1.0`, and the members of an enum are listed by value only.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _LENGTH_KEYWORDS = {OptionKind.ARRAY: "Items", OptionKind.TABLE: "Properties"}
 
 
 def json_schema(spec: BackendSpec) -> dict[str, Any]:
-    """The schema of one table of options, such as `[options.XnnpackBackend]`.
+    """Return the schema of one table of options, such as `[options.XnnpackBackend]`.
 
-    No option is in `required`, since a table may hold a part of them; those that somebody must
-    set have `x-etconfig-required`.
+    No option is in `required`, since a table may set only some of them; those that must be set have
+    `x-etconfig-required`.
     """
     properties = {name: _property(info) for name, info in spec.options.option_infos().items()}
     for former, current in spec.options.former_names().items():

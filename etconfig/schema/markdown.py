@@ -1,4 +1,4 @@
-"""Markdown reference of a backend's options."""
+"""The Markdown reference of a backend's options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEADERS = ("Option", "Type", "Default", "Applies", "Scope", "Description")
 
 
 def markdown_reference(spec: BackendSpec) -> str:
-    """A section with the backend's doc, tables of its options, compile specs and variables."""
+    """Return a section: the backend's description, and tables of its options, compile specs and variables."""
     infos = spec.options.option_infos().values()
     parts = [f"## {spec.id}", spec.doc.strip()]
     parts.append(_table(_HEADERS, map(_option_row, infos)) if infos else "It has no options.")

@@ -1,4 +1,4 @@
-"""`OptionType`: what an option's annotation means, in words that TOML's users know."""
+"""`OptionType`: the meaning of an option's annotation, in the terms of TOML."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from etconfig.schema.constraints import Constraint
 
 ChoiceValue: TypeAlias = "str | int"
-"""A value that a configuration may name."""
+"""One of the values of a choice."""
 
 
 class OptionKind(enum.Enum):
-    """The shape of a value; the member's value is the word that messages use."""
+    """The shape of a value; the member's value is its name in messages."""
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
@@ -30,7 +30,7 @@ class OptionKind(enum.Enum):
     ARRAY = "array"
     TABLE = "table"
 
-    __hash__ = object.__hash__  # written in C, unlike that of Enum: every value is looked up by its kind
+    __hash__ = object.__hash__  # in C, unlike Enum's: each check of a value looks up its kind
 
 
 _COUNTED = {OptionKind.ARRAY: "item", OptionKind.TABLE: "key"}
@@ -43,12 +43,12 @@ class OptionType:
     Attributes:
         kind: The shape.
         constraints: Bounds on the value or its length.
-        is_optional: None is allowed too; only a default or Python code can say it.
+        is_optional: True if None is allowed too; only a default or Python code can be None.
         choices: The allowed values, for `CHOICE`.
-        enum_class: The enum whose members the choices stand for, if it is one.
-        unit: What a number counts, if text such as "512 MiB" is accepted for it.
+        enum_class: The enum whose members the choices name, if there is one.
+        unit: The unit of a number, if text such as "512 MiB" is accepted for it.
         item: The type of the items or values, for `ARRAY` and `TABLE`.
-        is_tuple: The array is a tuple in Python, else a list.
+        is_tuple: True if the array is a tuple in Python, False if it is a list.
     """
 
     kind: OptionKind
@@ -62,7 +62,7 @@ class OptionType:
 
     @cached_property
     def members_by_text(self) -> Mapping[str, enum.Enum]:
-        """The members of the enum by what text may call them: their value, or else their name."""
+        """The members of the enum by the texts that select them: their values, or else their names."""
         if self.enum_class is None:
             return {}
         by_value = {member.value: member for member in self.enum_class if isinstance(member.value, str)}
@@ -76,7 +76,7 @@ class OptionType:
 
     @property
     def expected(self) -> str:
-        """The whole demand in words, such as `an integer >= 1 and <= 16`."""
+        """The expected value in words, such as `an integer >= 1 and <= 16`."""
         words = self._noun
         if self.constraints:
             bounds = " and ".join(self.constraint_texts)
@@ -98,24 +98,23 @@ class OptionType:
         return f"{article} {self.kind.value}"
 
     def __str__(self) -> str:
-        """The name of the type, such as `array of strings`; bounds are not part of it."""
+        """Return the name of the type without bounds, such as `array of strings`."""
         return self.kind.value if self.item is None else f"{self.kind.value} of {self.item}s"
 
 
 def read_option_type(
     annotation: Any, metadata: Iterable[object] = (), unit: Unit | None = None
 ) -> OptionType:
-    """What an annotation means.
+    """Return the option type that an annotation means.
 
     Args:
-        annotation: The type.
-        metadata: Extras of its `Annotated` that pydantic took off already.
-        unit: What its numbers count.
+        annotation: The annotation.
+        metadata: The metadata of its `Annotated`, which pydantic has already taken off.
+        unit: The unit of its numbers.
 
     Raises:
-        TypeError: it is none of bool, int, float, str, an enum of strings, a Literal of strings
-            or integers, list[T], tuple[T, ...], dict[str, T], or `T | None` of these; or it
-            counts something and has no number.
+        TypeError: it is not bool, int, float, str, an enum of strings, a Literal of strings or integers,
+            list[T], tuple[T, ...], dict[str, T], or `T | None` of these; or it has a unit and no number.
     """
     from etconfig.schema.constraints import constraints_in
 

@@ -19,13 +19,13 @@ __all__ = ["BackendOptions", "model_validator"]
 
 
 class BackendOptions(BaseModel):
-    """The options of one backend: a frozen, strict record whose fields are made with `option()`.
+    """The options of one backend: a frozen, strict record whose fields are declared with `option()`.
 
     Raises:
         TypeError: a subclass breaks a rule; the message names the class and the option.
     """
 
-    # The validator is built when the defaults have been brought into their types, or when it is needed.
+    # Defer building the validator: the defaults are coerced first, and most classes never need one.
     model_config = ConfigDict(
         strict=True,
         extra="forbid",
@@ -56,16 +56,16 @@ class BackendOptions(BaseModel):
 
     @classmethod
     def option_infos(cls) -> Mapping[str, OptionInfo]:
-        """What is known about each option, by name, in the order of declaration."""
+        """Return the description of each option by name, in the order of declaration."""
         return cls._option_infos
 
     @classmethod
     def former_names(cls) -> Mapping[str, str]:
-        """The current name of each option that was renamed, by its former name."""
+        """Return the current name of each renamed option by its former name."""
         return cls._former_names
 
     def to_jsonable(self) -> dict[str, Any]:
-        """The options as JSON can hold them: enum members by value, tuples as lists."""
+        """Return the options as plain data for JSON: enum members by value, tuples as lists."""
         return {name: jsonable(getattr(self, name)) for name in self._option_infos}
 
 

@@ -1,4 +1,4 @@
-"""Values of options as plain data."""
+"""The values of options as plain data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import enum
 
 
 def jsonable(value: object) -> object:
-    """An option's value as JSON can hold it: enum members by value, tuples as lists."""
+    """Return an option's value as plain data for JSON: enum members by value, tuples as lists."""
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, (list, tuple)):

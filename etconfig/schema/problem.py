@@ -1,4 +1,4 @@
-"""`OptionProblem`: what is wrong with an option, before anyone knows where it was written."""
+"""`OptionProblem`: a problem with an option, before its place in a file is known."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from etconfig.records import record
 
 
 class ProblemKind(enum.Enum):
-    """What is wrong; the member's value is the diagnostic code."""
+    """The kind of a problem; the member's value is the diagnostic code."""
 
     UNKNOWN = "unknown-option"
     INVALID = "invalid-value"
@@ -21,21 +21,21 @@ class ProblemKind(enum.Enum):
 
     @property
     def severity(self) -> Severity:
-        """A deprecated option still works; all else is an error."""
+        """The severity: a deprecated option still works, everything else is an error."""
         return Severity.WARNING if self is ProblemKind.DEPRECATED else Severity.ERROR
 
 
 @record(frozen=True, kw_only=True)
 class OptionProblem:
-    """One problem of one backend's options.
+    """One problem with the options of one backend.
 
     Attributes:
-        kind: What is wrong.
-        message: One sentence that names the backend and the option.
-        option: The option as it was given, or None when the problem lies between several.
-        related: Current names of the options that the message of a conflict names.
+        kind: The kind of problem.
+        message: A sentence that names the backend and the option.
+        option: The option's name as written, or None if the problem concerns several options.
+        related: The current names of the options that the message of a conflict mentions.
         help: What to do about it.
-        respelling: What to write instead of the option's name or value, where that is one word.
+        respelling: The replacement for the option's name or value, if it is a single word.
     """
 
     kind: ProblemKind
@@ -47,11 +47,11 @@ class OptionProblem:
 
     @property
     def is_error(self) -> bool:
-        """Whether the options cannot be used."""
+        """True if the options cannot be used."""
         return self.kind.severity is Severity.ERROR
 
     def to_diagnostic(self, *spans: Span) -> Diagnostic:
-        """The same as a diagnostic; `spans` say where the option was written."""
+        """Return the problem as a diagnostic; `spans` are the places of the option."""
         return Diagnostic(
             code=self.kind.value,
             message=self.message,

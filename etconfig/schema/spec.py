@@ -1,4 +1,4 @@
-"""`BackendSpec`: everything a backend declares about itself."""
+"""`BackendSpec`: everything that a backend declares about itself."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class ApiRange:
     """The versions of the plugin API that a plugin can work with.
 
     Attributes:
-        min: The oldest it can work with.
-        built: The one it was built and tested against; newer cores stay compatible with it.
+        min: The oldest version that it can work with.
+        built: The version that it was built and tested with; newer cores stay compatible with it.
     """
 
     min: int
@@ -35,7 +35,7 @@ class ApiRange:
 
 
 class CompileSpecEncoding(enum.Enum):
-    """How the bytes of a compile spec are to be read; integers are little-endian."""
+    """The encoding of the bytes of a compile spec; integers are little-endian."""
 
     BYTES = "bytes"
     UTF8 = "utf-8"
@@ -60,18 +60,18 @@ class CompileSpecInfo:
     """One compile spec that a backend reads: a key and bytes, fixed ahead of time.
 
     Attributes:
-        doc: What it says.
-        encoding: How its bytes are to be read.
+        doc: Its meaning.
+        encoding: The encoding of its bytes.
     """
 
     doc: str
     encoding: CompileSpecEncoding = CompileSpecEncoding.BYTES
 
     def decode(self, value: bytes) -> bytes | str | bool | int:
-        """The value that the bytes stand for.
+        """Return the value that the bytes encode.
 
         Raises:
-            ValueError: they do not follow the encoding; the message says how.
+            ValueError: the bytes do not follow the encoding; the message says what is wrong.
         """
         if self.encoding is CompileSpecEncoding.BYTES:
             return value
@@ -93,20 +93,20 @@ def _decode_bool(value: bytes) -> bool:
 
 @record(frozen=True, kw_only=True)
 class BackendSpec:
-    """What a backend declares about itself.
+    """The declaration of a backend.
 
     Attributes:
         id: The backend's id, exactly as programs spell it.
-        doc: What the backend is, for users.
+        doc: The description of the backend for users.
         options: The class of its options.
         api: The plugin API versions it can work with.
         compile_specs: The compile specs that its delegates read, by key.
-        environment: Environment variables that the backend's runtime reads, with what each does; for
-            users to know. etconfig does not set them.
-        factory: Makes the `etconfig.backend.Backend`. None makes a schema-only backend: its
-            options can be validated, resolved and packed for another device, but not run here.
-        capabilities: An `etconfig.backend.Capabilities`, or None when nothing is claimed.
-        recommend: The vendor's advice: from the known facts, by name, to option values, by name.
+        environment: The environment variables that the backend's runtime reads, each with its effect. This is
+            information for users; etconfig does not set them.
+        factory: Creates the `etconfig.backend.Backend`. None makes a schema-only backend: its options can be
+            validated, resolved and packed for another device, but it cannot run.
+        capabilities: An `etconfig.backend.Capabilities`, or None if nothing is claimed.
+        recommend: The vendor's recommendation: maps the known facts by name to values of options by name.
 
     Raises:
         TypeError, ValueError: a field breaks its rule; the message names the backend.

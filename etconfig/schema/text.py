@@ -1,4 +1,4 @@
-"""Values given as text, by `--set` or `ETCONFIG_SET`: what the same text would be in TOML."""
+"""Read values from the text of `--set` or `ETCONFIG_SET`, nearly as TOML would."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MAX_NUMBER_LENGTH = 64
 
 
 def read_text(wanted: OptionType, text: str) -> object:
-    """The raw value that `text` means for an option of type `wanted`, not yet checked.
+    """Return the raw value of `text` for an option of type `wanted`, not yet checked.
 
-    Strings and choices need no quotes. Numbers and booleans are written as in TOML, arrays and
-    tables as in JSON. Text that cannot be read so is returned as it is.
+    Strings and choices need no quotes. Numbers and booleans are written as in TOML, arrays and tables as in
+    JSON. Any other text is returned unchanged.
     """
     if wanted.kind in (OptionKind.ARRAY, OptionKind.TABLE):
         return _read_json(text)
@@ -30,7 +30,7 @@ def read_text(wanted: OptionType, text: str) -> object:
 
 
 def parse_scalar(text: str) -> bool | int | float | str:
-    """A boolean, integer or float written as in TOML; any other text as it is."""
+    """Return a boolean, integer or float that is written as in TOML; return any other text unchanged."""
     if text in ("true", "false"):
         return text == "true"
     if len(text) > _MAX_NUMBER_LENGTH:

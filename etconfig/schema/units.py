@@ -9,7 +9,7 @@ from fractions import Fraction
 
 
 class Unit(enum.Enum):
-    """What a number counts. Options of bytes and of time also accept text with a unit."""
+    """The unit of a number. Options of bytes and of time also accept text with a unit."""
 
     BYTES = "bytes"
     NANOSECONDS = "ns"
@@ -27,12 +27,12 @@ class Unit(enum.Enum):
 
     @property
     def suffixes(self) -> Mapping[str, Fraction]:
-        """How many of this unit each accepted suffix stands for; empty when text is not accepted."""
+        """The factor of each accepted suffix, in this unit; empty if text is not accepted."""
         return _SUFFIXES.get(self, {})
 
     @property
     def example(self) -> str | None:
-        """A text that is accepted as a quantity of this unit, or None."""
+        """A text that is accepted as a quantity of this unit, or None if text is not accepted."""
         if self is Unit.BYTES:
             return "512 MiB"
         return "20 ms" if self in _SUFFIXES else None
@@ -71,17 +71,17 @@ _SUFFIXES: Mapping[Unit, Mapping[str, Fraction]] = {
 }
 
 DECIMAL_PATTERN = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
-"""The number of a quantity, for Python and JSON Schema; a hostile file gets no long arithmetic."""
+"""The pattern of a quantity's number, bounded so that hostile files cannot cause long computations."""
 
 _QUANTITY = re.compile(rf"({DECIMAL_PATTERN}) ?([A-Za-z]+)")
 
 
 def parse_quantity(text: str, unit: Unit) -> Fraction:
-    """How many of `unit` a text such as "512 MiB" or "0.5 ms" means, exactly.
+    """Return the exact number of `unit` in a text such as "512 MiB" or "0.5 ms".
 
     Raises:
-        ValueError: `text` is no quantity, or its suffix does not measure what `unit` does;
-            the message says how to write one.
+        ValueError: `text` is not a quantity, or its suffix does not fit `unit`; the message says how to write
+            one.
     """
     suffixes = unit.suffixes
     match = _QUANTITY.fullmatch(text)

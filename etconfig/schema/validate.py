@@ -1,4 +1,4 @@
-"""Options from values: every problem is found, named and returned, none is raised."""
+"""Create options from values. All problems are collected and returned; none is raised."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from etconfig.schema.options import BackendOptions
 
 OptionsSchema: TypeAlias = "BackendSpec | type[BackendOptions]"
-"""Whose options are meant; messages name the backend's id, or the class."""
+"""The owner of options: a backend, which messages name by its id, or an options class."""
 
 
 @record(frozen=True, kw_only=True)
@@ -26,8 +26,8 @@ class ValidatedOptions:
     """The result of checking a backend's options.
 
     Attributes:
-        options: The typed options, or None when a problem is an error.
-        problems: Everything that is wrong, warnings included.
+        options: The typed options, or None if a problem is an error.
+        problems: All problems, including warnings.
     """
 
     options: BackendOptions | None
@@ -35,13 +35,13 @@ class ValidatedOptions:
 
 
 def find_option(schema: OptionsSchema, name: str) -> tuple[OptionInfo | None, OptionProblem | None]:
-    """The option called `name`, also by a former name, and what is wrong with calling it so.
+    """Find an option by its name or a former name; also return the problem with the name, if any.
 
-    An unknown name gives (None, error); a former name or a deprecated option (info, warning).
+    An unknown name gives (None, error), a former name or a deprecated option gives (info, warning).
     """
     infos = (schema.options if isinstance(schema, BackendSpec) else schema).option_infos()
     info = infos.get(name)
-    if info is not None and info.deprecated is None:  # it is no former name of another one either
+    if info is not None and info.deprecated is None:  # nor can it be a former name of another option
         return info, None
     owner, options_class = _owner_and_class(schema)
     current = options_class.former_names().get(name)
@@ -57,12 +57,12 @@ def find_option(schema: OptionsSchema, name: str) -> tuple[OptionInfo | None, Op
 
 
 def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object | OptionProblem:
-    """The value of option `info` that `raw` stands for, within its bounds, or what is wrong with it.
+    """Convert `raw` to a value of option `info` within its bounds, or return the problem with it.
 
     Args:
-        schema: Whose option it is.
+        schema: The owner of the option.
         info: The option.
-        raw: A value as TOML, JSON or Python gives it; see `coerce_value`.
+        raw: A value from TOML, JSON or Python; see `coerce_value`.
     """
     value = coerce(info.type, raw)
     if not isinstance(value, Mismatch):
@@ -72,7 +72,7 @@ def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object 
 
 
 def validate_options(schema: OptionsSchema, values: Mapping[str, object]) -> ValidatedOptions:
-    """Check raw values and make options of them; options that are not given take their defaults."""
+    """Check raw values and create options from them; options that are not set take their defaults."""
     typed, problems = _check_values(schema, values)
     if any(problem.is_error for problem in problems):
         return ValidatedOptions(options=None, problems=(*problems, *_missing(schema, typed, problems)))
@@ -81,9 +81,9 @@ def validate_options(schema: OptionsSchema, values: Mapping[str, object]) -> Val
 
 
 def build_options(schema: OptionsSchema, values: Mapping[str, object]) -> ValidatedOptions:
-    """Make options of values that `check_value` returned, under the options' current names.
+    """Create options from values that `check_value` returned, by the options' current names.
 
-    What remains to be found: missing options, and whatever the backend's own validators refuse.
+    This reports missing options and whatever the backend's own validators refuse.
     """
     owner, options_class = _owner_and_class(schema)
     assembled = assemble_options(options_class, values)
@@ -109,14 +109,14 @@ def build_options(schema: OptionsSchema, values: Mapping[str, object]) -> Valida
 def assemble_options(
     options_class: type[BackendOptions], values: Mapping[str, object]
 ) -> BackendOptions | None:
-    """The same as `options_class(**values)` for values that are right one by one, in half the time.
+    """Do the same as `options_class(**values)` for values that are valid one by one, in half the time.
 
     Args:
         options_class: The class.
-        values: What `check_value` returned, by option.
+        values: The results of `check_value`, by option.
 
     Returns:
-        The options; None where only pydantic can make them, or where they are to be refused.
+        The options, or None if only pydantic can create them or they must be refused.
     """
     assembly = options_class._assembly
     return None if assembly is None else assembly.make(options_class, values)
@@ -131,11 +131,11 @@ def has_own_checks(options_class: type[BackendOptions]) -> bool:
 def change_options(
     schema: OptionsSchema, current: BackendOptions, changes: Mapping[str, object]
 ) -> BackendOptions:
-    """New options for a loaded method: `current` with execute-time options changed.
+    """Return new options for a loaded method: `current` with changes to execute-time options.
 
     Raises:
-        OptionError: a name is unknown, an option applies at load, or a value is invalid; the
-            error holds every problem, and `current` is as before.
+        OptionError: a name is unknown, an option applies at load, or a value is invalid. The error contains
+            every problem; `current` does not change.
     """
     typed, problems = _check_values(schema, changes)
     problems += _not_updatable(schema, changes)
@@ -228,7 +228,7 @@ def _not_updatable(schema: OptionsSchema, changes: Mapping[str, object]) -> Iter
 
 
 def _from_pydantic(owner: str, options_class: type[BackendOptions], detail: Any) -> OptionProblem:
-    """A refusal by a validator of the backend's own; types and bounds were checked before."""
+    """Return the problem that a validator of the backend reported; types and bounds were checked before."""
     cause = detail.get("ctx", {}).get("error")
     text = detail["msg"] if cause is None else str(cause)
     if detail["loc"]:
