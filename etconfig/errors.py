@@ -1,16 +1,16 @@
 """Every exception that etconfig raises on purpose.
 
-Who must act decides the branch:
+The branch says who must act:
 
     EtconfigError
-    ├── ConfigError              the user's configuration; holds every problem found
+    ├── ConfigError              the user's configuration; contains every problem found
     │   ├── DocumentError          a TOML document cannot be read
     │   ├── ProfileError           a profile is unknown, ambiguous or malformed
     │   ├── FactError              a fact sheet or a hand-set fact is wrong
     │   ├── OptionError            an option is unknown, invalid, missing or not settable now
-    │   └── SavedResultError       a saved resolution or lock file is malformed, or holds no longer
+    │   └── SavedResultError       a saved resolution or lock file is malformed or out of date
     ├── PluginError              the author of a plugin
-    │   ├── PluginLoadError        a plugin that was asked for failed
+    │   ├── PluginLoadError        a plugin that is needed failed
     │   ├── UnknownPluginError     no installed plugin declares this name
     │   ├── DuplicatePluginError   two distributions claim one name
     │   └── PluginCallError        a plugin answered a call with an exception or nonsense
@@ -20,7 +20,7 @@ Who must act decides the branch:
     │   ├── TruncatedProgramError  it ends too early
     │   ├── MalformedProgramError  its contents contradict themselves
     │   ├── UnsupportedProgramError  it is valid, but uses what this version cannot read
-    │   └── MissingDataError       no .ptd that was given holds its external tensors
+    │   └── MissingDataError       none of the given .ptd files contains its external tensors
     ├── ExecutionError           this run
     │   ├── MethodNotFoundError    the program has no such method
     │   ├── MissingOperatorError   no kernel for operators of the method
@@ -34,11 +34,12 @@ Who must act decides the branch:
     │   ├── MethodClosedError      the Method was closed
     │   ├── InstructionLimitError  the method ran more instructions than its budget
     │   └── RuntimeFailedError     the runtime behind another executor failed
-    ├── ScaffoldError            the package of a new backend cannot be written as it was asked for
-    └── InternalError            us: please report it
+    ├── ScaffoldError            the package of a new backend cannot be written as requested
+    └── InternalError            a bug in etconfig: please report it
 
-Facts are attributes, the text is derived from them, and every exception pickles.
-Docstrings name ExecuTorch's matching `Error` code where there is one.
+Attributes carry the facts, the message is derived from them, and every exception pickles. The classes stay in
+one module, so that the tree and the messages can be read together. Docstrings name ExecuTorch's matching
+`Error` code where there is one.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class EtconfigError(Exception):
     """Root of all errors that etconfig raises on purpose.
 
     Attributes:
-        help: What to do about it, if more can be said than the message does.
+        help: An instruction that says more than the message, or None.
     """
 
     template: ClassVar[str] = ""
@@ -69,7 +70,7 @@ class EtconfigError(Exception):
 
     @property
     def message(self) -> str:
-        """One sentence: the thing, and what was expected. Derived from the attributes."""
+        """One sentence that names the thing and what was expected, derived from the attributes."""
         return self.template.format(**vars(self)) or type(self).__name__
 
     def __str__(self) -> str:
@@ -88,7 +89,7 @@ class EtconfigError(Exception):
 
 @record(kw_only=True, eq=False, repr=False)
 class ConfigError(EtconfigError):
-    """The configuration has problems; `diagnostics` holds all of them, never only the first."""
+    """The configuration has problems; `diagnostics` contains all of them, never only the first."""
 
     diagnostics: tuple[Diagnostic, ...]
 
@@ -121,7 +122,7 @@ class OptionError(ConfigError):
 
 
 class SavedResultError(ConfigError):
-    """A saved resolution or a lock file cannot be read, or what it says does not hold any more."""
+    """A saved resolution or a lock file cannot be read, or no longer matches."""
 
 
 # --- the author of a plugin --------------------------------------------------------------
@@ -142,7 +143,7 @@ class PluginError(EtconfigError):
 
 @record(kw_only=True, eq=False, repr=False)
 class PluginLoadError(PluginError):
-    """A plugin that was asked for failed to import, register or answer."""
+    """A plugin that is needed failed to import, register or answer."""
 
     distribution: str
     version: str
@@ -176,7 +177,7 @@ class DuplicatePluginError(PluginError):
 
 @record(kw_only=True, eq=False, repr=False)
 class PluginCallError(PluginError):
-    """A plugin answered a call with an exception, or with what it must not return."""
+    """A plugin answered a call with an exception, or with a value that it must not return."""
 
     call: str
     cause: str
@@ -194,7 +195,7 @@ class ProgramError(EtconfigError):
     Attributes:
         code: Kebab-case name of the problem, one of `etconfig.program.PROGRAM_ERROR_CODES`.
         region: The part of the file, such as `execution_plan[0].values[12]`.
-        offset: Byte offset into the file where the problem lies, if there is one.
+        offset: Byte offset of the problem in the file, if it has one.
         path: The file, if it has a name.
     """
 
@@ -240,7 +241,7 @@ class NotAProgramError(ProgramError):
 
 @record(kw_only=True, eq=False, repr=False)
 class TruncatedProgramError(ProgramError):
-    """The file ends before what it claims to hold."""
+    """The file ends earlier than its contents require."""
 
     needed_bytes: int
     available_bytes: int
@@ -263,13 +264,13 @@ class UnsupportedProgramError(MalformedProgramError):
 
 @record(kw_only=True, eq=False, repr=False)
 class MissingDataError(ProgramError):
-    """Tensors of a method lie outside the program, and no data file that was given holds them.
+    """Tensors of a method lie outside the program, and none of the given data files contains them.
 
     ExecuTorch: NotFound (0x20).
 
     Attributes:
         keys: The names of the tensors.
-        files: The data files that were given.
+        files: The given data files.
     """
 
     keys: tuple[str, ...]
@@ -371,7 +372,7 @@ class OutOfMemoryError(ExecutionError):
 
 @record(kw_only=True, eq=False, repr=False)
 class DelegateError(ExecutionError):
-    """A backend failed at its work. ExecuTorch: the code the backend returned."""
+    """A backend failed. ExecuTorch: the code that the backend returned."""
 
     backend: str
     method: str
@@ -418,11 +419,11 @@ class RuntimeFailedError(ExecutionError):
 
     Attributes:
         executor: The executor's name.
-        phase: What it was doing: `open`, `load`, `execute`.
-        method: The method, if it was about one.
+        phase: The phase in which it failed: `open`, `load` or `execute`.
+        method: The method, or None if none was involved.
         code: The runtime's error code.
         code_name: The name of the code, such as `InvalidProgram`.
-        log: What the runtime logged meanwhile, a line each.
+        log: The lines that the runtime logged meanwhile.
     """
 
     executor: str
@@ -444,10 +445,10 @@ class RuntimeFailedError(ExecutionError):
 
 @record(kw_only=True, eq=False, repr=False)
 class ScaffoldError(EtconfigError):
-    """The package of a new backend cannot be written; nothing was.
+    """The package of a new backend cannot be written; no file was.
 
     Attributes:
-        problem: What is wrong with a name or with the place.
+        problem: The problem with a name or with the directory.
     """
 
     problem: str

@@ -1,6 +1,6 @@
-"""The one option path grammar: `[METHOD[@INSTANCE]:]BACKEND.OPTION[=VALUE]`.
+"""The grammar of option paths: `[METHOD[@INSTANCE]:]BACKEND.OPTION[=VALUE]`.
 
-`--set`, `ETCONFIG_SET`, `explain` and diagnostics all speak it.
+`--set`, `ETCONFIG_SET`, `explain` and diagnostics all use it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PATH = re.compile(
 
 @record(frozen=True)
 class OptionPath:
-    """Which option is meant, e.g. `forward@camera0:NpuBackend.core`.
+    """The path of an option, such as `forward@camera0:NpuBackend.core`.
 
     Attributes:
         backend: The backend id, exactly as in the .pte.
@@ -43,7 +43,7 @@ def parse_option_path(text: str) -> OptionPath:
     """Parse a path without a value.
 
     Raises:
-        ValueError: `text` is no option path; the message shows the grammar.
+        ValueError: `text` is not an option path; the message shows the grammar.
     """
     match = _PATH.fullmatch(text.strip())
     if match is None:
@@ -55,10 +55,10 @@ def parse_option_path(text: str) -> OptionPath:
 
 
 def parse_assignment(text: str) -> tuple[OptionPath, str]:
-    """Parse `PATH=VALUE`; the value is returned as text, unread.
+    """Parse `PATH=VALUE` and return the path and the value, which stays text.
 
     Raises:
-        ValueError: there is no `=`, or the part before it is no option path.
+        ValueError: there is no `=`, or the part before it is not an option path.
     """
     path_text, equals, value = text.partition("=")
     path = parse_option_path(path_text)

@@ -1,4 +1,4 @@
-"""Where a value came from: `Origin`, and `Sourced`, a value that remembers it."""
+"""`Origin`, the place that a value came from, and `Sourced`, a value with its origin."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class OriginKind(enum.Enum):
     """The kind of source, in precedence order: a later member beats an earlier one."""
 
     DEFAULT = "default"
-    """The default in a backend's schema, a fact that the schema names included."""
+    """The default in a backend's schema, or the fact that the schema names as default."""
     RECOMMENDATION = "recommendation"
-    """A vendor's advice for these facts."""
+    """A vendor's recommendation for these facts."""
     PROFILE = "profile"
     """A profile, or one that it extends."""
     PROJECT = "project"
@@ -34,7 +34,7 @@ class OriginKind(enum.Enum):
 
 @record(frozen=True)
 class Origin:
-    """Where one value came from.
+    """The place that one value came from.
 
     Attributes:
         kind: The kind of source.
@@ -42,7 +42,7 @@ class Origin:
             a detector, a backend's options class.
         line: 1-based line in `source`, if it is a text file.
         column: 1-based column in `source`, counted in characters.
-        detail: What else decided: the condition that held, the expression, the fact.
+        detail: The condition that held, the expression or the fact that decided, too.
     """
 
     kind: OriginKind
@@ -53,7 +53,7 @@ class Origin:
 
     @property
     def place(self) -> str:
-        """`source`, with `:line:column` when known; editors make it a link."""
+        """`source`, with `:line:column` if known; editors turn it into a link."""
         if self.line is None:
             return self.source
         if self.column is None:
@@ -67,7 +67,7 @@ class Origin:
 
 @record(frozen=True)
 class Sourced(Generic[T_co]):
-    """A value and its origin. Two are equal when their values are: origin does not count."""
+    """A value and its origin. Two are equal if their values are: the origin does not count."""
 
     value: T_co
     origin: Origin = field(compare=False)

@@ -1,4 +1,4 @@
-"""Problems as data: what is wrong, where, and how to fix it. Renderers stand apart."""
+"""Problems as data: the message, the place and the fix; renderers are separate."""
 
 from etconfig.diagnostics.codes import CODES, CodeInfo
 from etconfig.diagnostics.fix import Fix, Respelling

@@ -1,4 +1,4 @@
-"""Every diagnostic code, in one place. Each has a page: docs/diagnostics/<code>.md."""
+"""All diagnostic codes. Each has a page: docs/diagnostics/<code>.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from etconfig.records import record
 
 @record(frozen=True)
 class CodeInfo:
-    """One code: what kind of problem it names."""
+    """A code and the kind of problem that it names."""
 
     code: str
     summary: str

@@ -1,4 +1,4 @@
-"""`Fix`: a change that repairs what a diagnostic is about."""
+"""`Fix`: a change of the text that solves the problem of a diagnostic."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _QUOTABLE = re.compile(r"""[^"'\\\x00-\x1f\x7f]*""")
 
 @record(frozen=True, kw_only=True)
 class Fix:
-    """A change of the text that a tool can make.
+    """A change of the text that a tool can apply.
 
     Attributes:
-        span: What to replace, all of it in one line.
-        replacement: What to write there.
-        is_safe: The text means the same as before, and is only spelled as it should be. A change
-            that rests on a guess at what was meant is not safe.
+        span: The text to replace, all of it in one line.
+        replacement: The text to write there.
+        is_safe: True if the text keeps its meaning and only the spelling changes. A change that
+            rests on a guess is not safe.
     """
 
     span: Span
@@ -29,7 +29,7 @@ class Fix:
 
 @record(frozen=True)
 class Respelling:
-    """What is written, and what should be written in its place.
+    """A word that is written, and the word to write in its place.
 
     Attributes:
         wrong: The word that is written.
@@ -42,10 +42,10 @@ class Respelling:
     is_safe: bool = False
 
     def at(self, span: Span) -> Fix | None:
-        """The fix, if the wrong word and nothing else stands at `span`; quotes around it are kept.
+        """Return the fix if the text at `span` is exactly the wrong word; quotes around it are kept.
 
-        None if it does not stand there as it is (with escapes, over several lines, or as a part of more),
-        or if the right word would need other quotes or escapes.
+        None if the text differs (it has escapes, several lines or more words), or if the right word would
+        need other quotes or escapes.
         """
         for quote in ("", "'", '"'):
             if span.underlined != f"{quote}{self.wrong}{quote}":

@@ -1,4 +1,4 @@
-"""Diagnostics as workflow commands of GitHub Actions, which shows them beside the lines.
+"""Diagnostics as workflow commands of GitHub Actions, which shows them next to the lines.
 
 Source: GitHub Docs, "Workflow commands"; the escapes are those of actions/toolkit, command.ts.
 """
@@ -11,7 +11,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE
 
 
 def render_github(diagnostic: Diagnostic) -> str:
-    """One command, such as `::error file=a.toml,line=1,col=2,endColumn=4,title=code::message`."""
+    """Return one command, such as `::error file=a.toml,line=1,col=2,endColumn=4,title=code::message`."""
     properties: dict[str, object] = {}
     if diagnostic.spans:
         span = diagnostic.spans[0]

@@ -11,7 +11,7 @@ from etconfig.records import record
 
 
 class Severity(enum.Enum):
-    """How bad it is: an error stops the work, a warning does not, a note informs."""
+    """The severity of a problem: an error stops the work, a warning does not, a note informs."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -24,12 +24,12 @@ class Diagnostic:
 
     Attributes:
         code: Kebab-case, a key of `CODES`; each has a page under docs/diagnostics.
-        message: One sentence that suffices alone: the thing, and what was expected.
-        spans: Where; the first is the primary place.
+        message: One sentence that is enough by itself: it names the thing and what was expected.
+        spans: The places; the first one is the primary place.
         notes: Further facts, one sentence each.
-        help: What to do about it.
-        severity: Error unless given.
-        fix: What to write instead, where that is one word.
+        help: An instruction that solves the problem, or None.
+        severity: How bad the problem is; an error by default.
+        fix: A change of the text that solves the problem, if there is one.
     """
 
     code: str
@@ -46,12 +46,12 @@ class Diagnostic:
 
     @property
     def is_error(self) -> bool:
-        """Whether this problem stops the work."""
+        """True if this problem stops the work."""
         return self.severity is Severity.ERROR
 
     @property
     def full_text(self) -> str:
-        """The message, the notes and the help, a line each."""
+        """The message, the notes and the help, one per line."""
         return "\n".join(line for line in (self.message, *self.notes, self.help) if line)
 
     def __str__(self) -> str:

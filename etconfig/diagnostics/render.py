@@ -11,19 +11,19 @@ from etconfig.diagnostics.model import Diagnostic, Severity
 from etconfig.diagnostics.span import Span
 
 FORMATS = ("text", "concise", "json", "sarif", "github")
-"""Names that `render` knows."""
+"""The forms that `render` accepts."""
 
 _MAX_EXCERPT = 160
-"""How many characters of a line are shown: a file of one long line must not flood the terminal."""
+"""The most characters of a line that are shown: a file of one long line must not flood the terminal."""
 _BEFORE = 60
-"""How many of them stand before the place, where a longer line is cut."""
+"""How many of them come before the place, if a longer line is cut."""
 
 Style = Callable[[str, str], str]
-"""Given a role (`error`, `warning`, `note`, `path`, `gutter`) and a text, the text styled for it."""
+"""A function that styles a text for a role: `error`, `warning`, `note`, `path` or `gutter`."""
 
 
 def plain(_role: str, text: str) -> str:
-    """The style of a pipe: none."""
+    """Return the text as it is: the style for a pipe."""
     return text
 
 
@@ -31,17 +31,17 @@ _SGR = {"error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32", "pat
 
 
 def ansi(role: str, text: str) -> str:
-    """The style of a colour terminal."""
+    """Return the text with escape sequences: the style for a color terminal."""
     return f"\x1b[{_SGR[role]}m{text}\x1b[0m"
 
 
 def render(diagnostics: Iterable[Diagnostic], form: str, style: Style = plain) -> str:
-    """Render in the form named `form`; ends with a newline unless there is nothing to say.
+    """Render diagnostics in the form named `form`; the text ends with a newline unless it is empty.
 
     Args:
         diagnostics: In the order in which they are shown.
         form: One of `FORMATS`.
-        style: Colours for `text`; the other forms have none.
+        style: Styles the form `text`; the other forms have no style.
 
     Raises:
         ValueError: no such form.
@@ -62,14 +62,14 @@ def render(diagnostics: Iterable[Diagnostic], form: str, style: Style = plain) -
 
 
 def render_concise(diagnostic: Diagnostic) -> str:
-    """`file:line:column: code message; help`, as editors and grep like it."""
+    """Render one line for editors and grep: `file:line:column: code message; help`."""
     place = diagnostic.spans[0].place + ": " if diagnostic.spans else ""
     help = f"; {diagnostic.help}" if diagnostic.help else ""
     return f"{place}{diagnostic.code} {diagnostic.message}{help}"
 
 
 def to_jsonable(diagnostic: Diagnostic) -> Mapping[str, object]:
-    """The diagnostic as plain data."""
+    """Return the diagnostic as plain data."""
     return {
         "code": diagnostic.code,
         "severity": diagnostic.severity.value,
@@ -94,7 +94,7 @@ def _dump(data: object) -> str:
 
 
 def render_text(diagnostic: Diagnostic, style: Style = plain) -> str:
-    """Several lines: message and code, the place, the line with the text underlined, notes, help."""
+    """Render several lines: message and code, the place, the line with the text underlined, notes, help."""
     severity = diagnostic.severity
     lines = [f"{style(severity.value, severity.value)}[{diagnostic.code}]: {diagnostic.message}"]
     width = max((len(str(span.line)) for span in diagnostic.spans), default=1)
@@ -108,12 +108,12 @@ def render_text(diagnostic: Diagnostic, style: Style = plain) -> str:
 
 
 def harmless(text: str) -> str:
-    """`text` with what could steer a terminal or reorder the line made visible, width kept."""
+    """Replace characters that could control a terminal or reorder the line; the width stays the same."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _around(text: str, column: int) -> tuple[str, int]:
-    """A long line, cut around a column, and where the column is then."""
+    """Cut a long line around a column; return the rest and the new position of the column."""
     if len(text) <= _MAX_EXCERPT:
         return text, column
     start = max(0, min(column - 1 - _BEFORE, len(text) - _MAX_EXCERPT))

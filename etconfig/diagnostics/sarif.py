@@ -21,7 +21,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def sarif_log(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
-    """A log of one run, as plain data. Only the codes that occur are described as rules."""
+    """Return the log of one run as plain data. Its rules are the codes that occur."""
     found = list(diagnostics)
     codes = list(dict.fromkeys(diagnostic.code for diagnostic in found))
     driver = {"name": "etconfig", "semanticVersion": __version__, "rules": [_rule(code) for code in codes]}
@@ -34,7 +34,7 @@ def sarif_log(diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
 
 
 def _rule(code: str) -> dict[str, Any]:
-    # A link would lead into the repository that is checked, which has no such page.
+    # code hosts resolve links in the checked repository, which has no such page
     help = f"See the page diagnostics/{code} of etconfig's documentation."
     return {"id": code, "shortDescription": {"text": CODES[code].summary}, "help": {"text": help}}
 

@@ -1,4 +1,4 @@
-"""`SourceText`: a named text with lines, which turns offsets into spans."""
+"""`SourceText`: a named text that turns offsets into spans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from etconfig.records import record
 
 @record(frozen=True)
 class SourceText:
-    """A text and what to call it.
+    """A text and its name.
 
     Attributes:
         name: File path or name, as diagnostics show it.
@@ -28,16 +28,16 @@ class SourceText:
 
     @cached_property
     def _lines(self) -> dict[int, str]:
-        """Lines by number, kept so that a thousand problems in one long line share its text."""
+        """Lines by number; kept so that a thousand problems in one long line share its text."""
         return {}
 
     def line_and_column(self, at: int) -> tuple[int, int]:
-        """The 1-based line and column of an offset."""
+        """Return the 1-based line and column of an offset."""
         line = bisect_right(self._line_starts, at)
         return line, at - self._line_starts[line - 1] + 1
 
     def span(self, start: int, end: int) -> Span:
-        """The span of `text[start:end]`; it ends with the first line if the piece has more."""
+        """Return the span of `text[start:end]`; it ends with the first line if the piece has more."""
         line, column = self.line_and_column(start)
         text = self._line(line)
         length = max(1, min(end - start, len(text) - column + 1))

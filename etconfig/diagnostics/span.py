@@ -25,10 +25,10 @@ class Span:
 
     @property
     def place(self) -> str:
-        """`file:line:column`; editors make it a link."""
+        """`file:line:column`; editors turn it into a link."""
         return f"{self.file}:{self.line}:{self.column}"
 
     @property
     def underlined(self) -> str | None:
-        """The characters that it means, or None if the line's text is not known."""
+        """The underlined characters, or None if the line's text is unknown."""
         return None if self.text is None else self.text[self.column - 1 :][: self.length]

@@ -1,4 +1,4 @@
-"""Guess what was meant: the nearest known name by edit distance."""
+"""Guesses at the name that was meant: the nearest known one by edit distance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _BACKEND = "backend"
 
 
 def edit_distance(a: str, b: str, limit: int) -> int:
-    """Damerau-Levenshtein distance (adjacent swaps count one), or `limit + 1` if it exceeds `limit`."""
+    """Return the Damerau-Levenshtein distance (adjacent swaps count one); `limit + 1` if it is larger."""
     if abs(len(a) - len(b)) > limit:
         return limit + 1
     before_previous: list[int] = []
@@ -32,9 +32,9 @@ def edit_distance(a: str, b: str, limit: int) -> int:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name nearest to `name`, or None when none is near enough to be a likely typo.
+    """Return the known name nearest to `name`, or None if all are too different to be a likely typo.
 
-    Case does not count. A third of the name's length may differ, at least one character.
+    Case does not count. Up to a third of the name's length may differ, at least one character.
     Ties go to the alphabetically first.
     """
     if len(name) > _MAX_NAME_LENGTH:
@@ -49,7 +49,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def nearest_backend(backend: str, known: Collection[str]) -> str | None:
-    """As `nearest`, of backend ids: that two end in `Backend` does not make them alike; it may be missing."""
+    """Like `nearest`, for backend ids: the ending `Backend` does not count and may be missing."""
     stems = {_stem(candidate): candidate for candidate in known}
     guess = nearest(_stem(backend), stems)
     if guess is not None:
@@ -62,12 +62,12 @@ def _stem(backend: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """`did you mean 'num_threads'?`, or None when nothing is near."""
+    """Return `did you mean 'num_threads'?`, or None if no known name is near."""
     return _asked(nearest(name, known))
 
 
 def did_you_mean_backend(backend: str, known: Collection[str]) -> str | None:
-    """As `did_you_mean`, of backend ids."""
+    """Like `did_you_mean`, for backend ids."""
     return _asked(nearest_backend(backend, known))
 
 

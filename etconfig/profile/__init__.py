@@ -1,6 +1,6 @@
-"""TOML documents with positions, conditions on facts, profiles, the library of profiles, selection.
+"""TOML documents with positions, conditions on facts, profiles, their library and their selection.
 
-Importing this package loads none of its modules: who lists profiles pays neither for TOML nor for conditions.
+Importing this package loads none of its modules: listing profiles needs neither TOML nor conditions.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _HOME = {
     "select_profile": "selection",
     "typical_value": "expression.example_facts",
 }
-"""Which module each public name lives in."""
+"""The module of each public name."""
 
 if TYPE_CHECKING:
     from etconfig.profile.condition_checks import ConditionChecker

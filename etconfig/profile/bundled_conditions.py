@@ -46,7 +46,7 @@ def load_conditions(path: Path) -> Mapping[str, CheckedCondition]:
 
 
 def _tree(data: list[Any]) -> Checked:
-    """The node whose class and fields a list names; operands follow each other in it."""
+    """Return the node that a list describes: its class, its fields, then its operands one by one."""
     kind, *rest = data
     if kind == "Operation":
         return Operation(rest[0], tuple(map(_tree, rest[1:])))

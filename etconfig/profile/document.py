@@ -1,4 +1,4 @@
-"""Read a TOML document, with bounds that hold before the parser sees it."""
+"""`Document`: a TOML document, checked against bounds before it is parsed."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from etconfig.profile.source_text import find_invisible, string_end
 from etconfig.records import record
 
 MAX_DOCUMENT_BYTES = 1 << 20
-"""The most bytes a document may have."""
+"""The most bytes that a document may have."""
 MAX_KEY_PARTS = 64
-"""The most parts a dotted key or a table header may have: parsers pay their square."""
+"""The most parts that a dotted key or a table header may have: parsing time grows with their square."""
 MAX_NESTING = 32
 """The most arrays and inline tables inside each other."""
 MAX_DIGITS = 64
-"""The most digits a number may have: reading one costs the square."""
+"""The most digits that a number may have: parsing time grows with their square."""
 
 _READ_AT_ONCE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""Opens even a named pipe without waiting for its writer. What Windows calls text would change line ends."""
+"""Opens even a named pipe without waiting for its writer. O_BINARY keeps line ends on Windows."""
 
 _LIKELY_MEANT = {
     "Invalid value": 'strings are quoted, as in name = "value"; true and false are lower case',
     "Cannot overwrite a value": "a table may set each key once; remove or rename one of the two",
 }
-"""What to write where tomli says this."""
+"""The help for messages of tomli."""
 
 
 @record(frozen=True)
 class Document:
-    """A TOML document and the place of everything in it.
+    """A TOML document and the positions of its keys and values.
 
     Attributes:
         source: The text; carriage returns before line feeds are dropped, as TOML allows.
-        data: What tomli read: tables are dicts, arrays are lists.
+        data: The parsed document: tables are dicts, arrays are lists.
         path: The file it came from, or None if it came from a string.
     """
 
@@ -60,16 +60,16 @@ class Document:
 
     @cached_property
     def positions(self) -> Mapping[KeyPath, Position]:
-        """Where every key and value stands, found by one pass over the text when first asked."""
+        """The position of every key and value, found by one pass over the text on first use."""
         return scan_positions(self.source.text)
 
     def key_span(self, path: KeyPath) -> Span:
-        """The span of the key that `path` ends with; the whole value for an element of an array."""
+        """Return the span of the key that `path` ends with; the whole value for an element of an array."""
         position = self.positions[path]
         return self.source.span(position.key_start, position.key_end)
 
     def value_span(self, path: KeyPath) -> Span:
-        """The span of the value at `path`; the header for a table that has one."""
+        """Return the span of the value at `path`; the header for a table that has one."""
         position = self.positions[path]
         return self.source.span(position.value_start, position.value_end)
 
@@ -90,16 +90,16 @@ def load_document(path: Path) -> Document:
 
 
 def _read_bounded(path: Path) -> bytes:
-    descriptor = os.open(path, _READ_AT_ONCE)  # file objects would take as long again
+    descriptor = os.open(path, _READ_AT_ONCE)  # a file object would double the time
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError("not a regular file")
-        # To ask for a whole MiB at once would cost more than to parse the rest.
+        # asking for a whole MiB at once would take longer than parsing a small file
         content = os.read(descriptor, min(status.st_size, MAX_DOCUMENT_BYTES) + 1)
         while len(content) != status.st_size and len(content) <= MAX_DOCUMENT_BYTES:
             more = os.read(descriptor, MAX_DOCUMENT_BYTES)
-            if not more:  # it has shrunk, or the system does not tell its size
+            if not more:  # it has shrunk, or the system does not report its size
                 break
             content += more
         return content
@@ -126,7 +126,7 @@ def _parse_bytes(content: bytes, name: str, path: Path) -> Document:
 
 
 def parse_document(text: str, name: str, *, path: Path | None = None) -> Document:
-    """Parse `text`; `name` stands for it in diagnostics.
+    """Parse `text`; diagnostics call it `name`.
 
     Raises:
         DocumentError: the text is too large, too deep, or not valid TOML.
@@ -158,9 +158,9 @@ _STRUCTURE = re.compile(rf"""[\n=,.\[\]{{}}"'#]|(?<!\w){_LONG_NUMBER.pattern}"""
 
 
 def _check_bounds(source: SourceText) -> None:
-    """Refuse what would cost the parser more than it is worth.
+    """Refuse documents that would take the parser too long.
 
-    Most documents are so plain that counting characters shows them harmless; only the rest are scanned.
+    For most documents, counting characters shows that they are harmless; only the rest are scanned.
     """
     text = source.text
     is_plain = (
@@ -192,7 +192,7 @@ def _check_bounds(source: SourceText) -> None:
 
 
 def _structure(text: str) -> Iterator[tuple[int, str]]:
-    """The characters and long numbers outside strings and comments that bounds depend on."""
+    """Yield the characters and long numbers, outside strings and comments, that the bounds depend on."""
     position = 0
     while match := _STRUCTURE.search(text, position):
         mark, position = match.group(), match.end()
@@ -211,7 +211,7 @@ def _digit_count(word: str) -> int:
 
 
 def _check_keys(document: Document) -> None:
-    """Refuse keys with characters that are not seen: such a key looks like another one."""
+    """Refuse keys with invisible characters: such a key looks like another one."""
     text = document.source.text
     if text.isascii() and "\\" not in text:  # an escape may spell any character
         return
@@ -230,7 +230,7 @@ def _check_keys(document: Document) -> None:
 
 
 def _failure_span(source: SourceText, offset: int) -> Span:
-    """The span of the character at which the parser gave up; the end of the last line if there is none."""
+    """Return the span of the character at which the parser failed, or of the end of the last line."""
     last = len(source.text.rstrip("\n"))
     return source.span(min(offset, last), min(offset, last) + 1)
 

@@ -11,7 +11,7 @@ from etconfig.provenance import Origin, OriginKind, Sourced
 
 
 def _dotted(name: str, value: object) -> str:
-    """The name that the keys of nested tables spell, by the first of each."""
+    """Return the dotted name that the first keys of nested tables make."""
     while isinstance(value, dict) and value:
         key, value = next(iter(value.items()))
         name = f"{name}.{key}"
@@ -19,7 +19,7 @@ def _dotted(name: str, value: object) -> str:
 
 
 def read_facts(root: TomlTable, registry: FactRegistry, kind: OriginKind) -> Mapping[str, Sourced[object]]:
-    """The checked values in the table `facts` below `root`, by name; problems go to `root.problems`."""
+    """Read the checked values of the table `facts` below `root`; problems go to `root.problems`."""
     table = root.table("facts")
     if table is None:
         return {}
@@ -44,7 +44,7 @@ def read_facts(root: TomlTable, registry: FactRegistry, kind: OriginKind) -> Map
 
 
 class _HandSetFacts(Mapping[str, Sourced[object]]):
-    """Facts of one table. Where each stands is found when it is asked for."""
+    """The facts of one table. Their positions are found on demand."""
 
     def __init__(self, values: Mapping[str, object], table: TomlTable, kind: OriginKind) -> None:
         self._values = values

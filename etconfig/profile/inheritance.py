@@ -1,4 +1,4 @@
-"""What a profile extends: reads the chain of profiles, base first."""
+"""Reading of a profile with all profiles that it extends, base first."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ProfileReader:
 
     Attributes:
         library: The library.
-        expressions: What parses their expressions, each once, however many profiles have it.
+        expressions: Parses their expressions: each text once, however many profiles contain it.
     """
 
     def __init__(self, library: ProfileLibrary) -> None:
@@ -54,7 +54,7 @@ class ProfileReader:
         self._profiles: dict[str, Profile] = {}
 
     def profile(self, file: ProfileFile) -> Profile:
-        """The profile in `file`.
+        """Return the profile in `file`.
 
         Raises:
             ConfigError: the file cannot be read, or its profile is wrong.
@@ -67,11 +67,11 @@ class ProfileReader:
         return profile
 
     def forget(self, file: ProfileFile) -> None:
-        """Let go of the profile in `file`; it is read again when it is asked for."""
+        """Forget the profile in `file`; it is read again when it is needed."""
         self._profiles.pop(file.real_path, None)
 
     def chain(self, file: ProfileFile) -> tuple[Profile, ...]:
-        """The profile in `file` and all that it extends, base first.
+        """Return the profile in `file` and all that it extends, base first.
 
         Raises:
             ConfigError: with every problem of all these profiles.
@@ -84,13 +84,13 @@ class ProfileReader:
 
 
 def _checked_conditions(registry: FactRegistry) -> Mapping[str, CheckedCondition]:
-    """The conditions of the bundled profiles; none if they were checked against other built-in facts."""
+    """Return the conditions of the bundled profiles, or none if the built-in facts differ."""
     builtin = BUILTIN_FACTS.infos
     return bundled_conditions() if registry.infos[: len(builtin)] == builtin else {}
 
 
 class _Walk:
-    """One depth-first walk over what a profile extends. Problems do not stop it."""
+    """One depth-first walk over the profiles that a profile extends. Problems do not stop it."""
 
     def __init__(self, reader: ProfileReader) -> None:
         self.reader = reader
@@ -139,7 +139,7 @@ def _arrows(files: Sequence[ProfileFile]) -> str:
 
 
 def _check_name(profile: Profile, file: ProfileFile) -> None:
-    """Refuse a profile of a library whose name is not that of its place."""
+    """Refuse a profile of a library whose name is not the one that its path gives."""
     if file.name in (None, profile.name):
         return
     problem = Diagnostic(

@@ -26,29 +26,29 @@ class Unset:
 
 
 UNSET: Final = Unset()
-"""`{ unset = true }`: forget what lower layers said; the schema's default holds again."""
+"""`{ unset = true }`: ignore lower layers and use the recommendation or the default again."""
 
 RawValue: TypeAlias = "bool | int | float | str | list[RawValue] | dict[str, RawValue]"
-"""A value as TOML gives it, before the option's schema has seen it."""
+"""A value as TOML gives it, before it is checked against the option's schema."""
 
 
 @record(frozen=True)
 class TextValue:
-    """A value given as text (`--set`, `ETCONFIG_SET`); the option's type says how to read it."""
+    """A value given as text (`--set`, `ETCONFIG_SET`); the option's type decides how to read it."""
 
     text: str
 
 
 @record(frozen=True, kw_only=True)
 class AssignmentPlace:
-    """Where one option is set.
+    """The place where one option is set.
 
     Attributes:
         origin: For provenance.
         span: For diagnostics; underlines the value.
         key_span: The same, underlining the option's name.
         backend_span: The same, underlining the backend's id.
-        scope_span: The same, underlining the method or instance; None if it means all of them.
+        scope_span: The same, underlining the method or instance; None if it is set for all of them.
     """
 
     origin: Origin
@@ -58,27 +58,27 @@ class AssignmentPlace:
     scope_span: Span | None = None
 
     def find(self) -> AssignmentPlace:
-        """The place itself; see `PlaceFinder`."""
+        """Return the place itself; see `PlaceFinder`."""
         return self
 
 
 class PlaceFinder(Protocol):
-    """A place, or what finds it when it is asked for: for most assignments nobody ever asks."""
+    """A place, or an object that finds it on demand: the places of most assignments are never needed."""
 
     def find(self) -> AssignmentPlace:
-        """The place; always the same object."""
+        """Return the place; always the same object."""
         ...
 
 
 @record(frozen=True)
 class Assignment:
-    """One option set by one line of one source. Two are equal when they say the same, wherever they stand.
+    """One option set by one line of one source. Two are equal if they set the same; the place does not count.
 
     Attributes:
         path: The option; `path.method` may be a glob, `path.instance` is a literal name.
-        value: What it is set to: a raw value, text, an expression over facts, or `UNSET`.
-        place: Where.
-        condition: The `[[when]]` condition it depends on, or None.
+        value: The value: a raw value, text, an expression over facts, or `UNSET`.
+        place: The place where it is written.
+        condition: The `[[when]]` condition that it depends on, or None.
     """
 
     path: OptionPath
@@ -88,27 +88,27 @@ class Assignment:
 
     @property
     def origin(self) -> Origin:
-        """Where, for provenance."""
+        """The place, for provenance."""
         return self.place.find().origin
 
     @property
     def span(self) -> Span:
-        """Where the value stands."""
+        """The place of the value."""
         return self.place.find().span
 
     @property
     def key_span(self) -> Span:
-        """Where the option's name stands."""
+        """The place of the option's name."""
         return self.place.find().key_span
 
     @property
     def backend_span(self) -> Span:
-        """Where the backend's id stands."""
+        """The place of the backend's id."""
         return self.place.find().backend_span
 
     @property
     def scope_span(self) -> Span | None:
-        """Where the method or instance stands; None if it means all of them."""
+        """The place of the method or instance; None if the option is set for all of them."""
         return self.place.find().scope_span
 
 
@@ -119,7 +119,7 @@ class InstanceDeclaration:
     Attributes:
         name: Its name.
         method: The method.
-        find_span: Finds where the method is named.
+        find_span: Finds the place of the method's name.
     """
 
     name: str
@@ -128,7 +128,7 @@ class InstanceDeclaration:
 
     @property
     def span(self) -> Span:
-        """Where the method is named."""
+        """The place of the method's name."""
         return self.find_span()
 
 
@@ -137,7 +137,7 @@ class Layer:
     """One source of settings.
 
     Attributes:
-        kind: What kind of source.
+        kind: The kind of source.
         name: The source's name: a profile's name, a file, `ETCONFIG_SET`, `--set`.
         assignments: In merge order: a later one wins over an earlier one on the same option.
         instances: The named instances that this source declares.

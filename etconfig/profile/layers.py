@@ -1,4 +1,4 @@
-"""The layers of a chain of profiles and a project file: named instances get their methods here."""
+"""The layers of a chain of profiles and a project file; named instances get their methods here."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from etconfig.provenance import OriginKind
 
 
 def layers_of(chain: Sequence[Profile], project: ProjectFile | None = None) -> tuple[Layer, ...]:
-    """The layers of the profiles in `chain`, base first, and then of `project`.
+    """Return the layers of the profiles in `chain`, base first, and then of `project`.
 
-    A document may name an instance that itself or an earlier document declares.
+    A document may name an instance that it declares itself or that an earlier document declares.
 
     Raises:
         ProfileError: with every instance that nothing declares, or that two documents declare for

@@ -24,14 +24,14 @@ _MAX_DIRECTORIES = 256
 
 
 class Provider(enum.IntEnum):
-    """Who provides profiles; a later member knows better which one is right for a device."""
+    """The kinds of source of profiles; `auto` prefers a later one among unrelated profiles."""
 
     BUNDLED = 0
     """etconfig itself."""
     PACKAGE = 1
     """An installed package."""
     USER = 2
-    """The user, who named the directory."""
+    """A directory that the user named."""
 
 
 @record(frozen=True)
@@ -39,9 +39,9 @@ class ProfileSource:
     """A directory of profiles.
 
     Attributes:
-        name: Who provides it, such as `bundled` or a distribution's name.
-        directory: Where it is. `vendor/device.toml` below it is the profile `vendor/device`.
-        provider: Whose profile `auto` selects when unrelated ones match.
+        name: Its name, such as `bundled` or a distribution's name.
+        directory: Its path. `vendor/device.toml` below it is the profile `vendor/device`.
+        provider: The kind of source, which decides between unrelated profiles that match.
     """
 
     name: str
@@ -51,14 +51,14 @@ class ProfileSource:
 
 @record(frozen=True)
 class ProfileFile:
-    """A file that holds a profile.
+    """A file with a profile.
 
     Attributes:
-        path: Where it is.
-        real_path: The same file by its one true path.
-        root: The directory that files which it extends by path must not leave.
-        name: The name that its place in a library gives it; None if it was given by path.
-        provider: Who provides it.
+        path: Its path.
+        real_path: The same, with symbolic links resolved.
+        root: The directory that must contain the files that it extends by path.
+        name: The name that its path in a library gives it; None if it was given by path.
+        provider: The kind of source.
     """
 
     path: Path
@@ -69,15 +69,15 @@ class ProfileFile:
 
     @property
     def label(self) -> str:
-        """What to call it: its name, or its path."""
+        """Its name, or its path if it has no name."""
         return self.name or str(self.path)
 
 
 @record(frozen=True)
 class ProfileLibrary:
-    """Profiles by name. What is on disk is listed once, when first asked, and read only on demand.
+    """Profiles by name. Directories are listed once, on first use, and files are read on demand.
 
-    All directories count alike: when two of them hold one name, asking for it is an error, since either
+    No directory takes precedence: if two of them contain the same name, using it is an error, since either
     choice would surprise somebody. To change a bundled profile, extend it under another name.
 
     Attributes:
@@ -95,7 +95,7 @@ class ProfileLibrary:
 
     @cached_property
     def _files(self) -> Mapping[str, tuple[ProfileFile, ...]]:
-        """The files of each name; more than one is a conflict."""
+        """The files of each name; two or more are a conflict."""
         files: dict[str, tuple[ProfileFile, ...]] = {}
         for source in self.sources:
             for path in sorted(source.directory.rglob(f"*{_SUFFIX}")):
@@ -109,13 +109,13 @@ class ProfileLibrary:
         return {file.real_path: file for files in self._files.values() for file in files}
 
     def find(self, target: str | Path) -> ProfileFile:
-        """The file of a profile that a user names.
+        """Return the file of a profile that a user names.
 
         Args:
             target: A name; or a path, which is a `Path` or a string that ends in `.toml`.
 
         Raises:
-            ProfileError: no profile has this name, or several have. A missing file shows when it is read.
+            ProfileError: no profile has this name, or several do. A missing file is reported on reading.
         """
         if isinstance(target, str) and (not target.endswith(_SUFFIX) or "\0" in target):
             return self._find_name(target, ())
@@ -125,7 +125,7 @@ class ProfileLibrary:
         return replace(listed, path=path) if listed else ProfileFile(path, real_path, path.parent)
 
     def find_base(self, reference: Reference, origin: ProfileFile) -> ProfileFile:
-        """The file of a profile that the profile in `origin` extends.
+        """Return the file of a profile that the profile in `origin` extends.
 
         A path is relative to the directory of `origin` and must stay inside `origin.root`, also after
         symbolic links are followed.
@@ -141,8 +141,8 @@ class ProfileLibrary:
 
     @cached_property
     def _real_directory(self) -> Callable[[str], str]:
-        """Follows the links in the path of a directory: once, though it may hold very many files."""
-        return lru_cache(_MAX_DIRECTORIES)(os.path.realpath)  # unlike `resolve` it bears loops of links
+        """The directory with its links resolved, once for all of its files, which may be very many."""
+        return lru_cache(_MAX_DIRECTORIES)(os.path.realpath)  # unlike `resolve`, it accepts loops of links
 
     def _real_path(self, path: Path) -> str:
         if os.path.islink(path):  # noqa: PTH114  (pathlib is slower)
@@ -167,7 +167,7 @@ class ProfileLibrary:
 
 
 def bundled_profiles() -> ProfileSource:
-    """The profiles that come with etconfig: inside the installed package, or beside it in a checkout.
+    """Return the profiles that come with etconfig: inside the installed package, or beside it in a checkout.
 
     Raises:
         InternalError: they are missing.
@@ -182,9 +182,9 @@ def bundled_profiles() -> ProfileSource:
 
 
 def _path_inside(origin: ProfileFile, reference: Reference) -> Path:
-    """The path that `reference` means, checked to be a file inside `origin.root`.
+    """Return the path that `reference` means after checking that it lies inside `origin.root`.
 
-    Below `origin.root` it is the real path; the root is left as the user wrote it, for diagnostics.
+    Links below `origin.root` are resolved; the root stays as the user wrote it, for diagnostics.
     """
     target, spans = reference.target, (reference.span,)
     outside = "extends-outside-tree"

@@ -1,4 +1,4 @@
-"""Which names methods, instances, backends, options and profiles may have."""
+"""The rules for names of methods, instances, backends, options and profiles."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from etconfig.option_path import parse_option_path
 
 _PROFILE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)*", re.ASCII)
 PROFILE_NAME_RULE = "names are words of letters, digits, '.', '_' and '-', joined by '/', as in vendor/device"
-"""What `is_profile_name` accepts, for diagnostics."""
+"""The names that `is_profile_name` accepts, in words for diagnostics."""
 
 _GLOB_CHARACTERS = frozenset("*?[")
 
-# Where each name stands in an option path, whose grammar alone defines them.
+# the place of each name in an option path, whose grammar alone defines the names
 _PATHS = {"method": "{}:B.o", "instance": "m@{}:B.o", "backend": "{}.o", "option": "B.{}"}
 NAME_RULES = {
     "method": "a method's name has no blanks and none of : @ =; * ? [ make a pattern for several methods",
@@ -20,21 +20,21 @@ NAME_RULES = {
     "backend": "a backend id has letters, digits, _ and -, and starts with a letter or _",
     "option": "an option's name has letters, digits and _, and starts with a letter or _",
 }
-"""What `is_name_of` accepts, for diagnostics."""
+"""The names that `is_name_of` accepts, in words for diagnostics."""
 
 
 def is_profile_name(name: str) -> bool:
-    """Whether `name` is like `vendor/device`; what ends in `.toml` is a path instead."""
+    """Return True if `name` is like `vendor/device`. A name that ends in `.toml` is a path."""
     return bool(_PROFILE_NAME.fullmatch(name)) and not name.endswith(".toml")
 
 
 def is_glob(name: str) -> bool:
-    """Whether a method's name is a pattern for several names."""
+    """Return True if a method's name is a pattern."""
     return not _GLOB_CHARACTERS.isdisjoint(name)
 
 
 def is_name_of(role: str, name: str) -> bool:
-    """Whether a method, instance, backend or option, as `role` says, may have this name."""
+    """Return True if this name is allowed for a `role`: method, instance, backend or option."""
     if name.isidentifier() and name.isascii():  # nearly all names, and allowed in every role
         return True
     if role == "instance" and is_glob(name):

@@ -1,6 +1,6 @@
-"""Where each key and value of a TOML document stands: one pass over text that the parser has accepted.
+"""The positions of keys and values in a TOML document, found by one pass over text that is known to be valid.
 
-tomli tells places only for syntax errors. Because the text is known to be valid, this scanner checks
+tomli reports positions for syntax errors only. Because the text is known to be valid, this scanner checks
 nothing: it follows keys, brackets and strings, and takes everything else up to a delimiter as a value.
 """
 
@@ -21,9 +21,9 @@ class Position(NamedTuple):
     """Offsets into the text.
 
     Attributes:
-        key_start: First character of the key; of the value for an element of an array.
+        key_start: First character of the key, or of the value for an element of an array.
         key_end: Just past the key.
-        value_start: First character of the value; of the key for a table that has no value of its own.
+        value_start: First character of the value, or of the key for a table without a value of its own.
         value_end: Just past the value.
     """
 
@@ -34,10 +34,10 @@ class Position(NamedTuple):
 
 
 def scan_positions(text: str) -> dict[KeyPath, Position]:
-    """The position of every key and array element in `text`, which must be valid TOML.
+    """Return the position of every key and array element in `text`, which must be valid TOML.
 
-    A table that a header or a dotted key makes has the position of the key that first names it, an
-    element of an array of tables that of its own header.
+    A table made by a header or a dotted key has the position of the key that first names it; an element of
+    an array of tables has the position of its own header.
     """
     scanner = _Scanner(text)
     scanner.scan()
@@ -56,7 +56,7 @@ class _Scanner:
         self.text = text
         self.offset = 0
         self.positions: dict[KeyPath, Position] = {}
-        self.table_counts: dict[KeyPath, int] = {}  # how often each [[header]] came so far
+        self.table_counts: dict[KeyPath, int] = {}  # how often each [[header]] has occurred so far
 
     def scan(self) -> None:
         table: KeyPath = ()
@@ -111,7 +111,7 @@ class _Scanner:
             if match.group(1) != ".":
                 return path, start, end
             self.positions.setdefault(path, Position(start, end, start, end))
-            if path in self.table_counts:  # a header below an array of tables means its last element
+            if path in self.table_counts:  # a header below an array of tables refers to the last element
                 path = (*path, self.table_counts[path] - 1)
 
     def key_part(self) -> tuple[str, int, int]:

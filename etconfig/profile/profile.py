@@ -26,11 +26,11 @@ _FOREIGN_KEYS = {
 
 @record(frozen=True)
 class Reference:
-    """The name of a profile, or a path to one, as a document has it.
+    """The name or the path of a profile, as written in a document.
 
     Attributes:
         target: A name such as `generic/linux-arm64`, or a path that ends in `.toml`.
-        find_span: Finds where it stands.
+        find_span: Finds its place.
     """
 
     target: str
@@ -38,21 +38,21 @@ class Reference:
 
     @property
     def span(self) -> Span:
-        """Where it stands."""
+        """Its place in the document."""
         return self.find_span()
 
 
 @record(frozen=True, kw_only=True)
 class Profile:
-    """A profile, as its document has it; what it extends is not looked at.
+    """A profile as its document has it, without the profiles that it extends.
 
     Attributes:
         name: Its name, such as `raspberry-pi/pi-5`.
-        find_name_span: Finds where the name stands.
+        find_name_span: Finds the place of the name.
         extends: The profiles that it builds on; a later one wins over an earlier one.
-        description: What it is for, in a sentence.
+        description: Its purpose, in a sentence.
         match: The condition under which it may be selected; None if it never is.
-        settings: What it sets.
+        settings: The settings.
         path: The file it came from, or None.
     """
 
@@ -66,7 +66,7 @@ class Profile:
 
     @property
     def name_span(self) -> Span:
-        """Where the name stands."""
+        """The place of the name."""
         return self.find_name_span()
 
 

@@ -22,7 +22,7 @@ _PLUGIN_KEYS = ("prefer", "allow", "deny")
 
 @record(frozen=True, kw_only=True)
 class PluginChoices:
-    """`[plugins]`: which plugins a project uses.
+    """`[plugins]`: the plugins that a project uses.
 
     Attributes:
         prefer: For a backend id or other entry-point name that several distributions claim, the one to use.
@@ -37,13 +37,13 @@ class PluginChoices:
 
 @record(frozen=True, kw_only=True)
 class ProjectFile:
-    """What a project file says.
+    """The contents of a project file.
 
     Attributes:
         name: Its path or name.
-        profile: The profile that it selects: `auto`, a name or a path; None if it leaves that open.
+        profile: The profile that it selects: `auto`, a name or a path; None if it selects none.
         plugins: Its choice of plugins.
-        settings: What it sets.
+        settings: The settings.
     """
 
     name: str
@@ -55,7 +55,7 @@ class ProjectFile:
 def parse_project(document: Document, expressions: ExpressionParser) -> ProjectFile:
     """Read a project file from its document.
 
-    Of a document named pyproject.toml only `[tool.etconfig]` is read; without it nothing is set.
+    In a document named pyproject.toml, only `[tool.etconfig]` is read; without that table nothing is set.
 
     Raises:
         ProfileError: with every problem of the document.
@@ -78,7 +78,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
 
 
 def parse_plugin_choices(document: Document) -> PluginChoices:
-    """Read only `[plugins]`: which plugins count must be known before the facts that they add.
+    """Read only `[plugins]`: the choice of plugins must be known before the facts that they add.
 
     Raises:
         ProfileError: with every problem of that table.
@@ -92,10 +92,10 @@ def parse_plugin_choices(document: Document) -> PluginChoices:
 
 
 def salvage_layer(document: Document, expressions: ExpressionParser, kind: OriginKind) -> Layer:
-    """What can be read of a profile or project file that is wrong elsewhere.
+    """Return those settings of a profile or project file with problems that can be read.
 
-    So its options can be checked in the same run. Its problems are not told again, and a named
-    instance without a method stands for any method.
+    So its options are checked in the same run. Its other problems are not reported again, and a named
+    instance without a method counts as one of any method.
     """
     section = _section(TomlTable(document, (), document.data, []))
     if section is None:
@@ -105,7 +105,7 @@ def salvage_layer(document: Document, expressions: ExpressionParser, kind: Origi
 
 
 def _section(root: TomlTable) -> TomlTable | None:
-    """The part of the document that is ours; None, perhaps with problems, if there is none."""
+    """Return the part of the document that belongs to etconfig, or None; problems are reported."""
     if PurePath(root.document.name).name != _PYPROJECT:
         return root
     tool = root.table("tool")

@@ -1,4 +1,4 @@
-"""Which profile fits a device: `profile = "auto"`."""
+"""Selection of the profile that fits a device: `profile = "auto"`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from etconfig.records import record
 
 @record(frozen=True, kw_only=True)
 class ProfileMatch:
-    """Whether one profile matches a device, and why.
+    """The result of matching one profile against a device.
 
     Attributes:
         profile: The profile.
-        result: What its condition came to; None if it has no condition, and so is never selected.
+        result: The value of its condition; None if it has no condition, and so is never selected.
         facts: The known facts of the device, by name.
     """
 
@@ -31,17 +31,17 @@ class ProfileMatch:
 
     @property
     def is_match(self) -> bool:
-        """Whether the condition holds. One that is unknown or cannot be computed does not."""
+        """True if the condition holds. One that is unknown or cannot be computed does not."""
         return self.result is True
 
     @cached_property
     def clauses(self) -> tuple[ClauseResult, ...]:
-        """What each clause of the condition came to; told when asked, since of most profiles nobody asks."""
+        """The result of each clause of the condition; computed on demand, since it is rarely needed."""
         return () if self.profile.match is None else self.profile.match.explain(self.facts)
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why it matches or not: a sentence for each clause that decides it."""
+        """The reasons why it matches or not: a sentence for each clause that decides."""
         if self.result is None:
             return ("it has no condition, so it is only for others to extend or for you to name",)
         return tuple(
@@ -54,9 +54,9 @@ class Selection:
     """The profile that was selected.
 
     Attributes:
-        chain: All that it extends, base first, and at the end the profile itself.
+        chain: The profiles that it extends, base first, and at the end the profile itself.
         matches: Every profile of the library, sorted by name, with the reasons.
-        outranked: Unrelated profiles that match as well, but come from who knows the device less.
+        outranked: Unrelated profiles that match as well, but come from a less specific kind of source.
     """
 
     chain: tuple[Profile, ...]
@@ -70,9 +70,9 @@ class Selection:
 
 
 def match_profiles(library: ProfileLibrary, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
-    """Every profile of the library, sorted by name, and whether it matches a device with these facts.
+    """Match every profile of the library against a device with these facts; sorted by name.
 
-    Facts that a profile sets by hand do not take part: they describe a device that was chosen already.
+    Facts that a profile sets by hand do not count: they describe a device that was chosen already.
 
     Raises:
         ConfigError: with the problems of all profiles; one that cannot be read might be the right one.
@@ -106,7 +106,7 @@ def select_profile(library: ProfileLibrary, facts: Mapping[str, object]) -> Sele
 
 
 def _match_all(reader: ProfileReader, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
-    facts = dict(facts)  # which pickles, unlike a sheet's view of its values
+    facts = dict(facts)  # a dict pickles, unlike a sheet's view of its values
     matches: list[ProfileMatch] = []
     problems: list[Diagnostic] = []
     for name in reader.library.names:

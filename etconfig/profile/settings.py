@@ -1,4 +1,4 @@
-"""`DocumentSettings`: what profiles and project files have in common, read from TOML."""
+"""`DocumentSettings`: the settings that profiles and project files have in common, read from TOML."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class DocumentSettings:
             None until `to_layer` fills it in where only an inherited profile declares the instance.
         instances: The named instances that the document declares.
         facts: Its hand-set facts, by name.
-        inherited: The instances that it mentions and does not declare, and what finds the place where
-            it mentions each first.
+        inherited: The instances that it mentions but does not declare, each with a function that finds the
+            place of the first mention.
     """
 
     assignments: tuple[Assignment, ...] = ()
@@ -53,7 +53,7 @@ class DocumentSettings:
     inherited: Mapping[str, Callable[[], Span]] = field(default_factory=dict)
 
     def to_layer(self, kind: OriginKind, name: str, methods: Mapping[str, str]) -> Layer:
-        """The settings as a layer; `methods` gives the method of every instance in `inherited`."""
+        """Return the settings as a layer; `methods` gives the method of every instance in `inherited`."""
         assignments = self.assignments
         if self.inherited:
             assignments = tuple(_with_method(a, methods) for a in assignments)
@@ -67,11 +67,11 @@ class DocumentSettings:
 
 
 def _with_method(assignment: Assignment, methods: Mapping[str, str]) -> Assignment:
-    """What is said of an inherited instance with the method that it belongs to; anything else as it is."""
-    said = assignment.path
-    if said.instance is None or said.method is not None:
+    """Fill in the method of an inherited instance; other assignments stay as they are."""
+    path = assignment.path
+    if path.instance is None or path.method is not None:
         return assignment
-    path = OptionPath(said.backend, said.option, methods[said.instance], said.instance)
+    path = OptionPath(path.backend, path.option, methods[path.instance], path.instance)
     return Assignment(path, assignment.value, assignment.place, assignment.condition)
 
 
@@ -92,7 +92,7 @@ def read_settings(root: TomlTable, expressions: ExpressionParser, kind: OriginKi
 def read_expression(
     table: TomlTable, key: str, expressions: ExpressionParser, expect: ExpressionType | None = None
 ) -> Expression | None:
-    """The expression in the string at `key`; None, with problems, if it is wrong."""
+    """Read the expression in the string at `key`; return None and report problems if it is wrong."""
     text = table.string(key)
     if text is None:
         return None
@@ -104,9 +104,9 @@ def read_expression(
 
 
 class _PlaceInDocument:
-    """The place of one option of a table `options.BACKEND`, found when it is first asked for.
+    """The place of one option of a table `options.BACKEND`, found on first use.
 
-    Finding any place costs a pass over the whole document, and most documents are never asked.
+    Finding any place takes a pass over the whole document, and places in most documents are never needed.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class _PlaceInDocument:
 
     def find(self) -> AssignmentPlace:
         found: AssignmentPlace | None = self.__dict__.get("_found")
-        # when two threads find it at once, both get the same object
+        # if two threads find it at the same time, both get the same object
         return self.__dict__.setdefault("_found", self._find()) if found is None else found
 
     def _find(self) -> AssignmentPlace:
@@ -136,14 +136,14 @@ class _PlaceInDocument:
         )
 
     def _detail(self) -> str | None:
-        """Why the assignment holds, and how its value is computed."""
+        """The condition of the assignment and the expression of its value, in words."""
         reasons = [] if self._condition is None else [f"when {self._condition}"]
         if isinstance(self._value, Expression):
             reasons.append(f"expr {self._value}")
         return "; ".join(reasons) or None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return AssignmentPlace.find, (self.find(),)  # without the document
+        return AssignmentPlace.find, (self.find(),)  # so that the document is not pickled
 
 
 class _Reader:
@@ -186,7 +186,7 @@ class _Reader:
                 self.options(entry, condition, method=method, instance=name)
 
     def declare(self, name: str, entry: TomlTable) -> None:
-        """Note an instance with its method; one without only refers to an inherited declaration."""
+        """Record an instance with its method; without a method it refers to an inherited declaration."""
         method = entry.string("method")
         if method is None:
             return
@@ -203,7 +203,7 @@ class _Reader:
         method: str | None = None,
         instance: str | None = None,
     ) -> None:
-        """Read what `entry` sets in its table `options`: for methods, an instance, or all of them."""
+        """Read the table `options` of `entry`, which is for methods, an instance, or all of them."""
         options = entry.table("options")
         if options is None:
             return
@@ -218,7 +218,7 @@ class _Reader:
                     self.assignments.append(Assignment(path, value, place, condition))
 
     def value(self, table: TomlTable, option: str, raw: object) -> RawValue | Expression | Unset | None:
-        """What the option is set to; None, with problems, if that is wrong."""
+        """Return the value of the option; None if it is wrong, which is reported."""
         if isinstance(raw, dict) and ("expr" in raw or "unset" in raw):
             return self.special_value(TomlTable(table.document, (*table.path, option), raw, table.problems))
         if _is_raw_value(raw):
@@ -228,7 +228,7 @@ class _Reader:
         return None
 
     def special_value(self, table: TomlTable) -> Expression | Unset | None:
-        """The meaning of `{ expr = "..." }` or `{ unset = true }`."""
+        """Read `{ expr = "..." }` or `{ unset = true }`."""
         meaning = "expr" if "expr" in table.data else "unset"
         if len(table.data) > 1:
             table.check_keys(
@@ -243,7 +243,7 @@ class _Reader:
 
 
 def _check_entry_keys(entry: TomlTable, known: tuple[str, ...]) -> None:
-    """Report unknown keys of a method or an instance, and what was probably meant."""
+    """Report unknown keys of a method or an instance, with the key that was probably meant."""
     if entry.data.keys() <= set(known):
         return
     help_by_key = {
@@ -256,7 +256,7 @@ def _check_entry_keys(entry: TomlTable, known: tuple[str, ...]) -> None:
 
 
 def _check_names(table: TomlTable, role: str) -> None:
-    """Report keys that cannot be names of methods, instances, backends or options, as `role` says."""
+    """Report keys that are not allowed as names for a `role`: method, instance, backend or option."""
     for key in table.data:
         if not is_name_of(role, key):
             message = f"{key!r} cannot be the name of {'an' if role[0] in 'io' else 'a'} {role}"

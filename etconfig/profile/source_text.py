@@ -1,4 +1,4 @@
-"""What every reader of TOML text needs to know about it: where strings end, and what is not seen."""
+"""Helpers for readers of TOML text: the ends of strings, and invisible characters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _ESCAPE_OR_QUOTE = re.compile(r'\\.|"', re.DOTALL)
 
 
 def string_end(text: str, start: int) -> int:
-    """The offset just past the TOML string that opens at `start`, or the text's end if it never closes."""
+    """Return the offset just past the TOML string that opens at `start`, or the end of the text."""
     quote = text[start]
     delimiter = quote * 3 if text.startswith(quote * 3, start) else quote
     position = start + len(delimiter)
@@ -32,10 +32,10 @@ def _find_unescaped(text: str, delimiter: str, position: int) -> int:
 
 
 def find_invisible(text: str) -> int | None:
-    """The index of the first character that is not seen or reorders what is seen, or None.
+    """Return the index of the first character that is invisible or reorders visible ones, or None.
 
     These are Unicode's format characters (zero-width, bidirectional controls, tags), line separators,
-    blank letters and variation selectors: with them two names look alike and differ.
+    blank letters and variation selectors: with them, two different names look alike.
     Source: CVE-2021-42574; Unicode's property Default_Ignorable_Code_Point.
     """
     if text.isascii():

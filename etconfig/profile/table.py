@@ -1,4 +1,4 @@
-"""`TomlTable`: typed access to one table of a document; what is wrong becomes a diagnostic."""
+"""`TomlTable`: typed access to one table of a document; problems become diagnostics."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class TomlTable:
 
     Attributes:
         document: The document.
-        path: Where the table is.
+        path: The path of the table.
         data: Its keys and values.
-        problems: What was found wrong in the document so far; all its tables share the list.
+        problems: The problems found in the document so far; all its tables share the list.
     """
 
     __slots__ = ("data", "document", "path", "problems")
@@ -53,11 +53,11 @@ class TomlTable:
         return f"[[{self.name}]]" if isinstance(self.path[-1], int) else f"[{self.name}]"
 
     def key_span(self, key: str | int) -> Span:
-        """Where `key` stands."""
+        """Return the place of `key`."""
         return self.document.key_span((*self.path, key))
 
     def value_span(self, *keys: str | int) -> Span:
-        """Where the value of the last of nested `keys` stands."""
+        """Return the place of the value of the last of nested `keys`."""
         return self.document.value_span((*self.path, *keys))
 
     def report(
@@ -67,12 +67,12 @@ class TomlTable:
         self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=help, fix=fix))
 
     def error(self) -> ProfileError:
-        """All problems of the document, in the order of their places."""
+        """Return an error with all problems of the document, in the order of their places."""
         problems = sorted(self.problems, key=lambda problem: _place(problem.spans[0]))
         return ProfileError(diagnostics=tuple(problems))
 
     def check_keys(self, known: Collection[str], help_by_key: Mapping[str, str] | None = None) -> None:
-        """Report the keys that are not `known`; `help_by_key` says what to write instead of some."""
+        """Report the keys that are not `known`; `help_by_key` has the help for some."""
         for key in self.data:
             if key in known:
                 continue
@@ -84,7 +84,7 @@ class TomlTable:
             self.report("unknown-key", f"{self.header} has no key {key!r}", span, help, fix)
 
     def string(self, key: str, help: str | None = None) -> str | None:
-        """The string at `key`; None if it is missing or no string."""
+        """Return the string at `key`; None if it is missing or not a string."""
         value = self.data.get(key)
         if isinstance(value, str):
             return value
@@ -98,7 +98,7 @@ class TomlTable:
             self.report("missing-key", f"{self.header} has no {key!r}", self.own_span(), help)
 
     def strings(self, key: str) -> list[str]:
-        """The array of strings at `key`; empty if it is missing or something else."""
+        """Return the array of strings at `key`; empty if it is missing or something else."""
         value = self.data.get(key, [])
         if not isinstance(value, list):
             self._wrong_type(key, value, "an array of strings", f'write {key} = ["..."]')
@@ -110,7 +110,7 @@ class TomlTable:
         return [] if wrong else value
 
     def table(self, key: str, help: str | None = None) -> TomlTable | None:
-        """The table at `key`; None if it is missing or something else."""
+        """Return the table at `key`; None if it is missing or something else."""
         value = self.data.get(key)
         if isinstance(value, dict):
             return TomlTable(self.document, (*self.path, key), value, self.problems)
@@ -119,7 +119,7 @@ class TomlTable:
         return None
 
     def tables(self, help: str) -> Iterator[tuple[str, TomlTable]]:
-        """Every key with its table; other values are reported with `help`, in which `{table}` is its name."""
+        """Yield every key with its table; report other values with `help`, where `{table}` is the name."""
         for key, value in self.data.items():
             if isinstance(value, dict):
                 yield key, TomlTable(self.document, (*self.path, key), value, self.problems)
@@ -127,7 +127,7 @@ class TomlTable:
                 self._wrong_type(key, value, "a table", help.replace("{table}", self.name))
 
     def array_of_tables(self, key: str) -> Iterator[TomlTable]:
-        """The elements of the array of tables at `key`; none if it is missing or something else."""
+        """Yield the elements of the array of tables at `key`; none if it is missing or something else."""
         value = self.data.get(key)
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):
             for index, item in enumerate(value):
@@ -136,7 +136,7 @@ class TomlTable:
             self._wrong_type(key, value, "an array of tables", f"write [[{self._dotted(key)}]]")
 
     def own_span(self) -> Span:
-        """Where the table's own key or header stands; the first character for the document's root."""
+        """Return the place of the table's own key or header; the first character for the document's root."""
         return self.document.key_span(self.path) if self.path else self.document.source.span(0, 1)
 
     def _dotted(self, key: str) -> str:
@@ -152,10 +152,10 @@ def _place(span: Span) -> tuple[int, int]:
 
 
 def dotted(path: KeyPath) -> str:
-    """A path as a header has it, without indices."""
+    """Return a path as a header has it, without indices."""
     return ".".join(part for part in path if isinstance(part, str))
 
 
 def toml_type(value: object) -> str:
-    """What TOML calls a value of this Python type."""
+    """Return the TOML name for the type of a value, with an article."""
     return _TOML_TYPES.get(type(value), "a date or time")

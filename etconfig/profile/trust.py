@@ -1,4 +1,4 @@
-"""Whether a file that nobody named may be heeded: not if somebody else may have written it."""
+"""Trust in files that were found rather than named: nobody else may be able to write them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _ROOT = 0
 def check_trusted(paths: Iterable[Path], otherwise: str) -> None:
     """Refuse files and directories that other users could have written.
 
-    On Windows nothing is refused: owner and mode do not tell there who may write.
+    On Windows nothing is refused: owner and mode do not show there who may write.
 
     Args:
         paths: Files that were found, not named.
-        otherwise: What to do instead if the owner is right as it is.
+        otherwise: The help for a file whose owner is right as it is.
 
     Raises:
         DocumentError: some are writable by everybody, or belong to neither this user nor root.
@@ -39,8 +39,8 @@ def _doubts(path: Path, otherwise: str) -> Iterator[Diagnostic]:
     try:
         entry, status = path.lstat(), path.stat()
     except OSError:
-        return  # gone, or a link to nowhere: reading it says so
-    # who made a link chose the file, whoever owns that
+        return  # it is gone, or a broken link: reading it will say so
+    # the owner of a link chose the file, whoever owns the file
     strangers = {entry.st_uid, status.st_uid} - {_ROOT, os.geteuid()}
     if strangers:
         yield _untrusted(
@@ -59,7 +59,7 @@ def _untrusted(name: str, message: str, help: str) -> Diagnostic:
 
 
 def _shown(path: Path) -> str:
-    """The path, relative to the current directory if it lies below it."""
+    """Return the path, relative to the current directory if it is below it."""
     with suppress(OSError, ValueError):  # the current directory may be gone
         return str(path.absolute().relative_to(Path.cwd()))
     return str(path)

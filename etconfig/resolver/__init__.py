@@ -1,4 +1,4 @@
-"""From schemas, layers and facts to typed, frozen arguments per method instance and backend."""
+"""Resolution of schemas, layers and facts to typed, frozen arguments per method instance and backend."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HOME = {
     "verify_against_program": "program_check",
     "verify_layers": "matching",
 }
-"""Which module each public name lives in."""
+"""The module of each public name."""
 
 if TYPE_CHECKING:
     from etconfig.resolver.arguments import ANY_METHOD, Arguments, BackendArguments

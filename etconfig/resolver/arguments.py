@@ -116,7 +116,7 @@ class Arguments:
         return found[0]
 
     def __iter__(self) -> Iterator[str]:
-        """The backend ids."""
+        """Return the backend ids."""
         return iter(self.backends)
 
     def __contains__(self, backend: object) -> bool:

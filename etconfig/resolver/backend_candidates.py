@@ -85,7 +85,7 @@ class BackendCandidates:
         )
 
     def _located(self, problem: OptionProblem, device: DeviceView) -> Diagnostic:
-        """The problem with the places where the options that it names were set."""
+        """Return the problem with the places where the options that it names were set."""
         names = problem.related or ((problem.option,) if problem.option else ())
         candidates = (self.options[name].deciding_candidate(device) for name in names)
         return problem.to_diagnostic(*(each.span for each in candidates if each is not None))

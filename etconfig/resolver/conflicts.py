@@ -1,4 +1,4 @@
-"""Options of the whole process on which method instances disagree."""
+"""Conflicts: options of the whole process on which method instances disagree."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from etconfig.schema import BackendSpec, Scope, show_value
 
 
 def process_options(specs: Iterable[BackendSpec]) -> tuple[tuple[str, str], ...]:
-    """The options that hold for the whole process, as backend id and option name."""
+    """Return the options of the whole process, as backend id and option name."""
     return tuple(
         (spec.id, name)
         for spec in specs
@@ -22,9 +22,9 @@ def process_options(specs: Iterable[BackendSpec]) -> tuple[tuple[str, str], ...]
 def process_conflicts(
     resolved: Iterable[Arguments], options: Iterable[tuple[str, str]]
 ) -> Iterator[Diagnostic]:
-    """A problem for each method instance that disagrees with an earlier one on one of `options`.
+    """Yield a problem for each method instance that disagrees with an earlier one on one of `options`.
 
-    A default that would hold for any other method does not count: there may be no other method.
+    A default for any other method does not count: there may be no other method.
     """
     resolved = tuple(resolved)
     for backend, option in options:

@@ -1,4 +1,4 @@
-"""What differs between two results: values count, origins do not."""
+"""Differences between two results: values count, origins do not."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from etconfig.schema import Applies, jsonable, show_value
 
 @record(frozen=True)
 class ReportedValue:
-    """A value of an option, and where it came from in words, as a saved result has them too.
+    """A value of an option with its origin in words, as in a saved result.
 
     Attributes:
-        value: The value as JSON can hold it.
-        origin: Such as `profile board.toml:3:1`.
-        applies: When a change takes effect; None where that is not known.
+        value: The value as plain data for JSON.
+        origin: The origin, such as `profile board.toml:3:1`.
+        applies: When a change takes effect; None if that is unknown.
     """
 
     value: Any
@@ -30,7 +30,7 @@ class ReportedValue:
         return f"{show_value(self.value)} from {self.origin}"
 
     def to_jsonable(self) -> dict[str, Any]:
-        """The value and its origin as plain data."""
+        """Return the value and its origin as plain data."""
         return {"value": self.value, "origin": self.origin}
 
 
@@ -40,8 +40,8 @@ class OptionChange:
 
     Attributes:
         path: The option of one method instance.
-        old: What it was, or None where it was not there.
-        new: What it is, or None where it is not there.
+        old: The old value; None if the option is new.
+        new: The new value; None if the option is gone.
     """
 
     path: OptionPath
@@ -50,16 +50,16 @@ class OptionChange:
 
     @property
     def applies(self) -> Applies | None:
-        """When the change takes effect; None if that is not known, or there is nothing to change."""
+        """When the change takes effect; None if that is unknown, or if one side is missing."""
         return self.new.applies if self.old and self.new else None
 
     def __str__(self) -> str:
-        """Such as `forward:CpuBackend.num_threads: 2 → 4`."""
+        """Return a line such as `forward:CpuBackend.num_threads: 2 → 4`."""
         old, new = ("(none)" if side is None else show_value(side.value) for side in (self.old, self.new))
         return f"{self.path}: {old} → {new}"
 
     def to_jsonable(self) -> dict[str, Any]:
-        """The change as plain data."""
+        """Return the change as plain data."""
         return {
             "method": self.path.method,
             "instance": self.path.instance,
@@ -71,7 +71,7 @@ class OptionChange:
 
 
 def reported_values(resolution: Resolution) -> dict[OptionPath, ReportedValue]:
-    """Every option of every method instance of a resolution."""
+    """Return every option of every method instance of a resolution."""
     return {
         OptionPath(backend, name, arguments.method, arguments.instance): ReportedValue(
             jsonable(getattr(resolved.options, name)),
@@ -87,7 +87,7 @@ def reported_values(resolution: Resolution) -> dict[OptionPath, ReportedValue]:
 def differences(
     old: Mapping[OptionPath, ReportedValue], new: Mapping[OptionPath, ReportedValue]
 ) -> tuple[OptionChange, ...]:
-    """The options that `new` adds, changes or lacks, in the order of `old` and then of `new`."""
+    """Return the options that `new` changes, lacks or adds, in the order of `old` and then of `new`."""
     changes = (
         OptionChange(path=path, old=old.get(path), new=new.get(path)) for path in dict.fromkeys([*old, *new])
     )
@@ -101,5 +101,5 @@ def _is_same(old: ReportedValue | None, new: ReportedValue | None) -> bool:
 
 
 def canonical(value: object) -> str:
-    """The one JSON text of a value: true is not 1, and 1 is not 1.0, though Python has them equal."""
+    """Return the canonical JSON text of a value; it keeps true, 1 and 1.0 apart, unlike Python."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False)

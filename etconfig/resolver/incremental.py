@@ -91,7 +91,7 @@ class IncrementalResolver:
     def _renewed_recommendations(
         self, values: Mapping[str, object], known: Mapping[str, Recommendation]
     ) -> dict[str, Recommendation]:
-        """The recommendations of those backends whose last one was made from other facts."""
+        """Return the recommendations of those backends whose last one was made from other facts."""
         return {
             spec.id: recommend(spec, values)
             for spec in self._recommending
@@ -99,7 +99,7 @@ class IncrementalResolver:
         }
 
     def _stale(self, before: tuple[object, ...], after: tuple[object, ...], device: DeviceView) -> set[int]:
-        """The numbers with a value computed from a changed fact, or a condition whose truth has changed."""
+        """Return the numbers with a value computed from a changed fact or a condition that changed."""
         changed = [name for name, old, new in zip(self._facts, before, after, strict=True) if old != new]
         stale: set[int] = set()
         for name in changed:
@@ -113,7 +113,7 @@ class IncrementalResolver:
     def _gathered(
         self, instance_number: int, results: Sequence[BackendResult]
     ) -> Arguments | Sequence[Diagnostic]:
-        """The arguments of a method instance, or all of its problems."""
+        """Return the arguments of a method instance, or all of its problems."""
         found: dict[str, BackendArguments] = {}
         problems: list[Diagnostic] = []
         method, instance = self._instances[instance_number]
@@ -133,7 +133,7 @@ class IncrementalResolver:
         results: Sequence[BackendResult],
         instances: Sequence[Arguments | Sequence[Diagnostic]],
     ) -> LastResolve:
-        """The results of one resolve; raises the problems of instances that must have arguments."""
+        """Return the results of one resolve, or raise the problems of instances that must have arguments."""
         arguments: dict[MethodInstance, Arguments] = {}
         problems: dict[MethodInstance, Sequence[Diagnostic]] = {}
         for key, found in zip(self._instances, instances, strict=True):
@@ -164,7 +164,7 @@ class IncrementalResolver:
 
 
 def _placed(problem: Diagnostic, method: str, instance: str | None) -> Diagnostic:
-    """The problem, with a note that names the method instance if the problem points at no text."""
+    """Return the problem, with a note that names the method instance if the problem points at no text."""
     if problem.spans:
         return problem
     where = "any method" if method == ANY_METHOD else instance_label(method, instance)
@@ -181,7 +181,7 @@ def _numbers_by_key(keys_in_order: Iterable[Iterable[str]]) -> dict[str, list[in
 
 
 def _conditions(backends: Sequence[BackendCandidates]) -> list[tuple[Expression, list[int]]]:
-    """Every condition, with the numbers of the backends that it decides about."""
+    """Return every condition, with the numbers of the backends that it decides about."""
     found: dict[int, tuple[Expression, list[int]]] = {}
     for number, backend in enumerate(backends):
         of_backend = {id(c): c for option in backend.options.values() for c in option.conditions}

@@ -1,4 +1,4 @@
-"""Assignments against schemas: which are meant for which option, and what is wrong with them."""
+"""Matching of assignments to the options of schemas, and their problems."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from etconfig.schema import (
 )
 
 Fit: TypeAlias = "tuple[str, str, type, object]"
-"""A backend id, an option of it, and a value that it takes with its type: 1, 1.0 and true are equal."""
+"""A backend id, an option of it, and a value that it accepts, with its type: 1, 1.0 and true are equal."""
 
 _SCALARS = frozenset((bool, int, float, str))
 _MAX_FITS = 4096
 _MAX_FIT_LENGTH = 80
 
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
-"""Layers that speak about this run, where a name that matches nothing is a mistake. In a variable, which may
-serve several programs, a backend that one of them does not use is only worth a warning."""
+"""Layers for this run alone, where a name without a match is a mistake. A variable may serve several
+programs, so a backend that one of them does not use is only worth a warning."""
 
 
 @record(frozen=True, kw_only=True)
@@ -40,10 +40,10 @@ class Names:
     """The names that assignments may use.
 
     Attributes:
-        specs: The schemas at hand, by backend id.
+        specs: The available schemas, by backend id.
         known_backends: Every backend id that is installed or that the program delegates to.
-        backends_of: The program's methods, and the backends that each delegates to; None when there is no
-            program, and any name will do.
+        backends_of: The program's methods, and the backends that each delegates to; None if there is no
+            program, so that any name is allowed.
         instances: The declared instances, and the method of each.
         expressions: Finds values of expressions that options do not accept; None leaves that to resolving
             on a device.
@@ -62,7 +62,7 @@ class MatchedAssignment(NamedTuple):
     Attributes:
         assignment: The assignment.
         info: The option.
-        value: The assigned value, brought into the option's type.
+        value: The assigned value, converted to the option's type.
     """
 
     assignment: Assignment
@@ -75,7 +75,7 @@ class MatchedAssignment(NamedTuple):
         return Candidate(value=self.value, place=self.assignment.place, condition=self.assignment.condition)
 
     def applies_to(self, method: str, instance: str | None) -> bool:
-        """Whether it speaks about this method instance."""
+        """Return True if it sets the option for this method instance."""
         path = self.assignment.path
         if path.instance is not None and path.instance != instance:
             return False
@@ -84,18 +84,18 @@ class MatchedAssignment(NamedTuple):
 
 @dataclass(kw_only=True)
 class Matcher:
-    """Matches the assignments of all layers; collects what is wrong with them."""
+    """Matches the assignments of all layers, and collects their problems."""
 
     names: Names
     _found: list[Diagnostic] = field(default_factory=list)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong, each once: a mistyped table is one mistake, not one for each of its options."""
+        """The problems, each once: a mistyped table is one mistake, not one for each of its options."""
         return tuple(dict.fromkeys(self._found))
 
     def match(self, layers: Iterable[Layer]) -> Iterator[MatchedAssignment]:
-        """Every assignment of the layers that found its option, in merge order."""
+        """Yield every assignment of the layers that found its option, in merge order."""
         for layer in layers:
             for assignment in layer.assignments:
                 matched = self.match_one(layer, assignment)
@@ -103,7 +103,7 @@ class Matcher:
                     yield matched
 
     def match_one(self, layer: Layer, assignment: Assignment) -> MatchedAssignment | None:
-        """One assignment of a layer, if it found its option."""
+        """Match one assignment of a layer; return None if it found no option or has problems."""
         path = assignment.path
         if layer.kind in _GIVEN_BY_HAND:
             self._found += _unmatched_scope(layer, assignment, self.names)
@@ -132,13 +132,14 @@ def verify_layers(
     known_fits: set[Fit],
     expressions: ExpressionVerifier | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """What is wrong with the assignments of files, whatever the methods that they are meant for.
+    """Return the problems of the assignments in files, for whatever method they are meant.
 
     Args:
         layers: The layers of the files.
         specs: The schemas of backends, by id.
-        known_backends: The ids that are no mistake.
-        known_fits: What was found right before, with the same schemas; it is not checked again. Grows.
+        known_backends: The ids that are not mistakes.
+        known_fits: Values that were accepted before, with the same schemas. They are not checked again, and
+            new ones are added.
         expressions: Finds values of expressions that options do not accept.
     """
     names = Names(
@@ -162,7 +163,7 @@ def verify_layers(
 
 
 def _remember(fit: Fit, known_fits: set[Fit]) -> None:
-    """Add it if there is room: there may be very many files, and each may hold long strings."""
+    """Add a fit if there is room: there may be very many files with long strings."""
     if len(known_fits) < _MAX_FITS and len(str(fit[-1])) <= _MAX_FIT_LENGTH:
         known_fits.add(fit)
 
@@ -193,7 +194,7 @@ def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Express
 def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:
     backend = assignment.path.backend
     if backend in names.known_backends:
-        return  # installed, but nothing here delegates to it: `_unmatched_scope` tells where that matters
+        return  # nothing here delegates to it: `_unmatched_scope` reports that where it matters
     guess = nearest_backend(backend, names.known_backends)
     is_error = guess is not None or layer.kind in _GIVEN_BY_HAND
     known = ", ".join(sorted(names.known_backends)) or "none"
@@ -231,5 +232,5 @@ def _unmatched_scope(layer: Layer, assignment: Assignment, names: Names) -> Iter
 
 
 def declare_instance_help(instance: str, method: str) -> str:
-    """How to declare an instance."""
+    """Return the help for an instance that is not declared."""
     return f'declare it in a profile: [instances.{instance}] with method = "{method}"'

@@ -1,4 +1,4 @@
-"""The merge rule, written once: how the values that hold for one option make its value."""
+"""The merge rule, written once: it makes one value of all values that are set for an option."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from etconfig.profile import UNSET
 
 
 def merged(values: Iterable[object], baseline: Callable[[], object]) -> object:
-    """Merge the values that hold for an option, lowest precedence first.
+    """Merge the values that are set for an option, lowest precedence first.
 
     A later value replaces an earlier one, but tables merge key by key, and `UNSET` forgets what came
     before, so that the baseline holds again. Values are merged option by option. Merging whole documents
@@ -29,5 +29,5 @@ def merged(values: Iterable[object], baseline: Callable[[], object]) -> object:
 
 
 def hides_lower_values(value: object) -> bool:
-    """Return True if nothing below `value` can show through it: all but tables."""
+    """Return True if no lower value can show through `value`, as keys do through a table."""
     return not isinstance(value, dict)

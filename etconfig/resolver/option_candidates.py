@@ -132,7 +132,7 @@ class OptionCandidates:
         return Provenance(winner=Sourced(value, origin), beaten=beaten, facts=tuple(sorted(self.facts)))
 
     def _sourced_candidates(self, device: DeviceView) -> Iterator[Sourced[object]]:
-        """The values of the candidates that hold, the strongest first; without those that give no value."""
+        """Yield the values of the candidates that hold and have one, the strongest first."""
         for candidate in reversed(self.candidates):
             if candidate.condition is None or device.meets(candidate.condition):
                 raw = candidate.value
@@ -141,14 +141,14 @@ class OptionCandidates:
                     yield Sourced(value, candidate.origin)
 
     def _sourced_default(self, device: DeviceView) -> Iterator[Sourced[object]]:
-        """The default with its origin, if there is one."""
+        """Yield the default with its origin, if there is one."""
         value, fact = self._default(device), self.info.from_fact
         if value is not MISSING and not isinstance(value, Diagnostic):
             detail = f"fact {fact}" if fact is not None and fact in device.values else None
             yield Sourced(value, Origin(OriginKind.DEFAULT, self.spec.options.__name__, detail=detail))
 
     def _computed(self, candidate: Candidate, expression: Expression, device: DeviceView) -> object:
-        """The value of a candidate's expression, or a diagnostic."""
+        """Return the value of a candidate's expression, or a diagnostic."""
         result = expression.evaluate(device.values)
         if isinstance(result, (Unknown, Fault)):
             return expression.failure(result)
@@ -156,13 +156,13 @@ class OptionCandidates:
         return value.to_diagnostic(candidate.span) if isinstance(value, OptionProblem) else value
 
     def _baseline(self, device: DeviceView, recommended: Sourced[object] | None) -> object:
-        """The value below all candidates: the recommendation, merged over the default."""
+        """Return the value below all candidates: the recommendation, merged over the default."""
         if recommended is None:
             return self._default(device)
         return merged((recommended.value,), lambda: self._default(device))
 
     def _default(self, device: DeviceView) -> object:
-        """The schema's default; a diagnostic if the fact that it names does not fit; `MISSING` if none."""
+        """Return the schema's default, a diagnostic if its fact does not fit, or `MISSING`."""
         fact = self.info.from_fact
         if fact is None or fact not in device.values:
             return self.info.default

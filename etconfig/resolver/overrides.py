@@ -20,7 +20,7 @@ Overrides: TypeAlias = "Sequence[str] | Mapping[str, RawValue]"
 
 
 def layer_from_environment(text: str) -> Layer:
-    """The layer of `ETCONFIG_SET`.
+    """Return the layer of `ETCONFIG_SET`.
 
     Raises:
         OptionError: an assignment does not follow the grammar; all such are reported.
@@ -29,11 +29,11 @@ def layer_from_environment(text: str) -> Layer:
 
 
 def layer_from_overrides(overrides: Overrides, name: str = "resolve(overrides)") -> Layer:
-    """The layer of overrides; a mapping gives typed values, strings are read by the option's type.
+    """Return the layer of overrides. A mapping has typed values; texts are read by the option's type.
 
     Args:
         overrides: The overrides.
-        name: Who gave them, for origins and diagnostics: `--set` on the command line.
+        name: Their source, for origins and diagnostics: `--set` on the command line.
 
     Raises:
         OptionError: an override does not follow the grammar; all such are reported.
@@ -46,7 +46,7 @@ def layer_from_overrides(overrides: Overrides, name: str = "resolve(overrides)")
 
 
 def _split(text: str) -> Iterator[Span]:
-    """Where each assignment stands; a `;` inside quotes does not separate."""
+    """Yield the place of each assignment; a `;` inside quotes does not separate."""
     for number, line in enumerate(text.splitlines(), 1):
         for start, end in _pieces(line):
             piece = line[start:end]
@@ -100,7 +100,7 @@ def _typed_layer(overrides: Mapping[str, RawValue], name: str) -> Layer:
 def _assignment(
     kind: OriginKind, name: str, path: OptionPath, value: RawValue | TextValue, span: Span, path_span: Span
 ) -> Assignment:
-    # In ETCONFIG_SET a column tells which of several assignments it was; `--set` is one text each.
+    # ETCONFIG_SET has several assignments in one text, told apart by their columns; each `--set` is a text
     column = path_span.column if kind is OriginKind.ENVIRONMENT else None
     origin = Origin(kind, name, None if column is None else span.line, column, detail=str(path))
     end = path_span.column + path_span.length
@@ -128,7 +128,7 @@ def _layer(kind: OriginKind, name: str, items: Iterable[Assignment | Diagnostic]
 
 
 def _specificity(path: OptionPath) -> int:
-    """The merge order inside a layer: every method, then a method, then an instance."""
+    """Return the sort key for the merge order inside a layer: all methods, one method, one instance."""
     return (path.method is not None) + (path.instance is not None)
 
 

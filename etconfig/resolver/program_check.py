@@ -1,4 +1,4 @@
-"""Configuration against a program: names that mean nothing in it."""
+"""Checks of a configuration against a program: names that the program does not have."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from etconfig.profile import Assignment, Layer
 def verify_against_program(
     layers: Iterable[Layer], backends_of: Mapping[str, Sequence[str]], installed: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """What the layers say about methods and backends that the program does not have.
+    """Yield a problem for each method or backend in the layers that the program does not have.
 
     Args:
         layers: The layers to check.
         backends_of: The program's methods, and the backends that each delegates to.
-        installed: The backends whose schemas are known; what is said of others is reported already.
+        installed: The backends whose schemas are known; options of others are reported already.
     """
     for layer in layers:
         for declared in layer.instances:
@@ -34,7 +34,7 @@ def verify_against_program(
 def verify_assignment(
     assignment: Assignment, backends_of: Mapping[str, Sequence[str]], installed: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """What an assignment says about a method, or an installed backend in it, that the program lacks."""
+    """Yield a problem if the program lacks an assignment's method, or delegates nothing to its backend."""
     path = assignment.path
     methods = [m for m in backends_of if path.method is None or fnmatchcase(m, path.method)]
     if path.method is not None and not methods:

@@ -25,11 +25,11 @@ class Resolution:
 
     Attributes:
         instances: The arguments, by method and instance; None is the default instance.
-        incomplete: Default instances that lack options which only named instances set, and why.
-        facts: The facts, hand-set ones included.
+        incomplete: The problems of default instances that lack options that only named instances set.
+        facts: The facts, including hand-set ones.
         profile: The name of the profile, or None.
-        selection: Why that profile was selected, or None when it was named.
-        warnings: What is wrong without stopping the work.
+        selection: The reasons why that profile was selected; None if it was named.
+        warnings: The problems that do not stop the work.
     """
 
     instances: Mapping[tuple[str, str | None], Arguments]
@@ -48,7 +48,7 @@ class Resolution:
         return len(self.instances)
 
     def arguments(self, method: str, instance: str | None = None) -> Arguments:
-        """The arguments of one method instance.
+        """Return the arguments of one method instance.
 
         Example:
             >>> program = etconfig.load_program("model.pte")
@@ -68,11 +68,11 @@ class Resolution:
             raise OptionError(diagnostics=(self._no_such(method, instance),)) from None
 
     def fingerprint(self) -> str:
-        """SHA-256 over methods, instances, backends and option values: equal resolutions, equal text."""
+        """Return a SHA-256 of methods, instances, backends and option values: equal for equal resolutions."""
         return fingerprint((a.method, a.instance, _values_of(a)) for a in self)
 
     def to_jsonable(self) -> dict[str, Any]:
-        """The resolution as plain data; the command line's `--json`."""
+        """Return the resolution as plain data: the output of `etconfig resolve --json`."""
         return {
             "arguments": [row for arguments in self for row in _rows(arguments)],
             "profile": self.profile,
@@ -81,11 +81,11 @@ class Resolution:
         }
 
     def to_toml(self) -> str:
-        """A profile that sets every option to its value here; it resolves to the same arguments."""
+        """Return a profile that sets every option to its value here; it resolves to the same arguments."""
         return profile_text("resolved", self)
 
     def facts_used(self) -> Mapping[str, FactValue]:
-        """The known facts that have a say in some option, by name and sorted."""
+        """Return the known facts that some option depends on, sorted by name."""
         used = {name for a in self for b in a.backends.values() for name in b.facts_used}
         return {name: self.facts.values[name] for name in sorted(used) if name in self.facts.values}
 

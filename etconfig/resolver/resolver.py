@@ -1,4 +1,4 @@
-"""`Resolver`: compiled once from schemas and layers, then resolved for any device."""
+"""`Resolver`: schemas and layers, compiled once, to be resolved for any device."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Target:
     Attributes:
         method: Its name, or `ANY_METHOD`.
         backends: The ids of the backends that it delegates to.
-        instances: Instances of it that the caller names, besides those that layers declare.
+        instances: Instances of it that the caller names, in addition to those that layers declare.
     """
 
     method: str
@@ -43,7 +43,7 @@ class Resolver:
     Attributes:
         instances: For each method instance, everything that may decide its backends' options.
         layers: The sources of settings, lowest precedence first.
-        warnings: What is wrong without stopping the work.
+        warnings: The problems that do not stop the work.
     """
 
     instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
@@ -65,11 +65,10 @@ class Resolver:
             specs: The schemas of the targets' backends at least, by id.
             layers: The sources of settings, lowest precedence first.
             targets: The methods to resolve for.
-            known_backends: Further ids that are no mistake: installed, but not needed here.
+            known_backends: Further ids that are not mistakes: installed, but not needed here.
 
         Raises:
-            OptionError: with every problem of every assignment, also of those whose condition
-                does not hold anywhere.
+            OptionError: with every problem of every assignment, including those whose condition never holds.
         """
         method_of = _instances(layers, targets)
         backends_of = {target.method: target.backends for target in targets}
@@ -124,7 +123,7 @@ class Resolver:
 
 
 def _instances(layers: Sequence[Layer], targets: Sequence[Target]) -> Mapping[str, str]:
-    """Every named instance and its method; a later layer may move one to another method."""
+    """Return every named instance and its method; a later layer may move one to another method."""
     declared = {d.name: d.method for layer in layers for d in layer.instances}
     named = {name: target.method for target in targets for name in target.instances}
     return declared | named

@@ -1,4 +1,4 @@
-"""Reads saved results: JSON files of a bounded size, and what `etconfig resolve --json` printed."""
+"""Reading of saved results: JSON files of a bounded size, such as the output of `etconfig resolve --json`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_SAVED_BYTES = 16 << 20
 
 
 def load_saved_resolution(path: Path) -> dict[OptionPath, ReportedValue]:
-    """Every option of every method instance of a saved resolution.
+    """Read every option of every method instance of a saved resolution.
 
     Raises:
-        SavedResultError: the file cannot be read, or is no saved resolution.
+        SavedResultError: the file cannot be read, or is not a saved resolution.
     """
     data = load_json(path, "invalid-resolution", "save it with `etconfig resolve --json`")
     try:
@@ -36,15 +36,15 @@ def load_saved_resolution(path: Path) -> dict[OptionPath, ReportedValue]:
 
 
 def load_json(path: Path, code: str, help: str) -> Any:
-    """The JSON value in a file.
+    """Read the JSON value in a file.
 
     Args:
         path: The file.
-        code: The diagnostic's code when it holds no JSON.
-        help: How to make such a file.
+        code: The diagnostic's code if it is not JSON.
+        help: The help of the diagnostic: how to make such a file.
 
     Raises:
-        SavedResultError: the file cannot be read, is too large, or holds no JSON.
+        SavedResultError: the file cannot be read, is too large, or is not JSON.
     """
     try:
         with path.open("rb") as file:
@@ -64,7 +64,7 @@ def load_json(path: Path, code: str, help: str) -> Any:
 def saved_result_error(
     code: str, message: str, path: Path, help: str, notes: tuple[str, ...] = ()
 ) -> SavedResultError:
-    """The error about a saved result as a whole."""
+    """Return an error about a saved result as a whole."""
     span = Span(file=str(path))
     return SavedResultError(
         diagnostics=(Diagnostic(code=code, message=message, spans=(span,), notes=notes, help=help),)

@@ -12,7 +12,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def profile_text(name: str, resolved: Iterable[Arguments]) -> str:
-    """A profile that sets every option of every method instance."""
+    """Return a profile that sets every option of every method instance."""
     instances = {(arguments.method, arguments.instance): arguments for arguments in resolved}
     blocks = [f"[profile]\nname = {toml_value(name)}\n"]
     for (method, instance), arguments in instances.items():
@@ -22,7 +22,7 @@ def profile_text(name: str, resolved: Iterable[Arguments]) -> str:
 
 
 def toml_value(value: object) -> str:
-    """A value as TOML writes it; None, which TOML lacks, leaves an option at its default."""
+    """Return a value as TOML writes it; None, which TOML lacks, leaves an option at its default."""
     if value is None:
         return "{ unset = true }"
     if isinstance(value, bool):
@@ -38,11 +38,11 @@ def toml_value(value: object) -> str:
 
 
 def _blocks(arguments: Arguments, wider: Sequence[Arguments]) -> Iterator[str]:
-    """The tables of one method instance.
+    """Yield the tables of one method instance.
 
     Args:
         arguments: Its arguments.
-        wider: Others whose options hold for it too, unless it sets them; the narrowest last.
+        wider: Others whose options it inherits unless it sets them; the narrowest last.
     """
     scope = ""
     if arguments.instance is not None:
@@ -54,8 +54,8 @@ def _blocks(arguments: Arguments, wider: Sequence[Arguments]) -> Iterator[str]:
         options = arguments[backend].to_jsonable()
         inherited = next((a[backend].to_jsonable() for a in reversed(wider) if backend in a), options)
         header = f"{scope}options.{_key(backend)}]\n"
-        # A table would merge with the inherited one, so that one is forgotten first. A profile
-        # can say two things about one option only in overlays.
+        # A table would merge with the inherited one, so that one is unset first. Only overlays allow a
+        # profile to set one option twice.
         tables = {k: v for k, v in options.items() if isinstance(v, dict) and v != inherited[k]}
         yield f"[{header}" + _lines({k: v for k, v in options.items() if k not in tables})
         if tables:

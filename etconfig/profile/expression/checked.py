@@ -1,4 +1,4 @@
-"""The checked tree: names are known facts, operations have one meaning each. Plain data, so it pickles."""
+"""The checked tree: names are known facts, operations have one meaning. It is plain data and pickles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class Constant(NamedTuple):
-    """A value that was written."""
+    """A literal value."""
 
     value: object
 
@@ -19,7 +19,7 @@ class FactValueOf(NamedTuple):
 
 
 class HasFact(NamedTuple):
-    """Whether a fact is known."""
+    """`has(...)`: true if a fact is known."""
 
     name: str
 
@@ -41,7 +41,7 @@ class Logic(NamedTuple):
     """`&&` or `||`.
 
     Attributes:
-        decisive: The operand that settles the result: False for `&&`, True for `||`.
+        decisive: The operand that decides the result: False for `&&`, True for `||`.
     """
 
     decisive: bool
@@ -60,7 +60,7 @@ Checked: TypeAlias = "Constant | FactValueOf | HasFact | Operation | ListOf | Lo
 
 
 def fact_names(tree: Checked) -> Iterator[str]:
-    """The names of the facts in `tree`, in order, repeated as often as they occur."""
+    """Yield the names of the facts in `tree`, in order, repeated as often as they occur."""
     if isinstance(tree, (FactValueOf, HasFact)):
         yield tree.name
     for child in children(tree):
@@ -68,7 +68,7 @@ def fact_names(tree: Checked) -> Iterator[str]:
 
 
 def children(tree: Checked) -> tuple[Checked, ...]:
-    """The trees right below the root of `tree`."""
+    """Return the trees right below the root of `tree`."""
     if isinstance(tree, (Constant, FactValueOf, HasFact)):
         return ()
     if isinstance(tree, CheckedConditional):

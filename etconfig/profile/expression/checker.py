@@ -1,4 +1,4 @@
-"""A syntax tree to a checked tree: every name, type and function, in every branch, before anything runs."""
+"""`Checker`: checks every name, type and function of a syntax tree, in every branch, before anything runs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Checker:
     """Checks the syntax tree of one expression.
 
     Attributes:
-        problems: Everything found wrong so far.
+        problems: The problems found so far.
     """
 
     def __init__(self, source: ExpressionSource, registry: FactRegistry) -> None:
@@ -78,11 +78,11 @@ class Checker:
         }
 
     def check(self, node: Node) -> Typed | None:
-        """The checked tree, or None when `problems` says what is wrong with it."""
+        """Return the checked tree, or None if `problems` has gained its problems."""
         return self._checks[type(node)](node)
 
     def check_as(self, node: Node, wanted: ExpressionType, owner: str) -> Typed | None:
-        """The checked tree of a value of type `wanted`, which `owner` needs."""
+        """Return the checked tree of a value of type `wanted`, which `owner` needs."""
         typed = self.check(node)
         if typed is None or typed.type is wanted:
             return typed
@@ -93,11 +93,11 @@ class Checker:
         return self._refused(message, node, example)
 
     def _all(self, nodes: Sequence[Node]) -> list[Typed] | None:
-        """All of `nodes` checked, or None when one of them is wrong."""
+        """Check all of `nodes`; return None if one of them is wrong."""
         return _unless_any_is_none([self.check(node) for node in nodes])
 
     def _refused(self, message: str, node: Node, help: str | None) -> Typed | None:
-        """Note a problem; the result of the check that found it."""
+        """Record a problem; return None, the result of the check that found it."""
         self.problems.append(
             self.source.diagnostic(message, node.start, node.end, code="expression-type", help=help)
         )
@@ -162,7 +162,7 @@ class Checker:
         return _applied(signature, left, right)
 
     def _check_choices(self, fact: Node, other: Node) -> None:
-        """What a fact never is, for it has few values or another name for this one, is a mistake."""
+        """Report comparisons of a fact with a value that it never has."""
         info = self.registry.get(fact.name) if isinstance(fact, Name) else None
         if info is None:
             return
@@ -226,7 +226,7 @@ class Checker:
 
 
 def _impossible(info: FactInfo, value: object) -> str | None:
-    """What to write instead of a value that a fact never has; None if it may have it."""
+    """Return the help for a value that a fact never has; None if it may have it."""
     meant = meant_value(info.name, value)
     if meant is not None:
         return f"did you mean {meant!r}?"

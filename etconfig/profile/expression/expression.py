@@ -1,4 +1,4 @@
-"""`Expression`: parsed, checked, and ready to be evaluated on the facts of a device."""
+"""`Expression`: a parsed and checked expression, to be evaluated on the facts of a device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from etconfig.records import record
 
 _SHOWN_CHARACTERS = 80
 _MAX_KNOWN = 1024
-"""How many expressions a parser remembers."""
+"""The most expressions that a parser remembers."""
 
 
 @record(frozen=True)
@@ -39,7 +39,7 @@ class Fault:
     """The result of an expression that cannot be computed: it divides by zero or exceeds 64 bits.
 
     Attributes:
-        reason: What failed, such as `7 / 0 divides by zero`.
+        reason: The failure, such as `7 / 0 divides by zero`.
     """
 
     reason: str
@@ -51,17 +51,17 @@ class Fault:
 EvaluationResult: TypeAlias = (
     "bool | int | float | str | list[bool] | list[int] | list[float] | list[str] | Unknown | Fault"
 )
-"""What evaluating gives: a value of the expression's type, or why there is none."""
+"""The result of an evaluation: a value of the expression's type, or why there is none."""
 
 
 @record(frozen=True)
 class ClauseResult:
-    """What one clause of a condition came to. Clauses are the operands of the outermost `&&`.
+    """The result of one clause of a condition. Clauses are the operands of the outermost `&&`.
 
     Attributes:
         text: The clause, as written.
-        result: True, False, `Unknown` or `Fault`; the value, if the expression is no condition.
-        facts: The facts that the clause asks for, by name, with None for those that are not known.
+        result: True, False, `Unknown` or `Fault`; the value if the expression is not a condition.
+        facts: The facts that the clause reads, by name; None for unknown ones.
     """
 
     text: str
@@ -70,7 +70,7 @@ class ClauseResult:
 
     @property
     def explanation(self) -> str:
-        """What it came to and why, in a sentence."""
+        """The result and its reason, in a sentence."""
         if isinstance(self.result, Unknown):
             return f"{self.text} is unknown: {_not_known(self.result)}"
         if isinstance(self.result, Fault):
@@ -89,11 +89,11 @@ CheckedCondition: TypeAlias = "tuple[Checked, tuple[str, ...]]"
 
 @record(frozen=True)
 class Expression:
-    """A checked expression. Two are equal when their texts are; where they stand does not count.
+    """A checked expression. Two are equal if their texts are, wherever they are written.
 
     Attributes:
         source: The text.
-        find_span: Finds where it stands.
+        find_span: Finds its place.
         type: The type of its value.
         tree: Its checked tree.
         clause_texts: The operands of the outermost `&&`, or the whole text if there is none.
@@ -109,16 +109,16 @@ class Expression:
         return self.source
 
     def __reduce__(self) -> tuple[object, ...]:
-        # closures do not pickle; the tree does, and is compiled again when asked
+        # closures do not pickle; the tree does, and is compiled again on demand
         return _restored, (self.source, self.span, self.type, self.tree, self.clause_texts)
 
     @cached_property
     def span(self) -> Span:
-        """Where it stands."""
+        """Its place in the document."""
         return self.find_span()
 
     def found_at(self, find_span: Callable[[], Span]) -> Expression:
-        """The same expression at another place."""
+        """Return the same expression at another place."""
         return Expression(self.source, find_span, self.type, self.tree, self.clause_texts)
 
     @cached_property
@@ -131,19 +131,19 @@ class Expression:
         return compile_tree(self.tree)
 
     def evaluate(self, facts: Mapping[str, object]) -> EvaluationResult:
-        """The value on a device with these facts.
+        """Evaluate the expression on a device with these facts.
 
         Args:
             facts: The values of the known facts, each of its registered type; others are unknown.
 
         Returns:
             A value of the expression's type, `Unknown` when facts are missing that decide it, or `Fault`
-            when it cannot be computed. A missing fact outweighs a fault.
+            when it cannot be computed. A missing fact takes precedence over a fault.
         """
         return _run(self._evaluator, facts)
 
     def explain(self, facts: Mapping[str, object]) -> tuple[ClauseResult, ...]:
-        """What each clause comes to on a device with these facts, in the order in which they are written."""
+        """Return the result of each clause on a device with these facts, in the order of the text."""
         trees = (
             self.tree.operands
             if len(self.clause_texts) > 1 and isinstance(self.tree, Logic)
@@ -157,7 +157,7 @@ class Expression:
         )
 
     def failure(self, result: Unknown | Fault) -> Diagnostic:
-        """The diagnostic for a value that was needed, but came out as `result`."""
+        """Return the diagnostic for a value that was needed, but is unknown or a fault."""
         shown = repr(self.source) if len(self.source) <= _SHOWN_CHARACTERS else "the expression"
         if isinstance(result, Fault):
             message = f"{shown} has no value: {result.reason}"
@@ -178,8 +178,8 @@ def parse_expression(
     Args:
         text: The expression.
         registry: The facts that it may name.
-        span: Where the TOML string stands that holds it; diagnostics point inside. The text itself
-            if None.
+        span: The place of the TOML string that contains it; diagnostics point inside. None if the text
+            stands for itself.
         expect: The type that its value must have; any if None.
 
     Raises:
@@ -211,7 +211,7 @@ def _restored(
 
 
 class ExpressionParser:
-    """Parses the expressions of many documents; one that it knows already is not checked again.
+    """Parses the expressions of many documents, each text once.
 
     Attributes:
         registry: The facts that expressions may name.
@@ -226,11 +226,11 @@ class ExpressionParser:
     def parse(
         self, text: str, find_span: Callable[[], Span], expect: ExpressionType | None = None
     ) -> Expression:
-        """The expression in `text`, as `parse_expression` gives it.
+        """Parse an expression as `parse_expression` does.
 
         Args:
             text: The expression.
-            find_span: Finds the TOML string that holds it; called only when that is asked for.
+            find_span: Finds the place of the TOML string that contains it; called on demand.
             expect: The type that its value must have; any if None.
 
         Raises:
@@ -241,7 +241,7 @@ class ExpressionParser:
         try:
             return self._known(text, expect=expect).found_at(find_span)
         except ProfileError:
-            # once more, for problems that point into the document
+            # parse once more, so that the problems point into the document
             return parse_expression(text, self.registry, span=find_span(), expect=expect)
 
 
@@ -261,7 +261,7 @@ def _not_known(result: Unknown) -> str:
 
 
 def _shown(value: object) -> str:
-    """A fact's value as an expression would have it."""
+    """Return a fact's value as it would be written in an expression."""
     if value is None:
         return "unknown"
     if isinstance(value, bool):

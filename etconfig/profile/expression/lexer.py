@@ -1,4 +1,4 @@
-"""Text to tokens."""
+"""Conversion of text to tokens."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from etconfig.profile.expression.source import ExpressionSource
 from etconfig.profile.source_text import find_invisible
 
 MAX_LENGTH = 4096
-"""The most characters an expression may have."""
+"""The most characters that an expression may have."""
 
 RESERVED = frozenset({"true", "false", "null", "in"})
-"""Words that name no fact."""
+"""Words that are not names of facts."""
 
 
 class Token(NamedTuple):
@@ -31,7 +31,7 @@ class Token(NamedTuple):
     end: int
 
 
-# A name is a whole dotted fact name, so `gpu.0.name` is one token; what is called is its last part.
+# A name is a whole dotted fact name, so `gpu.0.name` is one token; a method call is its last part.
 _TOKEN = re.compile(
     r"""
     [ \t\n\r\f]* (?:
@@ -58,10 +58,10 @@ _LIKELY_MEANT = {
 
 
 def tokenize(source: ExpressionSource) -> list[Token]:
-    """The tokens of an expression; the last one has the kind `end`.
+    """Return the tokens of an expression; the last one has the kind `end`.
 
     Raises:
-        ProfileError: the text is too long, or holds what is no token.
+        ProfileError: the text is too long, or contains something that is not a token.
     """
     text = source.text
     if len(text) > MAX_LENGTH:

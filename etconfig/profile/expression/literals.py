@@ -1,4 +1,4 @@
-"""What a literal's token stands for."""
+"""The values of literals' tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHARACTERS = {
 
 
 def int_value(source: ExpressionSource, token: Token, sign: int) -> int:
-    """The value of an int token after `sign`, 1 or -1.
+    """Return the value of an int token after `sign`, 1 or -1.
 
     Raises:
         ProfileError: it does not fit in 64 bits.
@@ -37,10 +37,10 @@ def int_value(source: ExpressionSource, token: Token, sign: int) -> int:
 
 
 def string_value(source: ExpressionSource, token: Token) -> str:
-    """The value of a string token, its escapes replaced.
+    """Return the value of a string token, its escapes replaced.
 
     Raises:
-        ProfileError: an escape is none of CEL's, or names no character.
+        ProfileError: an escape is not one of CEL's, or does not name a character.
     """
 
     def replacement(match: re.Match[str]) -> str:

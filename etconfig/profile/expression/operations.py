@@ -1,6 +1,6 @@
-"""What the operators and functions do to values that are known.
+"""The operators and functions, on known values.
 
-Source: the CEL language definition. An operation that has no result raises an `ArithmeticError`.
+Source: the CEL language definition. An operation without a result raises an `ArithmeticError`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _fitting(sign: str, function: _IntFunction) -> _IntFunction:
 
 
 def _divide(left: int, right: int) -> int:
-    """The quotient, rounded toward zero; Python's own rounds down."""
+    """Return the quotient, rounded toward zero; Python's own rounds down."""
     if right == 0:
         raise ZeroDivisionError(f"{left} / 0 divides by zero")
     quotient = abs(left) // abs(right)
@@ -35,7 +35,7 @@ def _divide(left: int, right: int) -> int:
 
 
 def _remainder(left: int, right: int) -> int:
-    """The remainder with the sign of `left`; Python's own has that of `right`."""
+    """Return the remainder with the sign of `left`; Python's own has that of `right`."""
     if right == 0:
         raise ZeroDivisionError(f"{left} % 0 divides by zero")
     if (left, right) == (INT_MIN, -1):
@@ -45,7 +45,7 @@ def _remainder(left: int, right: int) -> int:
 
 
 def _divide_float(left: float, right: float) -> float:
-    """The quotient as IEEE 754 has it: by zero it is infinite or not a number."""
+    """Return the quotient as IEEE 754 has it: by zero it is infinite or not a number."""
     if right != 0:
         return left / right
     if left == 0 or math.isnan(left):
@@ -92,4 +92,4 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "min": min,
     "max": max,
 }
-"""By name: the operator or function, after its operand type where that decides the meaning."""
+"""Functions by name: the operator or function, after its operand type where the type decides the meaning."""

@@ -1,4 +1,4 @@
-"""Tokens to a syntax tree, by precedence climbing."""
+"""Parsing of tokens to a syntax tree, by precedence climbing."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _LIKELY_MEANT = {
 
 
 def parse(source: ExpressionSource) -> Node:
-    """The syntax tree of an expression.
+    """Parse an expression to its syntax tree.
 
     Raises:
-        ProfileError: it breaks the grammar; only the first such problem is known.
+        ProfileError: it breaks the grammar; only the first such problem is reported.
     """
     return _Parser(source).parse()
 
@@ -64,7 +64,7 @@ class _Parser:
         return node
 
     def expression(self) -> Node:
-        """`or-expression [? or-expression : expression]`."""
+        """Parse `or-expression [? or-expression : expression]`."""
         self.enter()
         condition = self.operators(_OR)
         if self.accept("?"):
@@ -79,7 +79,7 @@ class _Parser:
         return condition
 
     def operators(self, lowest: int) -> Node:
-        """Operands joined by binary operators of precedence `lowest` or higher."""
+        """Parse operands joined by binary operators of precedence `lowest` or higher."""
         left = self.unary()
         while (precedence := _PRECEDENCE.get(self.token.kind, 0)) >= lowest:
             operator = self.advance().kind
@@ -117,7 +117,7 @@ class _Parser:
         return self.bounded(Unary(operator.start, operand.end, operator.kind, operand, height))
 
     def postfix(self) -> Node:
-        """A primary, with `.method(...)` behind it."""
+        """Parse a primary and the `.method(...)` calls after it."""
         node = self.primary()
         while self.accept("."):
             name = self.expect("name", "after '.'")
@@ -146,7 +146,7 @@ class _Parser:
         raise self.unexpected("a value, a fact or '('", token)
 
     def name(self, token: Token) -> Node:
-        """A fact, a function's call, or a method's call on a fact."""
+        """Parse a fact, a function call, or a method call on a fact."""
         if self.token.kind != "(":
             return Name(token.start, token.end, token.text)
         receiver, dot, function = token.text.rpartition(".")
@@ -166,7 +166,7 @@ class _Parser:
         return self.bounded(node)
 
     def items(self, closing: str, purpose: str) -> tuple[tuple[Node, ...], int]:
-        """Expressions separated by commas, and the end of the `closing` that follows."""
+        """Parse expressions separated by commas; also return the end of the `closing` after them."""
         if self.token.kind == closing:
             return (), self.advance().end
         items = [self.expression()]
@@ -182,7 +182,7 @@ class _Parser:
         return token
 
     def accept(self, kind: str) -> bool:
-        """Whether the next token is of this kind; if so, it is taken."""
+        """Take the next token if it is of this kind; return True if so."""
         if self.token.kind != kind:
             return False
         self.advance()
@@ -195,7 +195,7 @@ class _Parser:
         return self.advance()
 
     def enter(self) -> None:
-        """One level deeper; whoever enters subtracts it again."""
+        """Go one level deeper; the caller goes back up."""
         self.depth += 1
         if self.depth > MAX_HEIGHT:
             raise self.too_deep()

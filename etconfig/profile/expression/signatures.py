@@ -1,4 +1,4 @@
-"""Which operators and functions take which types."""
+"""The types that operators and functions take."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ STRING_METHODS = ("contains", "endsWith", "startsWith")
 """Functions that are called on a string, with a string."""
 
 FUNCTIONS = ("has", "max", "min", "size", *STRING_METHODS)
-"""All functions. `has` takes a fact rather than a value, so the checker sees to it."""
+"""All functions. `has` takes a fact rather than a value, so the checker handles it."""
 
 
 class OperationSignature(NamedTuple):
-    """What an operator or function does with operands of certain types.
+    """The meaning of an operator or function for operands of certain types.
 
     Attributes:
         result: The type of its value.
@@ -33,14 +33,14 @@ class OperationSignature(NamedTuple):
 
 
 def unary_signature(operator: str, operand: ExpressionType) -> OperationSignature | None:
-    """The meaning of `operator operand`, or None if it has none."""
+    """Return the meaning of `operator operand`, or None if it has none."""
     if operator == "!":
         return OperationSignature(_BOOL, "!") if operand is _BOOL else None
     return OperationSignature(operand, f"{operand} negate") if operand.is_number else None
 
 
 def binary_signature(operator: str, left: ExpressionType, right: ExpressionType) -> OperationSignature | None:
-    """The meaning of `left operator right`, or None if it has none."""
+    """Return the meaning of `left operator right`, or None if it has none."""
     if operator in ARITHMETIC:
         function = f"{left} {operator}"
         return OperationSignature(left, function) if left is right and function in OPERATIONS else None
@@ -58,7 +58,7 @@ def binary_signature(operator: str, left: ExpressionType, right: ExpressionType)
 def call_signature(
     function: str, arguments: Sequence[ExpressionType], *, is_method: bool
 ) -> OperationSignature | None:
-    """The meaning of a call; the first argument of a method is what it is called on. None if it has none."""
+    """Return the meaning of a call, or None. The first argument of a method is its receiver."""
     if function == "size":
         fits = len(arguments) == 1 and (arguments[0].is_list or arguments[0] is _STRING)
         return OperationSignature(ExpressionType.INT, function) if fits else None

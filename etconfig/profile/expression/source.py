@@ -1,4 +1,4 @@
-"""`ExpressionSource`: an expression's text and its place in a file, to point diagnostics at."""
+"""`ExpressionSource`: an expression's text and its place in a file, for diagnostics."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from etconfig.records import record
 
 @record(frozen=True)
 class ExpressionSource:
-    """An expression's text and where it stands.
+    """An expression's text and its place.
 
     Attributes:
         text: The expression.
-        span: The place of the TOML string that holds it, or of the text itself.
+        span: The place of the TOML string that contains it, or of the text itself.
     """
 
     text: str
@@ -25,10 +25,10 @@ class ExpressionSource:
     def diagnostic(
         self, message: str, start: int, end: int, *, code: str = "invalid-expression", help: str | None = None
     ) -> Diagnostic:
-        """A diagnostic for `text[start:end]`.
+        """Return a diagnostic for `text[start:end]`.
 
         It underlines these characters in the file. Where that is impossible, because the TOML string has
-        escapes or several lines, it underlines the string and says the place in a note.
+        escapes or several lines, it underlines the whole string and gives the place in a note.
         """
         if self._offset is None:
             line = self.text.count("\n", 0, start) + 1
@@ -43,12 +43,12 @@ class ExpressionSource:
     def error(
         self, message: str, start: int, end: int, *, code: str = "invalid-expression", help: str | None = None
     ) -> ProfileError:
-        """An error with this one diagnostic."""
+        """Return an error with this one diagnostic."""
         return ProfileError(diagnostics=(self.diagnostic(message, start, end, code=code, help=help),))
 
     @cached_property
     def _offset(self) -> int | None:
-        """Where the expression starts inside the span, if it stands there character by character."""
+        """The offset of the expression inside the span, if it is written there character by character."""
         start = self.span.column - 1
         written = (self.span.text or "")[start : start + self.span.length]
         for delimiter in ("'", '"', "'''", '"""', ""):

@@ -1,6 +1,6 @@
-"""The syntax tree: what was written, before names and types are checked.
+"""The syntax tree: the expression as written, before names and types are checked.
 
-Every node knows its place in the text (`start`, `end`) and its `height`, which the parser bounds so that
+Every node has its place in the text (`start`, `end`) and its `height`, which the parser bounds so that
 no later stage can exhaust the stack.
 """
 
@@ -82,8 +82,8 @@ class FunctionCall(NamedTuple):
     """`size(a)` or `a.size()`; the receiver of the second form is its first argument.
 
     Attributes:
-        is_method: Whether the function stands behind a dot.
-        name_start: Where the function's name starts.
+        is_method: True if the function follows a dot.
+        name_start: The offset of the function's name.
     """
 
     start: int
@@ -99,5 +99,5 @@ Node: TypeAlias = "Literal | Name | ListDisplay | Unary | Binary | Logical | Con
 
 
 def height_of(*children: Node) -> int:
-    """The height of a node above `children`."""
+    """Return the height of a node above `children`."""
     return 1 + max((child.height for child in children), default=0)

@@ -1,4 +1,4 @@
-"""The texts of type errors: what does not fit, and what was probably meant."""
+"""The messages and the help of type errors."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _USAGE = {
 
 
 def with_article(type_: ExpressionType) -> str:
-    """`an int`, `a list of string`."""
+    """Return a type with its article: `an int`, `a list of string`."""
     article = "an" if type_.value[0] in "aeiou" else "a"
     return f"{article} {type_}"
 
 
 def usage(function: str) -> str:
-    """How a function is called."""
+    """Return an example of calling a function."""
     return _USAGE[function]
 
 
 def comparison_example(node: Node, type_: ExpressionType) -> str | None:
-    """How to make a condition of a fact of this type."""
+    """Return the help for a fact of this type where a condition is needed."""
     if not isinstance(node, Name):
         return None
     if type_.is_number:
@@ -43,7 +43,7 @@ def comparison_example(node: Node, type_: ExpressionType) -> str | None:
 
 
 def number_help(nodes: Sequence[Node], types: Sequence[ExpressionType]) -> str | None:
-    """How to make `nodes` numbers of one type, if they are numbers of several."""
+    """Return the help for mixed ints and floats; None if `nodes` are not such a mix."""
     if set(types) != {ExpressionType.INT, ExpressionType.FLOAT}:
         return None
     for node, type_ in zip(nodes, types, strict=True):
@@ -53,7 +53,7 @@ def number_help(nodes: Sequence[Node], types: Sequence[ExpressionType]) -> str |
 
 
 def mismatch(operator: str, left: ExpressionType, right: ExpressionType) -> str:
-    """The message for operands that `operator` cannot take."""
+    """Return the message for operands that `operator` cannot take."""
     if operator == "in":
         return f"'in' cannot look for {with_article(left)} in {with_article(right)}"
     if operator not in ARITHMETIC:
@@ -68,7 +68,7 @@ def mismatch(operator: str, left: ExpressionType, right: ExpressionType) -> str:
 def mismatch_help(
     operator: str, nodes: tuple[Node, Node], left: ExpressionType, right: ExpressionType
 ) -> str | None:
-    """What to write instead."""
+    """Return the help for operands that `operator` cannot take, if there is any."""
     if operator == "in":
         return "write text.contains(part) for strings" if left is right is ExpressionType.STRING else None
     if ExpressionType.STRING in (left, right) and (left.is_number or right.is_number):

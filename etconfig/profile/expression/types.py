@@ -22,7 +22,7 @@ class ExpressionType(enum.Enum):
     STRING_LIST = "list of string"
     EMPTY_LIST = "empty list"
 
-    __hash__ = object.__hash__  # written in C, unlike that of Enum: it is a key of what is looked up often
+    __hash__ = object.__hash__  # types are keys of frequent lookups, and Enum's own hash is written in Python
 
     def __str__(self) -> str:
         return self.value
@@ -34,12 +34,12 @@ class ExpressionType(enum.Enum):
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list."""
+        """True for a list."""
         return self in _ELEMENTS or self is ExpressionType.EMPTY_LIST
 
     @property
     def is_number(self) -> bool:
-        """Whether it is an int or a float."""
+        """True for an int or a float."""
         return self in (ExpressionType.INT, ExpressionType.FLOAT)
 
     @property
@@ -75,14 +75,14 @@ TYPE_OF_VALUE = {
 
 
 def are_comparable(left: ExpressionType, right: ExpressionType) -> bool:
-    """Whether `==` has a meaning: two equal types, two numbers, or two lists of such."""
+    """Return True if `==` is defined: for two equal types, two numbers, or two lists of such."""
     if left.element and right.element:
         left, right = left.element, right.element
     return common_type(left, right) is not None or (left.is_number and right.is_number)
 
 
 def common_type(left: ExpressionType, right: ExpressionType) -> ExpressionType | None:
-    """The one type that both have; an empty list has the type of any list."""
+    """Return the one type that both have; an empty list has the type of any list."""
     if left is right or (left.is_list and right is ExpressionType.EMPTY_LIST):
         return left
     return right if right.is_list and left is ExpressionType.EMPTY_LIST else None
