@@ -40,7 +40,7 @@ _SHORT_VECTORS = {
     kind.code: [struct.Struct(f"<{count}{kind.code}").unpack_from for count in range(_SHORT_VECTOR)]
     for kind in (BOOLEAN, U8, I32, U32, I64, U64, F64)
 }
-"""Most vectors are short: a tensor's sizes, or a call's arguments."""
+"""Compiled once for short vectors, which most are: a tensor's sizes, or a call's arguments."""
 
 
 class ReadErrors(Protocol):
@@ -155,6 +155,7 @@ class FlatBufferReader:
             return fields
         resolved = [*fields]
         for index, offset, name in references:
+            # offsets are unsigned, so references lead forward only; 0 would lead to itself
             if not resolved[index]:
                 raise self._errors.malformed("bad-offset", name, "the offset is 0", offset=position + offset)
             resolved[index] += position + offset
@@ -243,7 +244,7 @@ class FlatBufferReader:
         start = position + 4
         if start > self.size_bytes:
             raise self._errors.truncated(field, position, 4, self.size_bytes - position)
-        count = _U32.unpack_from(self._data, position)[0]
+        count = _U32.unpack_from(self._data, position)[0]  # anything up to 2**32: nothing is allocated for it
         element_bytes = kind.size_bytes
         if start + count * element_bytes > self.size_bytes:
             raise self._errors.truncated(field, start, count * element_bytes, self.size_bytes - start)

@@ -95,6 +95,8 @@ def _compile_struct(lying: Sequence[tuple[int, Field]], table_bytes: int) -> str
 
 def _alignment(lying: Sequence[tuple[int, Field]]) -> tuple[int, int]:
     """Return the (mask, value) that a table's position must match for all its fields to be aligned."""
+    # Every table lies at a multiple of 4. A field of 8 bytes also fixes the position modulo 8, and a second
+    # one at an odd distance of 4 bytes would fix it differently: no table with both can exist.
     mask, alignment = 3, 0
     for offset, field in lying:
         if offset % min(field.kind.size_bytes, 4):

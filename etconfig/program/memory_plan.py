@@ -135,6 +135,7 @@ def read_memory_plan(plan: model.ExecutionPlan) -> MemoryPlan:
         first, last = uses.get(index, (0, 0))
         first = 0 if role in ("input", "state") else first
         last = end if role == "state" or index in outputs else last
+        # the last loop that begins no later than `last`; outermost loops do not overlap
         around = bisect_right(loops, (last, end))
         if around and first < loops[around - 1][0]:
             last = max(last, loops[around - 1][1])

@@ -89,6 +89,7 @@ def _read_subsegments(cursor: Cursor, table: int, segments: Sequence[Extent]) ->
 
 def _split(segment: Extent, offsets: Sequence[int]) -> tuple[Extent, ...]:
     """Return the extent from each offset to the next larger one. Offsets may repeat, in any order."""
+    # sorted once and searched: comparing each offset with all others would take quadratic time
     boundaries = sorted({*offsets[1:], segment.size_bytes})
     extents = [Extent(segment.start, 0)]
     for offset in offsets[1:]:

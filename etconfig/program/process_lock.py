@@ -23,6 +23,7 @@ class ProcessLock:
 
     def current(self) -> threading.Lock:
         """Return the lock of this process."""
+        # compared on each use: a hook of os.register_at_fork could never be removed again
         if self._process != os.getpid():
             self._lock, self._process = threading.Lock(), os.getpid()
         return self._lock

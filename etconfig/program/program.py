@@ -231,7 +231,10 @@ class Program:
 
 
 class _Use:
-    """A context with the contents of a program, unless it is closed; errors name the file."""
+    """A context with the contents of a program, unless it is closed; errors name the file.
+
+    A class, not a generator, because one is entered for every constant that is read.
+    """
 
     __slots__ = ("_contents", "_naming")
 

@@ -70,6 +70,7 @@ def _open_file(path: str | os.PathLike[str], load_mode: LoadMode, limits: Limits
             if load_mode == "copy" and status.st_size > FILE_BLOCK_BYTES:
                 blocks = _Blocks(file, status.st_size)
                 return Cursor(blocks.data, status.st_size, limits, blocks.fetch)
+            # the system refuses to map an empty file
             data = _map(file) if load_mode == "mmap" and status.st_size else _copy(file, status.st_size)
         except BaseException:
             file.close()
@@ -117,7 +118,7 @@ class _Blocks:
                     here = self._read(block * FILE_BLOCK_BYTES)
                     if here < min((block + 1) * FILE_BLOCK_BYTES, len(self._memory)):
                         return min(here, end)
-                    self._is_here[block] = True
+                    self._is_here[block] = True  # only now: a block that could not be read is tried again
         return end
 
     def _read(self, start: int) -> int:
@@ -144,6 +145,7 @@ def _reserve(size_bytes: int) -> mmap.mmap:
     """Return memory whose pages are taken when they are first written."""
     if sys.platform == "win32":
         return mmap.mmap(-1, size_bytes)
+    # not shared, which is the default: a forked process would write into the memory of its parent
     return mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 

@@ -95,6 +95,7 @@ class TensorReader:
         is_stored = index > 0 or tensor.external
         check_span(tensor.sizes, tensor.scalar_type, table)
         is_unbounded = tensor.shape_dynamism is TensorShapeDynamism.DYNAMIC_UNBOUND
+        # the sizes of an unbounded tensor have no meaning, unless its data are stored in a file
         size_bytes = 0 if is_unbounded and not is_stored else tensor.size_bytes
         if allocation is not None:
             self._check_planned(allocation, size_bytes, table)

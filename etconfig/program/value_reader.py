@@ -74,6 +74,7 @@ class ValueReader:
         count = self._cursor.length(position, "values", limits.max_values, "max_values")
         with suppress(DoubtError), columns_of(self._cursor, count, are_alike=False) as columns:
             return self._read_in_bulk(columns, position, count)
+        # all types before any contents: a list may name values that come after it
         typed = self._cursor.each(position, "values", self._read_type)
         self._types = [value_type for value_type, _ in typed]
         values: list[EValue] = []

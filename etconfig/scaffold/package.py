@@ -92,6 +92,7 @@ def write_package_files(directory: Path, files: Mapping[Path, bytes]) -> None:
     """
     # not resolve(): `.` needs a name here, but a symbolic link above it must stay one
     target = Path(os.path.abspath(directory))  # noqa: PTH100
+    # beside the target, so that both are on one file system and renaming cannot fail halfway
     beside = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         _check_is_free(directory)

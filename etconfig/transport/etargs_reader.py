@@ -110,6 +110,7 @@ class _PackageReader:
         name = self._text(name_position, "name")
         methods = self._tables(methods_position, "methods", self._method)
         _check_distinct("methods", [each.label for each in methods])
+        # the format has no checksum; the fingerprint finds damage that leaves a valid FlatBuffer
         stated = self._text(fingerprint_position, "fingerprint")
         if stated != fingerprint((each.method, each.instance, each.values()) for each in methods):
             raise ValueError(f"the values of configuration {name!r} do not have its fingerprint")

@@ -71,6 +71,7 @@ class _Writer(FlatBufferWriter):
     def option(self, backend_id: str, option: PackedOption) -> EndOffset:
         try:
             value = self.value(option.value)
+            # types too: True equals 1, but the runtime distinguishes bool and int
             is_sent_as_is = type(option.sent) is type(option.value) and option.sent == option.value
             sent = None if is_sent_as_is else self.value(option.sent)
         except ValueError as error:

@@ -233,9 +233,9 @@ def write_data_file(
     """A data file with these entries, and `payloads` as its segments; for the rest, as `write`."""
     content = {"version": 0, "segments": write_segments(payloads), "named_data": list(named_data)}
     data = write_tables(table("FlatTensor", **{**content, **fields}), 40, identifier)
-    told = {"length": 40, "offset": 48, "size": len(data) - 48, "base": len(data)}
-    told["segment_bytes"] = sum(map(len, payloads))
-    struct.pack_into("<4sIQQQQ", data, 8, magic, *(told | (header or {})).values())
+    values = {"length": 40, "offset": 48, "size": len(data) - 48, "base": len(data)}
+    values["segment_bytes"] = sum(map(len, payloads))
+    struct.pack_into("<4sIQQQQ", data, 8, magic, *(values | (header or {})).values())
     return bytes(data) + b"".join(payloads)
 
 
@@ -286,12 +286,12 @@ def write(
     has_header = bool(payloads) or header is not None
     data = write_tables(table("Program", **{**content, **fields}), 32 * has_header, identifier)
     if has_header:
-        told = {"length": 32, "program_size": len(data)}
-        told |= {
+        values = {"length": 32, "program_size": len(data)}
+        values |= {
             "segment_base_offset": len(data) if payloads else 0,
             "segment_data_size": sum(map(len, payloads)),
         }
-        struct.pack_into("<4sIQQQ", data, 8, b"eh00", *(told | (header or {})).values())
+        struct.pack_into("<4sIQQQ", data, 8, b"eh00", *(values | (header or {})).values())
     return bytes(data) + b"".join(payloads)
 
 

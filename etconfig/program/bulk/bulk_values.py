@@ -211,8 +211,10 @@ class BulkValues:
         planned = places.nonzero()[0]
         if len(planned):
             ids, low, high = self._columns.table(places[planned], layout.ALLOCATION_DETAILS)
-            self._columns.check(high < 2**16)
-            self._columns.check((ids > 0) & (ids < len(self._memory_sizes)))
+            self._columns.check(
+                high < 2**16
+            )  # so that offsets, and their sums with sizes, are exact in float64
+            self._columns.check((ids > 0) & (ids < len(self._memory_sizes)))  # memory 0 is reserved
             memory_ids[planned], offsets[planned] = ids, (high << 32) + low
             ends = offsets[planned] + size_bytes[planned]
             self._columns.check(ends <= numpy.array(self._memory_sizes)[ids])

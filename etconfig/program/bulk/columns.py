@@ -114,6 +114,7 @@ class Columns:
 
     def groups(self, numbers: Column) -> Iterator[tuple[int, Any]]:
         """Yield each distinct number, and an index of the rows that have it."""
+        # One group after the other: there are few, often one, and comparing is cheaper than sorting.
         rows: Any = slice(None)
         for _ in range(_MOST_GROUPS):
             differs = numbers != numbers[0]
@@ -130,7 +131,7 @@ class Columns:
     def _fields(self, tables: Column, vtable: int, layout: Layout) -> list[Column]:
         """Return the fields of tables that share one vtable."""
         reader = self._cursor.table_reader(vtable, layout)
-        if reader.alignment_mask != 3:
+        if reader.alignment_mask != 3:  # `table` has checked that all positions are multiples of 4
             self.check(tables & reader.alignment_mask == reader.alignment)
         self._cursor.charge(reader.size_bytes * len(tables), "")
         whole = _at(self._cursor.windows(reader.size_bytes), tables)

@@ -19,7 +19,10 @@ from etconfig.program.source import open_bytes
 _HEADER = struct.Struct("<4sIQQQ")
 _HEADER_AT = 8
 _INLINE_ALIGNMENT_BYTES = 16
+"""The alignment of inline payloads in programs that ExecuTorch writes."""
+
 _SEGMENT_ALIGNMENT_BYTES = 128
+"""The alignment of segments in programs that ExecuTorch writes."""
 
 
 def replace_payloads(

@@ -97,6 +97,7 @@ def _text(text: str) -> str:
 
 
 def _character(byte: int) -> str:
+    # `?` is escaped, too: two of them begin a trigraph
     return chr(byte) if 32 <= byte < 127 and byte not in b'"\\?' else f"\\{byte:03o}"
 
 

@@ -31,6 +31,7 @@ def _function(name: str, carried: CarriedMethod) -> Iterator[str]:
 
 
 def _literal(text: str) -> str:
+    # JSON's escapes are Kotlin's; but Kotlin replaces `$name` in strings
     return json.dumps(text).replace("$", r"\$")
 
 

@@ -117,6 +117,7 @@ def identifiers(methods: Iterable[CarriedMethod], style: Callable[[Sequence[str]
     """Yield a unique name for the code of each method instance, such as `forwardOptions`."""
     taken: set[str] = set()
     for carried in methods:
+        # `*` stands for any method and has no letters; an identifier must not begin with a digit
         words = re.findall(r"[A-Za-z0-9]+", carried.method.label) or ["any", "method"]
         name = plain = style([*(["method"] if words[0][0].isdigit() else []), *words, "options"])
         number = 2
