@@ -68,7 +68,7 @@ def test_dropped_events_are_told(cli: Callable[..., Outcome], monkeypatch: pytes
     assert done.stderr.endswith(" more were dropped\n")
 
 
-def test_what_the_optimizer_left_out_runs_with_no_optimize(cli: Callable[..., Outcome], place: Path) -> None:
+def test_left_out_instructions_run_with_no_optimize(cli: Callable[..., Outcome], place: Path) -> None:
     def permutations(*options: str) -> int:
         arguments = ("--input", "x.npy", "--trace", "trace.json", *options)
         assert cli("run", DATA / "digits" / "digits_portable.pte", *arguments).status == 0

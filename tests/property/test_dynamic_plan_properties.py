@@ -38,7 +38,7 @@ class Doubling(Backend[None, None]):
     def init(
         self, context: InitContext[None], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> None:
-        """There is nothing to prepare."""
+        """Return no handle, since there is nothing to prepare."""
 
     def execute(self, context: ExecuteContext[None], handle: None, args: Sequence[Value]) -> None:
         x, out = args
@@ -57,7 +57,7 @@ BACKENDS = {
 
 
 class Form(NamedTuple):
-    """What tensors have in common that fit each other in every run."""
+    """The common properties of tensors that fit each other in every run."""
 
     rows: str
     columns: int
@@ -103,7 +103,7 @@ class _Plan:
         return self._any(lambda form: form == self.forms[index])
 
     def _target(self, form: Form) -> int:
-        """What an instruction writes."""
+        """Return the tensor that an instruction writes."""
         if self._is_hostile and self._draw(st.integers(0, 3)) == 0:
             return self._any()
         if form.rows == "constant":
@@ -170,7 +170,7 @@ class _Plan:
         self.builder.outputs.append(places)
 
     def move(self) -> None:
-        """One tensor or another, as the condition says, to a value of its own."""
+        """Move one tensor or another, as the condition says, to a value of its own."""
         chosen = self._any()
         target = self._target(self.forms[chosen])
         start = len(self.builder.instructions)
@@ -201,7 +201,7 @@ class _Plan:
 
 
 def _text_of(builder: PlanBuilder) -> str:
-    """What a plan does, to be shown when it fails."""
+    """Return a plan as text, which is shown when it fails."""
     lines = [f"{index}: {value}" for index, value in enumerate(builder.values)]
     lines += [str(each) for each in builder.operators]
     lines += [str(each) for each in builder.instructions]
@@ -221,11 +221,11 @@ def plans(draw: Draw, is_hostile: bool) -> PlanBuilder:
 CALLS = st.lists(
     st.tuples(st.integers(0, MAX_ROWS), st.sampled_from((0, 0, 0, 1)), st.booleans()), min_size=2, max_size=7
 )
-"""The rows of `x`, how many more `y` has, and the condition, of each call."""
+"""The rows of `x`, the additional rows of `y`, and the condition, for each call."""
 
 
 class ForgetfulStep(DynamicStep):
-    """It is bound at each run, and by itself."""
+    """A step that is bound at each run, and by itself."""
 
     def run(self) -> None:
         self._bound.clear()
@@ -244,7 +244,7 @@ def load_forgetful(builder: PlanBuilder) -> Method:
 
 
 def outcome(method: Method, call: tuple[int, int, bool], seed: int) -> object:
-    """The outputs of a call, as what tells all bits apart, or the error."""
+    """Return the outputs of a call, in a form that compares all bits, or the error."""
     rows, more, condition = call
     x, y = (np.arange(2 * n, dtype=np.float32).reshape(n, 2) - seed for n in (rows, rows + more))
     try:
@@ -261,10 +261,10 @@ def _content(output: Any) -> object:
 
 
 class TestRandomDynamicPlans:
-    """What was bound for a shape serves for that shape, and constants that were folded stay what they are."""
+    """Steps bound for a shape serve for that shape only, and folded constants do not change."""
 
     @pytest.mark.parametrize("kept", [1, 2, KEPT_SHAPES])
-    def test_each_answer_is_that_of_a_method_that_was_just_loaded(self, kept: int) -> None:
+    def test_each_answer_equals_that_of_a_method_just_loaded(self, kept: int) -> None:
         @settings(max_examples=60, deadline=None)
         @given(plans(is_hostile=False), CALLS)
         def check(builder: PlanBuilder, calls: Sequence[tuple[int, int, bool]]) -> None:
@@ -282,7 +282,7 @@ class TestRandomDynamicPlans:
 
     @settings(max_examples=150, deadline=None)
     @given(plans(is_hostile=True), CALLS)
-    def test_plans_that_use_what_earlier_runs_left_do_as_if_bound_at_each_run(
+    def test_plans_that_read_bytes_of_earlier_runs_give_the_results_of_binding_at_each_run(
         self, builder: PlanBuilder, calls: Sequence[tuple[int, int, bool]]
     ) -> None:
         note(_text_of(builder))

@@ -1,4 +1,4 @@
-"""Whatever a program passes to a kernel, only typed errors come out, soon, and without a warning."""
+"""For any arguments that a program passes, a kernel raises only typed errors, soon, and without a warning."""
 
 from __future__ import annotations
 

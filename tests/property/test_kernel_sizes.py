@@ -1,4 +1,4 @@
-"""A size costs a program nothing where another one is 0: no kernel may take time or memory in proportion."""
+"""A size costs a program nothing if another one is 0: no kernel may take more time or memory."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ CASES = sharded(load_cases())
 
 
 def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A value in which `change` was applied to everything that is no list."""
+    """Return a value in which `change` was applied to everything that is not a list."""
     if isinstance(value, tuple):
         return tuple(replaced(each, change) for each in value)
     return change(value)
 
 
 def is_possible(case: KernelCase, sizes: Mapping[int, int]) -> bool:
-    """Whether tensors of the large size have no elements, and strides that numpy can count."""
+    """Return whether tensors of the large size have no elements, and strides that numpy can count."""
     found = []
 
     def look(value: Any) -> None:
@@ -76,7 +76,7 @@ def resized(case: KernelCase, sizes: Mapping[int, int], *, with_numbers: bool) -
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("case", CASES, ids=case_ids(CASES))
-def test_nothing_is_in_proportion_to_a_size_beside_a_size_of_0(case: KernelCase) -> None:
+def test_a_size_costs_nothing_if_another_one_is_0(case: KernelCase) -> None:
     kernel = KERNELS[case.operator]
     pairs = itertools.permutations(sorted(sizes_of(case)), 2)
     for (large, small), with_numbers in itertools.product(pairs, (True, False)):

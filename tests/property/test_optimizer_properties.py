@@ -46,7 +46,7 @@ class _Plan:
         return self._draw(st.sampled_from(found)) if found else None
 
     def _target(self, shape: tuple[int, ...]) -> int:
-        """What an instruction writes: mostly a new tensor, sometimes one that was used before."""
+        """Return the tensor that an instruction writes: mostly a new one, sometimes a used one."""
         if self._draw(st.integers(0, 4)) > 0:
             return self._tensor(shape)
         return self._any_planned(lambda each: each == shape) or self._tensor(shape)

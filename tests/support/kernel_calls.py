@@ -1,4 +1,4 @@
-"""Single calls of kernels, and tensors for them, as tests need both."""
+"""Single calls of kernels, and tensors for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded operator calls of tests/data/kernels, and how a kernel is run on one."""
+"""The recorded operator calls of tests/data/kernels, and runs of kernels on them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCALAR_TYPES = {
 } | {"bfloat16": ScalarType.BFLOAT16}
 
 POISON = 0xA5
-"""What outputs are filled with, so that an element that is not written shows."""
+"""The byte that outputs are filled with, so that an element that is not written shows."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class KernelCase:
     def run(self, kernel: Kernel, *, with_dynamic_outputs: bool = False) -> list[Tensor]:
         """Run `kernel` on the arguments; the outputs, with lists of them flattened, and changed arguments.
 
-        Tensors get their values after the kernel was bound, as in a Method: it must not read them before.
+        Tensors get their values after the kernel was bound, as in a Method: it must not read them earlier.
         """
         with np.errstate(all="ignore"):
             step, arguments, outputs = self.bind(kernel, with_dynamic_outputs=with_dynamic_outputs)
@@ -79,7 +79,7 @@ class KernelCase:
 
     @property
     def expected(self) -> list[np.ndarray]:
-        """What `run` should give."""
+        """The expected results of `run`."""
         return [each.array for each in (*flattened(self.outputs), *self.changed.values())]
 
 

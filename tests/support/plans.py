@@ -20,7 +20,7 @@ KERNELS = builtin_kernels()
 
 
 class PlanBuilder:
-    """One method. Tensors are planned one after the other in memory 1 unless told otherwise."""
+    """One method. By default, tensors are planned one after the other in memory 1."""
 
     def __init__(self, name: str = "forward") -> None:
         self.name = name
@@ -141,7 +141,7 @@ class PlanBuilder:
 
 
 class FakeProgram:
-    """Answers what the executor asks of a Program."""
+    """A stand-in for the parts of a Program that the executor uses."""
 
     def __init__(self, builder: PlanBuilder) -> None:
         self._builder = builder

@@ -39,7 +39,7 @@ def fail() -> None:
 class TestStepSequence:
     """One step in a plan may be several in a block."""
 
-    def test_they_run_in_order_also_nested_ones(self) -> None:
+    def test_steps_run_in_order_even_if_nested(self) -> None:
         ran: list[int] = []
         add = ran.append
         first, second, third = (lambda number=number: add(number) for number in range(3))
@@ -82,7 +82,7 @@ class TestArrayCall:
         assert (call.function, call.operands, call.keywords) == (np.add, (x, 1), {"out": out})
         assert out.tolist() == [2, 2, 2]
 
-    def test_what_runs_in_its_place_is_a_plain_partial(self) -> None:
+    def test_a_plain_partial_runs_in_its_place(self) -> None:
         x = np.ones(3)
         plain = runnable(ArrayCall(np.add, x, 1, out=x))
         assert type(plain) is partial

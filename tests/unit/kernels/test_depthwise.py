@@ -26,7 +26,7 @@ def expected(x: np.ndarray, weight: np.ndarray, windows: Windows) -> np.ndarray:
 
 
 def check(channels: int, sizes: tuple[int, ...], windows: Windows, multiplier: int = 1) -> None:
-    """Run the steps twice on new numbers: neither image nor weights are constants."""
+    """Run the steps twice on new numbers, since neither the image nor the weights are constant."""
     rng = np.random.default_rng(0)
     weight = np.empty((channels * multiplier, 1, *windows.kernel), np.float32)
     x = np.empty((2, channels, *sizes), np.float32)
@@ -40,7 +40,7 @@ def check(channels: int, sizes: tuple[int, ...], windows: Windows, multiplier: i
 
 
 class TestDepthwise:
-    """The layout in memory, which follows from the sizes, changes no result."""
+    """The layout in memory, which depends on the sizes, changes no result."""
 
     @pytest.mark.parametrize("multiplier", [1, 2])
     @pytest.mark.parametrize(("stride", "padding"), [(1, 1), (2, 1), (1, 0), (2, 2)])
@@ -73,7 +73,7 @@ class TestDepthwise:
     ) -> None:
         check(channels, sizes, windows)
 
-    def test_a_stride_that_leads_nowhere_takes_no_memory(self) -> None:
+    def test_a_stride_beyond_the_image_takes_no_memory(self) -> None:
         check(3, (4, 4), Windows((3, 3), (1 << 40, 1 << 40), (0, 0), (1, 1)))
 
 
@@ -144,7 +144,7 @@ class TestBanded:
         narrow.check()
 
     @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
-    def test_what_is_not_finite_spoils_its_own_windows_only(self, number: float) -> None:
+    def test_numbers_that_are_not_finite_affect_only_their_own_windows(self, number: float) -> None:
         narrow = Example((16, 16), SQUARE)
         narrow.x[1, 2, 5, 6] = number
         assert narrow.is_banded
@@ -165,7 +165,7 @@ class TestBanded:
 
     @pytest.mark.parametrize("is_beyond", [False, True])
     def test_sizes_decide(self, is_beyond: bool) -> None:
-        """Each limit alone is kept, or exceeded by as little as possible."""
+        """Each limit by itself is kept, or exceeded by as little as possible."""
         thin = Windows((1, 3), (1, 1), (0, 0), (1, 1))
         line, single = Windows((3,), (1,), (0,), (1,)), Windows((1, 1), (1, 1), (0, 0), (1, 1))
         most = MAX_WIDTH * 3
@@ -225,7 +225,7 @@ class TestTiles:
         wide.check()
 
     @pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
-    def test_what_is_not_finite_spoils_its_own_windows_only(self, number: float) -> None:
+    def test_numbers_that_are_not_finite_affect_only_their_own_windows(self, number: float) -> None:
         wide = Example((8, 32), WIDE, multiplier=2)
         wide.x[1, 2, 5, 6] = number
         assert wide.is_tiled
@@ -235,7 +235,7 @@ class TestTiles:
 
     @pytest.mark.parametrize("is_beyond", [False, True])
     def test_sizes_decide(self, is_beyond: bool) -> None:
-        """Each limit alone is kept, or exceeded by as little as possible."""
+        """Each limit by itself is kept, or exceeded by as little as possible."""
         taps = MIN_TAPS - is_beyond
         most = TILE_BANDS_BYTES // (3 * (TILE + 2) * TILE * 4)
         limits = {

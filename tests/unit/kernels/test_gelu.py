@@ -1,4 +1,4 @@
-"""GELU, which numpy lacks a function for: how close it comes, in blocks and in memory with gaps."""
+"""GELU, for which numpy has no function: its precision, in blocks and in memory with gaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GELU = "aten::gelu.out"
 
 
 def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
-    """What the kernel makes of an array with these strides, in the second of two runs."""
+    """Return the kernel's result for an array with these strides, from the second of two runs."""
     scalar_type = ScalarType.FLOAT if x.dtype == np.float32 else ScalarType.DOUBLE
     order = tuple(range(x.ndim))
     given, out = (Tensor(scalar_type, x.shape, order, allocate_zeroed(x.nbytes)) for _ in range(2))
@@ -38,7 +38,7 @@ def exact(x: np.ndarray) -> np.ndarray:
 class TestGelu:
     """x P(X <= x) for a standard normal X."""
 
-    def test_it_is_right_to_the_last_digits_of_float32(self) -> None:
+    def test_it_is_exact_to_the_last_digits_of_float32(self) -> None:
         x = np.linspace(-12, 12, 20_001, dtype=np.float32)
         np.testing.assert_allclose(gelu(x), exact(x), rtol=1.5e-7, atol=6e-7)
 
@@ -53,7 +53,7 @@ class TestGelu:
 
     @pytest.mark.parametrize("approximate", ["none", "tanh"])
     def test_the_largest_numbers_infinity_and_nan(self, approximate: str) -> None:
-        """That of -infinity is 0 times infinity, as in PyTorch."""
+        """The result for -infinity is NaN, 0 times infinity, as in PyTorch."""
         x = np.float32([1e5, 3e38, np.inf, -1e5, -3e38, -np.inf, np.nan])
         expected = [1e5, 3e38, np.inf, 0, 0, np.nan, np.nan]
         np.testing.assert_array_equal(gelu(x, approximate), np.float32(expected))

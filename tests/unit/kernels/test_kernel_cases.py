@@ -1,4 +1,4 @@
-"""Every kernel against what eager PyTorch recorded (tools/build_kernel_cases.py)."""
+"""Every kernel, compared with recorded results of eager PyTorch (tools/build_kernel_cases.py)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KERNELS = builtin_kernels()
 
 @pytest.mark.parametrize("case", CASES, ids=case_ids(CASES))
 class TestRecordedCases:
-    """A kernel computes what eager PyTorch does, within a few units in the last place."""
+    """A kernel's results equal those of eager PyTorch, within a few units in the last place."""
 
     def test_static_outputs_equal_pytorch(self, case: KernelCase) -> None:
         outputs = case.run(KERNELS[case.operator])
@@ -45,7 +45,7 @@ CHANGE_REGISTERS = {name for name, each in KERNELS.items() if each.varying_posit
 
 @pytest.mark.parametrize("case", CASES, ids=case_ids(CASES))
 class TestSteps:
-    """Steps say what they do: all but those that resize or change registers are calls on arrays."""
+    """All steps are calls on arrays, except those that resize tensors or change registers."""
 
     def test_steps_are_calls_on_arrays(self, case: KernelCase) -> None:
         if case.operator in SIZED_BY_DATA | CHANGE_REGISTERS:
@@ -60,7 +60,7 @@ class TestSteps:
 
 
 def reached(value: object, depth: int = 9) -> Iterator[object]:
-    """What a step can reach: operands, and what functions close over."""
+    """Yield everything that a step can reach: operands, and variables that functions close over."""
     yield value
     held: tuple[object, ...] = ()
     if isinstance(value, (tuple, list)):

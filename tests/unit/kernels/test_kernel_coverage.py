@@ -1,4 +1,4 @@
-"""The operators that ExecuTorch has kernels for, and those that have one here."""
+"""The operators that have a kernel in ExecuTorch, and those that have one here."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class TestCoverage:
     def test_the_lists_of_the_sources_are_covered(self, source: str) -> None:
         assert set(UPSTREAM[source]) <= set(builtin_kernels())
 
-    def test_what_else_the_runtime_registers_is_covered_or_left_out_for_a_reason(self) -> None:
+    def test_other_operators_of_the_runtime_are_covered_or_left_out_for_a_reason(self) -> None:
         assert set(UPSTREAM["runtime"]) - set(builtin_kernels()) == set(LEFT_OUT)
 
-    def test_nothing_else_is_claimed(self) -> None:
+    def test_there_are_no_other_kernels(self) -> None:
         known = {operator for operators in UPSTREAM.values() for operator in operators}
         assert set(builtin_kernels()) - known == WITHOUT_A_KERNEL_UPSTREAM

@@ -1,4 +1,4 @@
-"""All kernels together: declared well, covered, and the same in every way that they may go."""
+"""All kernels together: well declared, covered by tests, and with equal results in all their variants."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ TESTED_BELOW = {
 
 
 class TestAllKernels:
-    """What every kernel has in common."""
+    """Requirements for every kernel."""
 
     @pytest.mark.parametrize("operator", KERNELS)
     def test_every_annotation_is_one_that_can_be_checked(self, operator: str) -> None:
         assert KERNELS[operator].parameters
 
-    def test_every_kernel_is_held_against_pytorch_or_tested_by_itself(self) -> None:
+    def test_every_kernel_is_compared_with_pytorch_or_tested_by_itself(self) -> None:
         recorded = {case.operator for case in CASES}
         symbolic = {name for name in KERNELS if "Scalar" in name and name.startswith("executorch_prim")}
         symbolic |= {"executorch_prim::floordiv.int", "executorch_prim::mod.int"}
@@ -55,7 +55,7 @@ CONVOLUTIONS = [case for case in CASES if case.operator == "aten::convolution.ou
 
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=case_ids(CONVOLUTIONS))
 def test_convolution_in_small_tiles_is_the_same(case: KernelCase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Large convolutions are done in parts, which the recorded ones are too small for."""
+    """Large convolutions are computed in parts; the recorded ones are too small for that."""
     monkeypatch.setattr(convolution, "WINDOW_TILE_BYTES", 1)
     monkeypatch.setattr(row_products, "ROW_TILE_BYTES", 1)
     monkeypatch.setattr(depthwise, "DEPTHWISE_BLOCK_BYTES", 1)
@@ -76,7 +76,7 @@ def test_steps_that_are_too_many_to_keep_do_the_same(
 
 
 class TestMutableWeights:
-    """A weight that is no constant may change between runs, in any layout."""
+    """A weight that is not constant may change between runs, in any layout."""
 
     @pytest.mark.parametrize("dim_order", [(0, 1, 2, 3), (0, 2, 3, 1)])
     @pytest.mark.parametrize("dtype", [FLOAT, ScalarType.BFLOAT16])
@@ -137,12 +137,12 @@ class TestViews:
 
 
 class TestSingleElements:
-    """One element of a vector is a view of it, not the number that it was when the kernel was bound."""
+    """One element of a vector is a view of it, not the number it had when the kernel was bound."""
 
     @pytest.mark.parametrize(
         ("operator", "others"), [("aten::select_copy.int_out", [0, 1]), ("aten::unbind_copy.int_out", [0])]
     )
-    def test_what_is_written_after_binding_is_seen(self, operator: str, others: list[int]) -> None:
+    def test_elements_written_after_binding_are_read(self, operator: str, others: list[int]) -> None:
         x, outs = tensor(2), (tensor(), tensor())
         out: Any = outs if operator.startswith("aten::unbind") else outs[1]
         step = KERNELS[operator].bind(operator, Scratch(), [x, *others, out])
@@ -216,17 +216,17 @@ class TestNumbers:
             ("executorch_prim::eq.Scalar", ("a", 1), "expected a scalar, found 'a'"),
         ],
     )
-    def test_what_does_not_fit_is_refused(self, name: str, arguments: tuple[Any, ...], message: str) -> None:
+    def test_other_values_are_refused(self, name: str, arguments: tuple[Any, ...], message: str) -> None:
         with pytest.raises(KernelArgumentError, match=message.replace("(", r"\(")):
             run(name, *map(Register, arguments), Register(None))
 
-    def test_a_tensor_with_several_elements_is_no_number(self) -> None:
+    def test_a_tensor_with_several_elements_is_not_a_number(self) -> None:
         with pytest.raises(KernelArgumentError, match=r"a tensor of shape \(2,\) has not one element"):
             run("aten::_local_scalar_dense", tensor(2), Register(None))
         with pytest.raises(KernelArgumentError, match="a scalar has no sizes"):
             run("aten::sym_size.int", tensor(), 0, Register(None))
 
-    def test_a_map_collects_what_it_is_given_in_order(self) -> None:
+    def test_a_map_collects_its_entries_in_order(self) -> None:
         collected, place = tensor(3, 2, is_dynamic=True), Register(0)
         for index in range(3):
             place.value = index
@@ -264,7 +264,7 @@ class TestNumbers:
 
 
 class TestErrorFunction:
-    """erf is within a few units in the last place, and exactly odd, bounded and saturated."""
+    """erf is precise to a few units in the last place, and exactly odd, bounded and saturated."""
 
     def test_erf_is_near_the_exact_one(self) -> None:
         positive = np.concatenate([np.linspace(0, 6, 20_001), [np.inf]]).astype(np.float32)

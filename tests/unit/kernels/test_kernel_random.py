@@ -1,4 +1,4 @@
-"""Random numbers: what can be said about them without PyTorch's own generator."""
+"""Random numbers: their properties, without comparison to PyTorch's own generator."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FLOATING = [ScalarType.HALF, ScalarType.BFLOAT16, ScalarType.FLOAT, ScalarType.D
 
 
 class TestRandomNumbers:
-    """They have the right distribution, repeat from Method to Method, and go on from run to run."""
+    """Random numbers have the right distribution, repeat in each Method, and continue from run to run."""
 
     @pytest.mark.parametrize("dtype", FLOATING)
     def test_rand_is_uniform_below_one(self, dtype: ScalarType) -> None:

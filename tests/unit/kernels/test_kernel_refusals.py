@@ -1,4 +1,4 @@
-"""Kernels refuse what they cannot do, and say why."""
+"""Kernels refuse arguments that they cannot work on, and say why."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def long(*values: int) -> Tensor:
 def rare_refusals(
     x: Tensor, out: Tensor, y: Tensor, numbers: Tensor, image: Tensor
 ) -> dict[str, tuple[str, list[Any]]]:
-    """Those of operators that few programs call."""
+    """The refusals of operators that few programs call."""
     byte = tensor(2, 3, dtype=ScalarType.CHAR)
     step, cache, mask = tensor(1, 2, 1, 4), tensor(1, 3, 1, 4), tensor(2, 3, dtype=BOOL)
     one, vector, place = tensor(1), tensor(3), tensor(1, dtype=LONG)

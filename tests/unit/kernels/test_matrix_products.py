@@ -16,7 +16,7 @@ INNER, COLUMNS = 5, 7
 
 @pytest.mark.parametrize("rows", [0, 1, 2, MAX_FEW_ROWS, MAX_FEW_ROWS + 1])
 class TestProducts:
-    """How many rows there are decides how BLAS is called, not what comes out."""
+    """The number of rows decides how BLAS is called, but not the result."""
 
     @pytest.mark.parametrize("is_transposed", [False, True])
     def test_mm_and_addmm(self, rows: int, is_transposed: bool) -> None:
@@ -78,7 +78,7 @@ def test_a_product_in_parts_is_the_same(
 @pytest.mark.parametrize("is_constant", [False, True])
 @pytest.mark.parametrize("shape", [(), (1,), (2, 1), None], ids=str)
 def test_a_bias_of_any_shape_is_added(columns: int, is_constant: bool, shape: tuple[int, ...] | None) -> None:
-    """How large the result is, and whether the bias may change, decides how it is added."""
+    """The size of the result, and whether the bias is constant, decide how it is added."""
     rng = np.random.default_rng(0)
     bias = rng.normal(size=(columns,) if shape is None else shape).astype(np.float32)
     given = tensor_of(bias)

@@ -1,4 +1,4 @@
-"""Elementwise kernels on tensors of different rank: of one size they are flat, others broadcast."""
+"""Elementwise kernels on tensors of different rank: those of one size are flattened, others broadcast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The remainder of a division: the sign of the divisor, but of zero that of the dividend, as in PyTorch."""
+"""The remainder of a division has the sign of the divisor; a zero has that of the dividend, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REMAINDERS = ["0.0", "-0.0", "0.0", "-0.0", "0.0", "-0.0", "-1.0", "1.0"]
 
 
 def remainders(operator: str, dividends: np.ndarray, divisor: Any) -> list[str]:
-    """What the kernel gives, as text, which tells the sign of zero."""
+    """Return the kernel's results as text, which shows the sign of zero."""
     out, self = (Recorded(dividends, (0,)).tensor() for _ in range(2))
     self.array[:] = dividends
     builtin_kernels()[operator].bind(operator, Scratch(), [self, divisor, out])()
@@ -27,7 +27,7 @@ def remainders(operator: str, dividends: np.ndarray, divisor: Any) -> list[str]:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
 class TestSignOfZero:
-    """What is divided by a result shows the sign of a zero."""
+    """Dividing by a result shows the sign of a zero."""
 
     def test_of_tensors(self, dtype: Any) -> None:
         divisor = Recorded(np.array(DIVISORS, dtype), (0,)).tensor()

@@ -55,7 +55,7 @@ def check(
 
 
 class TestRowSteps:
-    """Products row by row of the weights give what windows give."""
+    """Products row by row of the weights give the results of windows."""
 
     @pytest.mark.parametrize("groups", [1, 3])
     @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def is_chosen(
 
 
 class TestChoice:
-    """Rows are taken where copies of whole windows would be more work than sums of products."""
+    """Rows are used if copies of whole windows would be more work than sums of products."""
 
     @pytest.mark.parametrize(("kernel", "most"), [((3, 3), 12), ((3, 1), 4)])
     def test_more_outputs_are_more_work(self, kernel: tuple[int, int], most: int) -> None:
         windows = Windows(kernel, (1, 1), (1, 1), (1, 1))
         assert [is_chosen(4, outputs, windows) for outputs in (most, most + 1)] == [True, False]
 
-    def test_a_single_row_and_a_line_spare_nothing(self) -> None:
+    def test_a_single_row_or_line_saves_nothing(self) -> None:
         assert not is_chosen(4, 4, Windows((1, 3), (1, 1), (0, 1), (1, 1)))
         assert not is_chosen(4, 4, SQUARE.along(0), (9,))
 

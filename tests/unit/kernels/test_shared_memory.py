@@ -1,4 +1,4 @@
-"""What kernels hold besides their arguments: copies of constants, and stand-ins in the Method's scratch."""
+"""Memory of kernels besides their arguments: copies of constants, and converted copies in the scratch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from etconfig.kernels import builtin_kernels
 KERNELS = builtin_kernels()
 SHAPES = range(17, 25)
 ROOM = [np.zeros(2**18, np.float32), np.zeros(2**18, np.float32)]
-"""Where inputs and outputs lie, so that they do not count."""
+"""The memory of inputs and outputs, which does not count."""
 
 
 def constant(array: np.ndarray) -> np.ndarray:
@@ -37,7 +37,7 @@ def room(index: int, dtype: np.dtype, *shape: int) -> np.ndarray:
 
 
 def convolve(scratch: Scratch, x: np.ndarray, weight: np.ndarray, groups: int = 1) -> tuple[Step, np.ndarray]:
-    """A convolution of windows of 3 x 3 with padding, and where it is written."""
+    """Return the step of a convolution of 3 x 3 windows with padding, and its output."""
     out = room(1, x.dtype, len(x), len(weight), *x.shape[2:])
     one = (1, 1)
     settings = (None, one, one, one, False, (0, 0), groups)
@@ -68,7 +68,7 @@ def depthwise(scratch: Scratch, weight: np.ndarray, size: int) -> Step:
 
 
 class TestCopiesOfConstants:
-    """Of a constant there is one copy, for however many shapes a kernel is bound."""
+    """There is one copy of a constant, for any number of shapes that a kernel is bound for."""
 
     @pytest.mark.parametrize(
         ("bind", "weight"),
@@ -105,9 +105,9 @@ class TestCopiesOfConstants:
 
 
 class TestStandIns:
-    """Half-precision work is done in scratch memory, which lasts as long as the instruction."""
+    """Half-precision work is done in scratch memory, which is reserved as long as the instruction runs."""
 
-    def test_what_is_asked_for_meanwhile_lies_elsewhere(self) -> None:
+    def test_memory_requested_meanwhile_lies_elsewhere(self) -> None:
         scratch, floats = Scratch(), np.dtype(np.float32)
         with scratch.reserved(((100,), floats), ((7,), floats)) as (first, second):
             inner = scratch.array((50,), floats)
@@ -148,7 +148,7 @@ class TestStandIns:
                 step()
             np.testing.assert_array_equal(out, rounded)
 
-    def test_strides_of_stand_ins_are_those_of_what_they_stand_for(self) -> None:
+    def test_converted_copies_have_the_strides_of_their_arrays(self) -> None:
         seen: list[np.ndarray] = []
 
         def bind(*arrays: np.ndarray) -> Step:

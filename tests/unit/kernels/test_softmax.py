@@ -1,4 +1,4 @@
-"""Softmax over rows that lie in memory in any way: the largest of a row is found in two ways."""
+"""Softmax over rows in any memory layout: the largest element of a row is found in two ways."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHAPES = [(5,), (1, 5), (3, 1), (3, 5), (2, 3, 4)]
 
 
 def softmax(operator: str, x: np.ndarray, axis: int) -> np.ndarray:
-    """What the kernel makes of an array with these strides."""
+    """Return the kernel's result for an array with these strides."""
     order = tuple(range(x.ndim))
     given, out = (Tensor(ScalarType.FLOAT, x.shape, order, allocate_zeroed(x.nbytes)) for _ in range(2))
     given.rebind(x)

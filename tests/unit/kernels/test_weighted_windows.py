@@ -1,4 +1,4 @@
-"""Resizing and pooling of images that hold infinities and NaN."""
+"""Resizing and pooling of images that contain infinities and NaN."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def image(height: int, width: int) -> Tensor:
         ("aten::_upsample_bilinear2d_aa.out", ((2, 2), False, None, None), 2),
     ],
 )
-def test_one_element_reaches_only_those_that_it_has_a_weight_in(
+def test_an_element_only_reaches_results_that_have_a_weight_for_it(
     operator: str, arguments: tuple[object, ...], size: int, value: float
 ) -> None:
     x, out = image(4, 4), image(size, size)
@@ -55,10 +55,10 @@ def test_one_element_reaches_only_those_that_it_has_a_weight_in(
         ("aten::_upsample_bilinear2d_aa.out", ((16_384, 1), False, None, None)),
     ],
 )
-def test_weights_that_take_more_than_the_tensors_by_far_are_refused(
+def test_weights_that_take_far_more_memory_than_the_tensors_are_refused(
     operator: str, arguments: tuple[object, ...]
 ) -> None:
-    """Their number is the product of two sizes: images of 64 KiB could ask for gigabytes."""
+    """Their number is the product of two sizes: images of 64 KiB could require gigabytes."""
     text = "16384 windows over 4097 elements are too many weights"
     with pytest.raises(KernelArgumentError, match=text):
         KERNELS[operator].bind(operator, Scratch(), [image(4097, 1), *arguments, image(16_384, 1)])

@@ -15,7 +15,7 @@ EXECUTOR = "etconfig.numpy_executor"
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Every module that a file imports from, wherever it does."""
+    """Yield every module that a file imports from, anywhere in it."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             yield node.module or ""
@@ -25,7 +25,7 @@ def imported(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("package", ["optimizer", "rebinding"])
 class TestDoors:
-    """Who reads the interpreter meets one name of each, and neither knows the other."""
+    """The interpreter imports each package by its door, and neither package imports the other."""
 
     def test_modules_outside_import_the_package_alone(self, package: str) -> None:
         door = f"{EXECUTOR}.{package}"

@@ -1,4 +1,4 @@
-"""`DynamicStep`: bound for each shape and number that it meets, and only once as long as they return."""
+"""`DynamicStep`: bound once for each shape and number that it meets, as long as they are kept."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Doubled:
 
 
 class TestShapesThatReturn:
-    """What was bound for a shape serves whenever the shape returns, with the same answers."""
+    """Steps bound for a shape serve whenever the shape returns, with the same answers."""
 
     def test_each_shape_is_bound_once(self) -> None:
         doubled = Doubled()
@@ -95,7 +95,7 @@ class TestShapesThatReturn:
         assert doubled.run(3, 4) == [6, 8]
         assert doubled.kernel.shapes == [(2,)]
 
-    def test_another_tensor_in_the_register_is_bound_anew(self) -> None:
+    def test_another_tensor_in_the_register_is_bound_again(self) -> None:
         doubled = Doubled()
         first = doubled.out.value
         assert doubled.run(1) == [2]
@@ -205,7 +205,7 @@ class TestAliases:
 
 
 class TestNumbers:
-    """Numbers decide too; those that are equal but not the same do not stand for each other."""
+    """Steps are bound for each number; numbers that are equal but of another kind are others."""
 
     def test_equal_numbers_of_other_kinds_are_bound_apart(self) -> None:
         bound: list[object] = []
@@ -223,7 +223,7 @@ class TestNumbers:
 
 
 class Joined:
-    """Two doublings, one after the other, as one step; `first` and `second` count what was bound."""
+    """Two doublings, one after the other, as one step; `first` and `second` count their bindings."""
 
     def __init__(self) -> None:
         self.first, self.second = Doubling(), Doubling()
@@ -247,7 +247,7 @@ class Joined:
 
 
 class Failing:
-    """A pass that fails when it is told to; it holds no tensor."""
+    """A call on arrays that fails on demand."""
 
     def __init__(self) -> None:
         self.is_told = np.zeros(1, bool)
@@ -262,7 +262,7 @@ def _fail_if(is_told: np.ndarray[Any, Any]) -> None:
 
 
 class TestNeighbors:
-    """Instructions that only depend on each other are bound together, and do as if bound one by one."""
+    """Instructions that only depend on each other are bound together, with the results of single binding."""
 
     def test_they_are_bound_once_for_each_shape(self) -> None:
         joined = Joined()
@@ -273,7 +273,7 @@ class TestNeighbors:
             assert joined.run() == []
         assert joined.first.shapes == joined.second.shapes == [(2,), (3,), (0,)]
 
-    def test_what_resizes_while_it_runs_ends_a_step(self) -> None:
+    def test_an_instruction_that_resizes_while_it_runs_ends_a_step(self) -> None:
         source, found, doubled = (Register(tensor()) for _ in range(3))
         kernel = Doubling()
 
@@ -297,7 +297,7 @@ class TestNeighbors:
             assert list(out.array) == [2 * value for value in values if value > 0]
         assert kernel.shapes == [(2,), (3,), (1,)]
 
-    def test_after_a_failure_what_did_not_run_is_what_it_was(self) -> None:
+    def test_after_a_failure_tensors_of_later_instructions_are_unchanged(self) -> None:
         failing, kernel = Failing(), Doubling()
         source, out = Register(tensor()), Register(tensor())
         parts = [
@@ -331,7 +331,7 @@ class TestNeighbors:
         _, steps = join("abcd", [*map(DynamicStep, parts)], [False] * 4)
         assert len(steps) == 2
 
-    def test_what_only_reads_what_has_not_changed_is_not_bound_again(self) -> None:
+    def test_an_instruction_whose_arguments_have_not_changed_is_not_bound_again(self) -> None:
         kernels = [Doubling(), Doubling(), Doubling()]
         fixed, growing, a, b, c = (Register(tensor()) for _ in range(5))
         pairs = [(fixed, a), (growing, b), (a, c)]
@@ -350,7 +350,7 @@ class TestNeighbors:
                 assert list(register.value.array) == expected
         assert [each.shapes for each in kernels] == [[(4,)], [(1,), (2,), (3,)], [(4,)]]
 
-    def test_what_may_not_join_stays_by_itself(self) -> None:
+    def test_an_instruction_that_cannot_join_stays_by_itself(self) -> None:
         kernel = Doubling()
         a, b, c = (Register(tensor()) for _ in range(3))
         steps = [DynamicStep(double(kernel, a, b)), DynamicStep(double(kernel, b, c))]

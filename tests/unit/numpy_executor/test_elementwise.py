@@ -1,4 +1,4 @@
-"""`ElementwiseBind`: for other shapes it gives what the kernel would, mostly without asking it."""
+"""`ElementwiseBind`: binds other shapes as the kernel would, mostly without calling it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHAPES = (
     ((3, 1), (1, 2)),
     ((4, 3), (4, 3)),
 )
-"""The shapes of the first input, and of others, of one run after the other."""
+"""The shapes of the first input, and of the other inputs, in each run."""
 
 
 def tensor(dtype: ScalarType) -> Tensor:
@@ -71,7 +71,7 @@ class Call:
 
 
 def fitting_types(kernel: Kernel) -> list[tuple[ScalarType, ScalarType]]:
-    """The types of inputs and output that the kernel takes."""
+    """The types of inputs and output that the kernel accepts."""
     found = []
     for dtype in TYPES:
         for out in dict.fromkeys((dtype, ScalarType.BOOL, ScalarType.FLOAT)):
@@ -86,7 +86,7 @@ def fitting_types(kernel: Kernel) -> list[tuple[ScalarType, ScalarType]]:
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_each_kernel_gives_what_it_gives_when_it_is_asked_for_each_shape(name: str) -> None:
+def test_results_equal_those_of_a_kernel_that_binds_each_shape(name: str) -> None:
     kernel = ELEMENTWISE[name]
     types = fitting_types(kernel)
     assert types
@@ -100,10 +100,10 @@ def test_each_kernel_gives_what_it_gives_when_it_is_asked_for_each_shape(name: s
 
 
 class TestHowOftenTheKernelIsAsked:
-    """Once, if its step is calls on the tensors' own arrays."""
+    """The kernel binds once if its step consists of calls on the tensors' own arrays."""
 
     @pytest.mark.parametrize("name", ["aten::mul.out", "aten::where.self_out", "aten::rsqrt.out"])
-    def test_once_for_calls_on_the_tensors_themselves(self, name: str) -> None:
+    def test_once_for_calls_on_the_tensors_own_arrays(self, name: str) -> None:
         assert self.asked(Call(ELEMENTWISE[name], ScalarType.FLOAT, ScalarType.FLOAT)) == 1
 
     def test_for_each_shape_where_arrays_are_converted(self) -> None:

@@ -41,10 +41,10 @@ def named(builder: PlanBuilder, index: int, name: str) -> None:
 
 
 class TestReading:
-    """What an attribute holds now, as a copy."""
+    """Reading an attribute returns a copy of its current contents."""
 
     @pytest.mark.parametrize("optimize", [True, False])
-    def test_it_is_the_initial_state_and_then_what_executes_made_of_it(self, optimize: bool) -> None:
+    def test_it_starts_with_the_initial_state_and_changes_with_each_execute(self, optimize: bool) -> None:
         method = counting().load(optimize=optimize)
         assert method.get_attribute("total").tolist() == [1, 2]
         method.execute([floats(10, 20)])
@@ -62,7 +62,7 @@ class TestReading:
         named(builder, builder.tensor(3), "empty")
         assert builder.load().get_attribute("empty").tolist() == [0, 0, 0]
 
-    def test_of_two_tensors_of_one_name_it_is_the_first(self) -> None:
+    def test_the_first_of_two_tensors_of_one_name_is_meant(self) -> None:
         builder = counting()
         named(builder, builder.tensor(3), "total")
         method = builder.load()
@@ -71,7 +71,7 @@ class TestReading:
 
 
 class TestWriting:
-    """The next execute starts from what was written."""
+    """The next execute starts from the contents that were written."""
 
     @pytest.mark.parametrize("optimize", [True, False])
     def test_the_next_execute_sees_it(self, optimize: bool) -> None:
@@ -93,7 +93,7 @@ class TestWriting:
             ([1, 2], "given list, which gives no array"),
         ],
     )
-    def test_what_does_not_fit_is_refused_and_nothing_is_written(self, value: object, given: str) -> None:
+    def test_a_value_that_does_not_fit_is_not_written(self, value: object, given: str) -> None:
         method = counting().load()
         expected = r"'forward', attribute 'total': expected an array of dtype float32 and shape \(2,\), "
         with pytest.raises(InvalidInputError, match=expected + given):
@@ -109,13 +109,13 @@ ACCESSES: Sequence[Callable[[Method, str], object]] = (
 
 @pytest.mark.parametrize("access", ACCESSES, ids=["get", "set"])
 class TestNoAccess:
-    """Names that the program does not know, executors that give no access, closed Methods."""
+    """Access fails for unknown names, executors without attributes, and closed Methods."""
 
-    def test_an_unknown_name_is_told_with_those_there_are(self, access: Callable[..., object]) -> None:
+    def test_an_unknown_name_is_reported_with_the_known_ones(self, access: Callable[..., object]) -> None:
         with pytest.raises(AttributeNotFoundError, match="has no attribute 'sum': it has 'total'"):
             access(counting().load(), "sum")
 
-    def test_a_program_without_names_is_told_with_how_to_get_some(
+    def test_a_program_without_names_is_reported_with_a_way_to_get_some(
         self, access: Callable[..., object]
     ) -> None:
         method = PlanBuilder().load()
@@ -123,13 +123,13 @@ class TestNoAccess:
         with pytest.raises(AttributeNotFoundError, match=expected):
             access(method, "total")
 
-    def test_a_named_constant_is_no_attribute(self, access: Callable[..., object]) -> None:
+    def test_a_named_constant_is_not_an_attribute(self, access: Callable[..., object]) -> None:
         builder = counting()
         named(builder, builder.constant(floats(3, 4)), "weight")
         with pytest.raises(AttributeNotFoundError, match="has no attribute 'weight': it has 'total'"):
             access(builder.load(), "weight")
 
-    def test_an_executor_need_not_give_any(self, access: Callable[..., object]) -> None:
+    def test_an_executor_need_not_support_attributes(self, access: Callable[..., object]) -> None:
         program = counting().program()
         request = method_request(program, program.plan("forward"), {})
         method = Method(MethodMeta(program.plan("forward")), request, Closed())

@@ -1,4 +1,4 @@
-"""Different Methods of one Program run in parallel and give what they give alone."""
+"""Different Methods of one Program run in parallel with the results that they give alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THREADS = 8
 
 
 def convolving() -> PlanBuilder:
-    """Everything that a Method owns: planned memory, scratch, a mutable buffer."""
+    """A program that uses everything a Method owns: planned memory, scratch, a mutable buffer."""
     builder = PlanBuilder()
     random = np.random.default_rng(3)
     x, state = (

@@ -17,7 +17,7 @@ INTS = ScalarType.LONG
 
 
 def branching() -> PlanBuilder:
-    """`x + x if condition else x - x`, as exporting a torch.cond gives it."""
+    """`x + x if condition else x - x`, as exported from torch.cond."""
     builder = PlanBuilder()
     condition = builder.tensor(1, dtype=ScalarType.BOOL)
     x, result = builder.tensor(2), builder.tensor(2)
@@ -103,7 +103,7 @@ class TestRegisters:
             np.testing.assert_array_equal(result, given * 2)
             assert count == 0
 
-    def test_a_list_of_integers_sees_what_its_registers_hold(self) -> None:
+    def test_a_list_of_integers_has_the_values_of_its_registers(self) -> None:
         builder = PlanBuilder()
         x = builder.tensor(12)
         out = builder.tensor(12, 12, dynamism=BOUND)
@@ -142,7 +142,7 @@ class TestMoves:
         builder.add_(alias, alias, out)
         assert as_lists(builder.load().execute([floats(1)])) == [[2], [4]]
 
-    def test_what_was_bound_to_another_tensor_is_bound_again(self) -> None:
+    def test_a_step_bound_to_another_tensor_is_bound_again(self) -> None:
         builder = branching()
         (result,) = builder.outputs
         again = builder.tensor(2)
@@ -162,7 +162,7 @@ class TestMoves:
         assert method.execute() == [2, 1]
         assert method.execute() == [3, 2]
 
-    def test_a_moved_list_is_read_where_it_now_is(self) -> None:
+    def test_a_moved_list_is_read_from_its_new_register(self) -> None:
         builder = PlanBuilder()
         x = builder.tensor(2, 3)
         out = builder.tensor(6, 6, dynamism=BOUND)
@@ -204,7 +204,7 @@ class TestMoves:
 
 
 class TestDynamicShapes:
-    """The operators compute the real shapes; the bounds hold."""
+    """The operators compute the real shapes, within the bounds."""
 
     def test_shapes_travel_from_operator_to_operator(self) -> None:
         builder = PlanBuilder()
@@ -229,7 +229,7 @@ class TestDynamicShapes:
 
     @pytest.mark.parametrize("dynamism", [BOUND, UNBOUND])
     @pytest.mark.parametrize("is_planned", [True, False])
-    def test_data_decide_shapes_too(self, dynamism: TensorShapeDynamism, is_planned: bool) -> None:
+    def test_shapes_may_depend_on_the_data(self, dynamism: TensorShapeDynamism, is_planned: bool) -> None:
         builder = PlanBuilder()
         x = builder.tensor(4)
         places = builder.tensor(4, 1, dtype=INTS, dynamism=dynamism, is_planned=is_planned)
@@ -289,7 +289,7 @@ class TestDynamicShapes:
             (result,) = method.execute([floats(count), count])
             assert result[:, 0].tolist() == list(range(count + 1))
 
-    def test_an_output_whose_size_the_data_decide_changes_it_with_each_run(self) -> None:
+    def test_an_output_whose_size_depends_on_the_data_is_resized_in_each_run(self) -> None:
         builder = PlanBuilder()
         x = builder.tensor(3)
         places = builder.tensor(3, 1, dtype=ScalarType.LONG, dynamism=UNBOUND, is_planned=False)
@@ -299,7 +299,7 @@ class TestDynamicShapes:
         for given, found in ((1, 0, 1), [[0], [2]]), ((0, 0, 0), []), ((1, 1, 1), [[0], [1], [2]]):
             assert as_lists(method.execute([floats(*given)])) == [found]
 
-    def test_memory_that_was_freed_is_allocated_anew(self) -> None:
+    def test_freed_memory_is_allocated_again(self) -> None:
         builder = PlanBuilder()
         x, out = builder.tensor(2), builder.tensor(2, dynamism=UNBOUND, is_planned=False)
         result = builder.tensor(2)
@@ -319,7 +319,7 @@ def test_a_method_without_instructions_gives_its_constants() -> None:
 
 
 class TestInPlace:
-    """An in-place operator's result is the argument that it changes, also if the result is another value.
+    """An in-place operator's result is the argument that it changes, even if it has a value of its own.
 
     Source: ExecuTorch codegen/gen.py, return_assignment; releases up to 1.0 write such programs.
     """
@@ -340,7 +340,7 @@ class TestInPlace:
         for x in (1.0, 5.0):
             assert as_lists(method.execute([floats(x, 2)])) == [[x, 2], [2 * x, 4]]
 
-    def test_what_ran_before_saw_the_memory_of_the_last_binding(self) -> None:
+    def test_earlier_instructions_use_the_memory_of_the_last_binding(self) -> None:
         method = self.build(result_first=True).load()
         assert as_lists(method.execute([floats(1, 2)])) == [[1, 2], [1, 2]]
         assert as_lists(method.execute([floats(3, 4)])) == [[3, 4], [4, 6]]
@@ -366,7 +366,7 @@ class TestInPlace:
 
 
 class TestVaryingNumbers:
-    """A step is bound again when a number changes, also to one that only looks equal."""
+    """A step is bound again when a number changes, even to one that compares equal."""
 
     @pytest.mark.parametrize(("first", "second"), [(0.0, -0.0), (-0.0, 0.0)])
     def test_the_sign_of_zero_counts(self, first: float, second: float) -> None:

@@ -103,7 +103,7 @@ class TestMemory:
         assert [as_lists(method.execute()) for _ in range(2)] == [[[6, 8]], [[12, 16]]]
         assert builder.named_data["state"] == floats(3, 4).tobytes()
 
-    def test_memory_that_cannot_be_had_is_a_typed_error(self) -> None:
+    def test_memory_that_is_not_available_is_a_typed_error(self) -> None:
         builder = PlanBuilder()
         builder.planned_bytes = 2**62
         with pytest.raises(OutOfMemoryError) as caught:
@@ -134,7 +134,7 @@ class TestMemory:
 class TestOutputs:
     """Outputs returned to the caller never alias memory that a later execute overwrites."""
 
-    def test_an_output_is_the_callers_own(self) -> None:
+    def test_an_output_belongs_to_the_caller(self) -> None:
         method = adding_plan(2).load()
         (first,) = method.execute([floats(1, 2), floats(3, 4)])
         method.execute([floats(0, 0), floats(0, 0)])
@@ -224,7 +224,7 @@ class Broken:
 
 
 class TestInputs:
-    """An input fits, or the error names it, what was expected and what was given."""
+    """An input fits, or the error names it, the expected value and the actual one."""
 
     @pytest.mark.parametrize(
         "given",
@@ -249,7 +249,7 @@ class TestInputs:
         builder.add_(x, x, out)
         assert as_lists(builder.load().execute(given)) == [[2, 4], [3, 4]]
 
-    def test_what_changes_later_changes_no_result(self) -> None:
+    def test_changing_an_input_later_changes_no_result(self) -> None:
         given = floats(1, 2)
         method = adding_plan(2).load()
         (first,) = method.execute([given, given])
@@ -321,7 +321,7 @@ class TestInputs:
             ),
         ],
     )
-    def test_what_does_not_fit_is_refused(self, given: list[object], message: str) -> None:
+    def test_values_that_do_not_fit_are_refused(self, given: list[object], message: str) -> None:
         with pytest.raises(InvalidInputError) as caught:
             adding_plan(2).load().execute(given)
         assert str(caught.value) == message
@@ -478,7 +478,7 @@ class TestLifetime:
 
 
 class TestLoading:
-    """What cannot run is refused when the method is loaded, all at once."""
+    """A method that cannot run is refused when it is loaded, with all problems at once."""
 
     def test_all_missing_operators_are_named(self) -> None:
         builder = PlanBuilder()
@@ -493,7 +493,7 @@ class TestLoading:
             "entry-point group 'etconfig.kernels'"
         )
 
-    def test_core_operators_that_executorch_has_no_kernel_for_either_are_told(self) -> None:
+    def test_the_error_names_core_operators_that_executorch_has_no_kernel_for_either(self) -> None:
         names = ("adaptive_avg_pool1d", "avg_pool1d", "col2im", "empty_strided", "randperm")
         operators = tuple(f"aten::{name}.out" for name in names)
         upstream = json.loads((DATA / "operators.json").read_text())["operators"]
@@ -506,7 +506,7 @@ class TestLoading:
             builder.load()
         assert caught.value.operators == operators
 
-    def test_an_operator_that_is_listed_but_not_called_is_not_missed(self) -> None:
+    def test_an_operator_that_is_listed_but_not_called_needs_no_kernel(self) -> None:
         builder = adding_plan(2)
         builder.call("vendor::unused.out", builder.inputs[0])
         builder.instructions.pop()

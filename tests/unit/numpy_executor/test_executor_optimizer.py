@@ -1,4 +1,4 @@
-"""The passes of the optimizer: what they leave out, and what they must not."""
+"""The passes of the optimizer: the instructions that they leave out, and those that they must not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def operators_run(builder: PlanBuilder, inputs: list[Any], **options: Any) -> li
 
 
 def check_equal_runs(builder: PlanBuilder, inputs: list[Any]) -> None:
-    """Twice, since the second run finds what the first one left in memory."""
+    """Run twice, since the second run finds the bytes that the first one left in memory."""
     faithful, optimized = builder.load(optimize=False), builder.load()
     for _ in range(2):
         expected, given = faithful.execute(inputs), optimized.execute(inputs)
@@ -60,7 +60,7 @@ def offset_of(builder: PlanBuilder, value: int) -> int:
 
 
 class TestCopies:
-    """A copy is left out if its readers can as well read its source."""
+    """A copy is left out if its readers can read its source instead."""
 
     def test_a_copy_to_another_shape_does_not_run(self) -> None:
         builder = copying()
@@ -110,7 +110,7 @@ class TestCopies:
         assert operators_run(builder, [X]) == ["relu.out", "relu.out"]
         check_equal_runs(builder, [X])
 
-    def test_an_output_that_is_a_copy_is_no_view_of_what_the_caller_gave(self) -> None:
+    def test_an_output_that_copies_an_input_is_not_a_view_of_it(self) -> None:
         builder = PlanBuilder()
         x, out = builder.tensor(2, 3), builder.tensor(6)
         builder.inputs, builder.outputs = [x], [out]
@@ -170,7 +170,7 @@ class TestCopiesThatMatter:
         builder.outputs = [out]
         assert operators_run(builder, [X[:, :2]]) == ["permute_copy.out", "mm.out"]
 
-    def test_the_last_reader_writes_over_the_source_and_is_known_to_be_done_with_it(self) -> None:
+    def test_the_last_reader_writes_over_the_source_after_reading_it(self) -> None:
         builder = copying(out_offset=0)
         assert operators_run(builder, [X]) == ["relu.out"]
         check_equal_runs(builder, [X])
@@ -192,7 +192,7 @@ class TestCopiesThatMatter:
         assert operators_run(builder, [X]) == ["view_copy.out", "relu.out", "relu.out"]
         check_equal_runs(builder, [X])
 
-    def test_an_operator_that_is_not_pytorchs_may_change_what_it_is_given(self) -> None:
+    def test_an_operator_that_is_not_pytorchs_may_change_its_arguments(self) -> None:
         def bind(x: Tensor, out: Tensor) -> Step:
             def run() -> None:
                 np.add(x.array, 1, x.array)
@@ -214,7 +214,7 @@ class TestCopiesThatMatter:
         assert operators_run(builder, [X]) == ["view_copy.out", "relu.out"]
 
     def test_its_reader_has_another_dim_order_at_the_same_place(self) -> None:
-        """So it reads the same bytes as other elements, which the source does not have there."""
+        """It reads the same bytes as other elements, which the source does not have there."""
         builder = PlanBuilder()
         x, copied, out = builder.tensor(3, 2), builder.tensor(2, 3), builder.tensor(3, 2)
         reader = builder.tensor(2, 3, dim_order=(1, 0), offset=offset_of(builder, copied))
@@ -228,7 +228,7 @@ class TestCopiesThatMatter:
 
 
 class TestUnread:
-    """A kernel is told which of its outputs nobody reads."""
+    """A kernel gets the names of its outputs that nothing reads."""
 
     @staticmethod
     def told(builder: PlanBuilder) -> list[Unread]:
@@ -308,7 +308,7 @@ def normed_convolution(dtype: ScalarType = ScalarType.FLOAT, *, is_biased: bool 
 
 
 class TestBatchNorms:
-    """A batch norm after a convolution is a part of its weights."""
+    """A batch norm after a convolution becomes a part of its weights."""
 
     IMAGE = np.random.default_rng(1).normal(size=(1, 2, 5, 5))
 
@@ -333,7 +333,7 @@ class TestBatchNorms:
         check_equal_runs(builder, [self.IMAGE.astype(np.float32)])
         assert len(operators_run(builder, [self.IMAGE.astype(np.float32)])) == 3
 
-    def test_it_runs_if_its_weights_are_no_constants(self) -> None:
+    def test_it_runs_if_its_weights_are_not_constant(self) -> None:
         builder = normed_convolution()
         gamma = builder.instructions[1].args[1]
         builder.values[gamma] = builder.values[builder.tensor(4)]
@@ -344,7 +344,7 @@ class TestBatchNorms:
 
 
 def scaled_constants(builder: PlanBuilder, *, out_offset: int | None = None) -> int:
-    """`relu(-W) + x`, of which all but the sum follows from the constant W; returns the tensor of `-W`."""
+    """Add `relu(-W) + x`, where only the sum depends on an input; return the tensor of `-W`."""
     x, weight = builder.tensor(2, 3), builder.constant(-X)
     negated, positive = builder.tensor(2, 3), builder.tensor(2, 3)
     out = builder.tensor(2, 3, offset=out_offset)
@@ -356,7 +356,7 @@ def scaled_constants(builder: PlanBuilder, *, out_offset: int | None = None) -> 
 
 
 class TestConstants:
-    """What follows from constants alone is computed once, when the method is loaded."""
+    """Results that depend on constants alone are computed once, when the method is loaded."""
 
     def test_it_does_not_run_and_the_answer_is_the_same(self) -> None:
         builder = PlanBuilder()
@@ -410,7 +410,7 @@ class TestConstants:
         assert operators_run(builder, [X]) == ["relu.out", "add.out"]
         check_equal_runs(builder, [X])
 
-    def test_copies_of_what_a_kernel_made_for_itself_are_told_apart(self) -> None:
+    def test_copies_of_arrays_that_a_kernel_made_are_distinguished(self) -> None:
         def bind(x: Tensor, out: Tensor) -> Step:
             return Copy(out.array, x.array + 1)  # one may lie where another was freed
 
@@ -425,7 +425,7 @@ class TestConstants:
         method = builder.load(kernels={**KERNELS, "aten::neg.out": Kernel(("aten::neg.out",), bind)})
         assert as_lists(method.execute([])) == [(each + 1).tolist() for each in weights]
 
-    def test_what_a_smaller_shape_leaves_of_it_may_be_read(self) -> None:
+    def test_bytes_that_a_smaller_shape_leaves_may_be_read(self) -> None:
         builder = PlanBuilder()
         dynamism = TensorShapeDynamism.DYNAMIC_BOUND
         x, weight = builder.tensor(4, dynamism=dynamism), builder.constant(floats(1, 2, 3, 4))
@@ -438,7 +438,7 @@ class TestConstants:
         builder.call("aten::neg.out", builder.tensor(4, offset=place), out, out)
         assert as_lists(builder.load().execute([floats(5, 6)])) == [[-5, -6, 3, 4]]
 
-    def test_an_error_is_told_by_each_run(self) -> None:
+    def test_each_run_reports_an_error(self) -> None:
         builder = PlanBuilder()
         weight, places = builder.constant(X), builder.constant(np.array([7]), ScalarType.LONG)
         row, no = builder.tensor(1, 3), builder.scalar(False)
@@ -461,8 +461,8 @@ def test_an_instruction_without_a_use_for_the_optimizer_is_not_analyzed() -> Non
     assert operators_run(adding_plan(2), [floats(1, 2), floats(3, 4)]) == ["add.out"]
 
 
-def test_what_the_optimizer_found_out_is_freed_when_the_method_is_loaded() -> None:
-    """At once, and not when the garbage collector comes around."""
+def test_the_optimizer_is_freed_when_the_method_is_loaded() -> None:
+    """It is freed at once, without the garbage collector."""
     builder = copying()
     gc.collect()  # what other tests left
     gc.disable()

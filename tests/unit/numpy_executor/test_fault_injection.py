@@ -1,4 +1,4 @@
-"""Whatever fails, and whenever: a typed error, nothing left behind, and the next try succeeds."""
+"""After any failure there is a typed error, nothing is left behind, and the next try succeeds."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Faulty:
 
 
 def held() -> tuple[int, int, bool]:
-    """Open descriptors, threads, and whether the collector runs."""
+    """Return the open descriptors, the threads, and whether the garbage collector runs."""
     gc.collect()
     return len([*Path("/proc/self/fd").iterdir()]), threading.active_count(), gc.isenabled()
 
@@ -124,7 +124,7 @@ class TestLoading:
 
 
 class TestReading:
-    """Memory that runs out while plans are read is an error of the file, which holds so much."""
+    """Memory that runs out while plans are read is an error of the file, which is too large."""
 
     def test_every_record_may_fail(self, monkeypatch: pytest.MonkeyPatch) -> None:
         path = DATA / "programs" / "linear.pte"
@@ -146,7 +146,7 @@ class TestReading:
 
 
 class TestExecuting:
-    """A Method that ran out of memory in one execute gives in the next one what it always gives."""
+    """A Method that ran out of memory in one execute gives its usual results in the next one."""
 
     def _growing(self) -> Method:
         """Tensors without planned memory: they are allocated while the method runs."""

@@ -1,4 +1,4 @@
-"""Plans that pass verification and still mean harm: they run, or end in a typed error, and soon."""
+"""Hostile plans that pass verification: they run, or end in a typed error, and soon."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def move(source: int, target: int) -> Node:
 
 
 class TestMoves:
-    """A list never becomes an item of a list, not even of itself, whatever moves where (TOB-31)."""
+    """No moves can make a list an item of a list, not even of itself (TOB-31)."""
 
     @pytest.mark.parametrize(
         ("kind", "item"), [("IntList", value("Int", int_val=1)), ("TensorList", tensor())]
@@ -53,7 +53,7 @@ class TestMoves:
         data = write(plan(values=[item, value(kind, items=[0])], outputs=[1], instructions=[move(1, 0)]))
         assert refusal(data, KernelArgumentError) == "MoveCall: a list cannot be an item of a list"
 
-    def test_nor_by_way_of_another_value(self) -> None:
+    def test_a_list_in_itself_by_way_of_another_value_is_refused(self) -> None:
         values = [value("Int", int_val=1), value("IntList", items=[0]), value("Null")]
         data = write(plan(values=values, outputs=[1], instructions=[move(1, 2), move(2, 0)]))
         assert refusal(data, KernelArgumentError) == "MoveCall: a list cannot be an item of a list"
@@ -68,7 +68,7 @@ class TestMoves:
 
 
 class TestMemory:
-    """What cannot be allocated is a typed error; what is reserved is not allocated."""
+    """Memory that cannot be allocated is a typed error; reserved memory is not allocated."""
 
     def test_an_arena_of_2_to_the_63_bytes(self) -> None:
         data = write(plan(values=[tensor()], outputs=[0], non_const_buffer_sizes=[0, 2**63 - 1]))
@@ -80,7 +80,7 @@ class TestMemory:
 
     @pytest.mark.parametrize("dynamism", [BOUNDED, UNBOUNDED])
     @pytest.mark.parametrize("sizes", [[LARGEST] * 3, [0, *[LARGEST] * 3]])
-    def test_bounds_that_no_memory_holds(self, dynamism: int, sizes: list[int]) -> None:
+    def test_bounds_beyond_any_memory(self, dynamism: int, sizes: list[int]) -> None:
         order = list(range(len(sizes)))
         astronomic = tensor(sizes=sizes, dim_order=order, shape_dynamism=dynamism, allocation_info=None)
         data = write(plan(values=[astronomic], outputs=[0]))
@@ -134,7 +134,7 @@ class TestSteps:
 
 
 class TestStoredData:
-    """Data that a file stores fit the memory that they are put into, also where shapes are unbounded."""
+    """Data that a file stores fit the memory that they are copied to, even if shapes are unbounded."""
 
     def test_an_unbounded_state_begins_as_it_is_stored(self) -> None:
         stored = np.array([3, 4], np.float32)
@@ -152,7 +152,7 @@ class TestStoredData:
             )
 
     @pytest.mark.parametrize("dynamism", [STATIC, BOUNDED, UNBOUNDED])
-    def test_a_constant_is_no_input(self, dynamism: int) -> None:
+    def test_a_constant_is_not_an_input(self, dynamism: int) -> None:
         constant = tensor(data_buffer_idx=1, shape_dynamism=dynamism, allocation_info=None)
         data = write(plan(values=[constant], inputs=[0]), payloads=[bytes(8)], constant_segment=FIRST_SEGMENT)
         with pytest.raises(ProgramError) as caught:
@@ -171,7 +171,7 @@ class TestStoredData:
 
 
 class TestLoops:
-    """A program that never ends is stopped by the instruction budget, however it goes round."""
+    """The instruction budget stops a program that never ends, whatever its loops."""
 
     NEVER = value("Bool", bool_val=False)
 
@@ -198,7 +198,7 @@ class TestLoops:
 
 
 @pytest.mark.parametrize("index", [-1, 3, 4, 2**31, -(2**63)])
-def test_a_copy_to_an_index_that_is_not_there_is_refused(index: int) -> None:
+def test_a_copy_to_an_index_out_of_range_is_refused(index: int) -> None:
     """The index of `et_copy_index` is checked before anything is written (CVE-2025-54949)."""
     target, source = tensor(sizes=[3, 2], dim_order=[0, 1]), tensor()
     copy = instruction("KernelCall", op_index=0, args=[0, 1, 2, 0])

@@ -1,7 +1,7 @@
 """Ctrl-C at any moment: a Method is usable or closed afterwards, and every handle is destroyed once.
 
 Python raises KeyboardInterrupt where a function begins or a call of a C function ends. `sys.setprofile`
-tells of these moments, so that a test can interrupt at each of them.
+reports these moments, so that a test can interrupt at each of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_MOMENTS = 20_000
 
 
 class Adding(Backend[int, list[int]]):
-    """Adds its options to what it is given, and counts its handles, which hold the options too."""
+    """Adds its options to its input, and counts its handles, which keep the options as well."""
 
     def __init__(self, handles: list[str]) -> None:
         self._handles = handles
@@ -79,7 +79,7 @@ def load(handles: list[str]) -> Method:
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt at the moment of that number; `has_come` tells whether there was one."""
+    """Raises KeyboardInterrupt at the moment of that number; `has_come` is true if there was one."""
 
     def __init__(self, number: int) -> None:
         self._left = number

@@ -1,4 +1,4 @@
-"""Plans with views and computed sizes are optimized like others, if it is sure what their views are of."""
+"""Plans with views and computed sizes are optimized like others, if the sources of their views are known."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Layer:
 
 
 class TestPlansWithViews:
-    """What follows from constants alone is computed once, though there are views."""
+    """Results that depend on constants alone are computed once, even if there are views."""
 
     def test_weights_are_permuted_when_the_method_is_loaded(self) -> None:
         layer = Layer()
@@ -69,7 +69,7 @@ class TestPlansWithViews:
             x = np.arange(count * 16, dtype=np.float32).reshape(count, 4, 4)
             np.testing.assert_array_equal(method.execute([x])[0], x.reshape(-1, 4) @ WEIGHT.T)
 
-    def test_a_view_keeps_what_it_is_of(self) -> None:
+    def test_a_view_keeps_its_source(self) -> None:
         layer = Layer()
         layer.add_all()
         layer.builder.call("aten::neg.out", layer.rows, layer.out, layer.out)
@@ -131,7 +131,7 @@ def leave_out_an_argument(layer: Layer) -> None:
     ],
     ids=lambda build: build.__name__,
 )
-def test_where_views_are_not_sure_nothing_is_left_out(build: Callable[[Layer], None]) -> None:
+def test_nothing_is_left_out_if_views_may_differ_between_runs(build: Callable[[Layer], None]) -> None:
     layer = Layer()
     build(layer)
     assert not layer.is_straight

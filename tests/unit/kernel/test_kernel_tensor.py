@@ -21,7 +21,7 @@ def tensor(*sizes: int, dtype: ScalarType = FLOAT, dynamism: TensorShapeDynamism
 
 
 class TestTensor:
-    """A tensor is a view; its shape changes as far as the program allows."""
+    """A tensor is a view, whose shape changes as far as the program allows."""
 
     @pytest.mark.parametrize("scalar_type", ScalarType)
     def test_every_scalar_type_has_a_dtype_of_its_size(self, scalar_type: ScalarType) -> None:
@@ -80,7 +80,7 @@ class TestTensor:
 
 
 class TestMemory:
-    """Aligned, zeroed, and no more than asked for."""
+    """Memory is aligned, zeroed, and no larger than requested."""
 
     @pytest.mark.parametrize("alignment", [1, 64, 4096])
     def test_blocks_are_zeroed_and_aligned(self, alignment: int) -> None:
@@ -90,7 +90,7 @@ class TestMemory:
         assert block.ctypes.data % alignment == 0
 
     @pytest.mark.parametrize("size_bytes", [2**62, 2**80])
-    def test_what_cannot_be_had_is_a_memory_error(self, size_bytes: int) -> None:
+    def test_memory_that_is_not_available_is_a_memory_error(self, size_bytes: int) -> None:
         with pytest.raises(MemoryError):
             allocate_zeroed(size_bytes)
 
@@ -154,14 +154,14 @@ class TestChecks:
         with pytest.raises(ValueError, match="dimension 3 is out of range for rank 3"):
             checks.dimension(3, 3)
 
-    def test_no_dimensions_are_all(self) -> None:
+    def test_no_dimensions_mean_all(self) -> None:
         assert checks.dimensions(None, 3) == checks.dimensions((), 3) == (0, 1, 2)
         assert checks.dimensions((-1, 0), 3) == (2, 0)
         assert checks.dimensions((0,), 0) == ()
         with pytest.raises(ValueError, match=r"dimensions \(0, -3\) repeat one"):
             checks.dimensions((0, -3), 3)
 
-    def test_shapes_that_do_not_broadcast_are_told(self) -> None:
+    def test_shapes_that_do_not_broadcast_are_named(self) -> None:
         assert checks.broadcast_shape((2, 1), (3,)) == (2, 3)
         with pytest.raises(ValueError, match=r"shapes \(2,\) and \(3,\) do not broadcast"):
             checks.broadcast_shape((2,), (3,))
@@ -182,6 +182,6 @@ class TestChecks:
         assert checks.promote(np.dtype(first), np.dtype(second)) == np.dtype(promoted)
         assert checks.promote(np.dtype(second), np.dtype(first)) == np.dtype(promoted)
 
-    def test_dtypes_without_a_common_one_are_told(self) -> None:
+    def test_dtypes_without_a_common_one_are_named(self) -> None:
         with pytest.raises(ValueError, match="uint64 and int64 have no common dtype"):
             checks.promote(np.dtype(np.uint64), np.dtype(np.int64))

@@ -38,7 +38,7 @@ def binding(annotation: object) -> Kernel:
 
 
 class TestArgumentKinds:
-    """An annotation says what may be passed; the rest is refused before the binder runs."""
+    """An annotation decides which values may be passed; others are refused before the binder runs."""
 
     @pytest.mark.parametrize(
         ("annotation", "accepted", "refused"),
@@ -62,7 +62,7 @@ class TestArgumentKinds:
         ],
         ids=str,
     )
-    def test_what_an_annotation_takes(self, annotation: object, accepted: list, refused: list) -> None:
+    def test_an_annotation_accepts_its_types(self, annotation: object, accepted: list, refused: list) -> None:
         one = binding(annotation)
         for value in accepted:
             assert one.bind("test::op", Scratch(), [value])() is value
@@ -78,7 +78,7 @@ class TestArgumentKinds:
             (Ints, TENSOR, "test::op: x must be a list of integers, not a tensor"),
         ],
     )
-    def test_the_message_says_what_was_expected(
+    def test_the_message_names_the_expected_type(
         self, annotation: object, value: object, message: str
     ) -> None:
         with pytest.raises(KernelArgumentError) as caught:
@@ -94,7 +94,7 @@ class TestArgumentKinds:
 
 
 class TestBinding:
-    """What a binder raises becomes an error that names the operator."""
+    """An exception from a binder becomes an error that names the operator."""
 
     @pytest.mark.parametrize(
         ("error", "message"),
@@ -114,7 +114,7 @@ class TestBinding:
         assert caught.value.__cause__ is error
 
     @pytest.mark.parametrize("error", [MemoryError("no room"), OptionError(diagnostics=())])
-    def test_typed_errors_and_memory_errors_stay(self, error: Exception) -> None:
+    def test_typed_errors_and_memory_errors_pass_unchanged(self, error: Exception) -> None:
         @kernel("test::op")
         def fail() -> Step:
             raise error
@@ -123,7 +123,7 @@ class TestBinding:
             fail.bind("test::op", Scratch(), [])
         assert caught.value is error
 
-    def test_scratch_comes_to_who_asks_for_it(self) -> None:
+    def test_a_kernel_gets_scratch_if_it_has_the_parameter(self) -> None:
         @kernel("test::op")
         def with_scratch(x: int, *, scratch: Scratch) -> Step:
             return lambda: scratch

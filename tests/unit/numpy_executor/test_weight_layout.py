@@ -1,4 +1,4 @@
-"""Weights of matrix products: when the optimizer lays them out anew, and when they stay views."""
+"""Weights of matrix products: when the optimizer copies them to another layout, and when they stay views."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_product(builder: PlanBuilder, weight: int, *, rows: int = 2, operator: s
 
 
 def factors_of(builder: PlanBuilder) -> list[Array]:
-    """The second factors of the products, as kernels are given them; one that lies anew is row-major."""
+    """The second factors of the products, as kernels get them; a copied one is row-major."""
     seen: list[Array] = []
 
     def mm(self: Tensor, mat2: Tensor, out: Tensor) -> Step:
@@ -47,14 +47,14 @@ def factors_of(builder: PlanBuilder) -> list[Array]:
 
 
 def is_packed(builder: PlanBuilder) -> bool:
-    """Whether the factor of the one product lies anew."""
+    """Return whether the factor of the one product was copied."""
     (factor,) = factors_of(builder)
     assert factor.tolist() == WEIGHT.T.tolist()
     return factor.flags.c_contiguous
 
 
 class TestPacking:
-    """A small constant matrix that several rows are multiplied by is laid out for it once."""
+    """A small constant matrix that several rows are multiplied by is copied to the best layout once."""
 
     @pytest.mark.parametrize("operator", [MM, ADDMM])
     def test_a_permuted_weight_lies_row_by_row(self, operator: str) -> None:
@@ -95,7 +95,7 @@ class TestPacking:
         builder.call(MM, turned, builder.constant(WEIGHT), square, square)
         assert not factors_of(builder)[0].flags.c_contiguous
 
-    def test_a_weight_that_a_method_is_given_is_no_constant(self) -> None:
+    def test_a_weight_that_is_an_input_is_not_constant(self) -> None:
         builder = PlanBuilder()
         weight = builder.tensor(4, 3)
         builder.inputs.append(weight)

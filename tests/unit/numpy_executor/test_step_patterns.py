@@ -1,4 +1,4 @@
-"""Steps that are made from patterns: which instructions share one, and that results do not tell."""
+"""Steps that are made from patterns: the instructions that share one, without effect on results."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def chain(*numbers: Scalar) -> PlanBuilder:
 
 
 class TestSharing:
-    """A uniform kernel is asked once for instructions that agree in all that it may depend on."""
+    """A uniform kernel binds once for instructions that agree in everything that it may depend on."""
 
-    def test_like_instructions_ask_the_kernel_once(self) -> None:
+    def test_similar_instructions_bind_the_kernel_once(self) -> None:
         kernels, calls = counting()
         method = chain(1, 1, 1).load(kernels=kernels)
         assert calls == [1]
         assert method.execute([floats(1, 2)])[0].tolist() == [4, 5]
 
-    def test_another_kernel_is_asked_for_each(self) -> None:
+    def test_a_kernel_that_is_not_uniform_binds_each(self) -> None:
         kernels, calls = counting(is_uniform=False)
         chain(1, 1, 1).load(kernels=kernels)
         assert calls == [1, 1, 1]
@@ -200,7 +200,7 @@ class TestOperands:
         builder.outputs += [low, lower]
         assert [each.item() for each in builder.load().execute([floats(3), floats(2)])] == [2, 2]
 
-    def test_an_output_that_is_not_repeated_is_refused_also_after_a_like_instruction(self) -> None:
+    def test_an_output_that_is_not_repeated_is_refused_even_after_a_similar_instruction(self) -> None:
         builder = chain(1, 1)
         builder.instructions[1] = builder.instructions[1]._replace(args=(1, 4, 3, 0))
         with pytest.raises(KernelArgumentError, match="takes 3 arguments, given 4"):
