@@ -1,4 +1,4 @@
-"""The ahead-of-time half; skipped where executorch is not installed."""
+"""The ahead-of-time half; skipped if executorch is not installed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from example_npu.payload import decode
 
 torch = pytest.importorskip("torch")
 exir = pytest.importorskip("executorch.exir")
-pytestmark = pytest.mark.filterwarnings("ignore")  # torch and executorch warn of themselves
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch and executorch warn about their own code
 
 
 class Model(torch.nn.Module):
-    """Two linear layers, of which nothing is left to others."""
+    """Two linear layers that can be delegated completely."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,14 +35,14 @@ def lowered() -> Any:
 
 
 class TestExport:
-    """What the device can compute is delegated, in one piece."""
+    """A model that the device can compute becomes one delegate."""
 
-    def test_nothing_is_left_of_the_model_but_one_delegate(self, lowered: Any) -> None:
+    def test_the_model_consists_of_one_delegate(self, lowered: Any) -> None:
         nodes = lowered.exported_program().graph.nodes
         calls = [str(node.target) for node in nodes if node.op == "call_function"]
         assert calls == ["executorch_call_delegate", "<built-in function getitem>"]
 
-    def test_the_payload_holds_the_model(self, lowered: Any) -> None:
+    def test_the_payload_contains_the_model(self, lowered: Any) -> None:
         delegate = lowered.exported_program().graph_module.lowered_module_0
         assert delegate.backend_id == "ExampleNpuBackend"
         graph = decode(memoryview(delegate.processed_bytes))

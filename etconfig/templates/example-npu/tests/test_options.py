@@ -6,7 +6,7 @@ from example_npu.options import MIN_TILE_BYTES, ExampleNpuOptions
 
 
 class TestOptions:
-    """The options have defaults that work, and refuse what the device could not do."""
+    """The options have defaults that work, and refuse values that the device does not support."""
 
     def test_the_defaults_are_valid(self) -> None:
         assert ExampleNpuOptions().tile_bytes == 64 << 10

@@ -1,5 +1,5 @@
 """`ExampleNpuBackend` for ExecuTorch.
 
-`plugin` is what etconfig loads. `aot` exports programs and needs executorch, `runtime` does not.
-The two halves meet only in `payload`.
+etconfig loads `plugin`. `aot` exports programs and needs executorch, `runtime` does not.
+The two halves share only `payload` and `ops`.
 """

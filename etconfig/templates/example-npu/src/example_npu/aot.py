@@ -1,4 +1,4 @@
-"""The ahead-of-time half: hands parts of a model to the backend while it is exported.
+"""The ahead-of-time half: delegates parts of a model to the backend when the model is exported.
 
 It needs executorch (`pip install example-npu[aot]`):
 
@@ -32,34 +32,34 @@ _NAMES: Mapping[str, str] = {
     "aten::relu": "relu",
     "aten::sub.Tensor": "sub",
 }
-"""The operator of the exported program, and the operation of `example_npu.ops` that computes it."""
+"""The operation of `example_npu.ops` that computes each operator of an exported program."""
 
 
 @final
 class ExampleNpuBackend(BackendDetails):
-    """Writes payloads. ExecuTorch writes the name of this class into the program: it is the id."""
+    """Writes payloads. ExecuTorch stores the name of this class in the program: it is the id."""
 
     @staticmethod
     def preprocess(
         edge_program: ExportedProgram, compile_specs: list[CompileSpec]
     ) -> PreprocessResult:
-        """Write one delegate's payload. Raises ValueError for any compile spec: there are none."""
+        """Write the payload of one delegate. Raises ValueError for any compile spec."""
         if compile_specs:
-            raise ValueError(f"there is no compile spec {compile_specs[0].key!r}, nor any other")
+            raise ValueError(f"unknown compile spec {compile_specs[0].key!r}; the backend has none")
         return PreprocessResult(processed_bytes=encode(_graph_of(edge_program)))
 
 
 class ExampleNpuPartitioner(Partitioner):
-    """Delegates what the device can compute."""
+    """Delegates everything that the device can compute."""
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        """A linear layer stays whole where the device runs it."""
+        """Keep linear layers whole if the device can run them."""
         return [torch.ops.aten.linear.default], _is_supported
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tag the nodes of each delegate; the graph itself stays as it is."""
+        """Tag the nodes of each delegate; the graph itself does not change."""
         partitioner = CapabilityBasedPartitioner(
             exported_program.graph_module, _Support(), allows_single_node_partition=True
         )
@@ -88,23 +88,23 @@ def _is_supported(node: Node) -> bool:
 
 
 def _operation(node: Node) -> tuple[str, list[Any]]:
-    """The operation that computes `node`, and its operands. Raises ValueError if there is none."""
+    """Return the operation that computes `node`, and its operands. Raises ValueError if none."""
     schema = getattr(node.target, "_schema", None)
     if schema is None:
-        raise ValueError(f"{node} is no operator")
+        raise ValueError(f"{node} is not an operator")
     overload = f".{schema.overload_name}" if schema.overload_name else ""
     name = _NAMES.get(schema.name + overload)
-    # the only other argument is `alpha`, a factor of the second operand
+    # the only keyword argument is `alpha`, a factor of the second operand
     if name is None or any(value != 1 for value in node.kwargs.values()):
-        raise ValueError(f"{node} is no operation of the device")
+        raise ValueError(f"{node} is not an operation of the device")
     return name, [operand for operand in node.args if operand is not None]
 
 
 def _shape(node: object) -> Shape:
-    """The shape of a float32 tensor. Raises ValueError if `node` is none of fixed sizes."""
+    """Return the shape of a float32 tensor of fixed size. Raises ValueError for any other node."""
     value = node.meta.get("val") if isinstance(node, Node) else None
     if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
-        raise ValueError(f"{node} is no float32 tensor")
+        raise ValueError(f"{node} is not a float32 tensor")
     if not all(isinstance(size, int) and size > 0 for size in value.shape):
         raise ValueError(f"{node} has an empty or a dynamic shape")
     return tuple(value.shape)
@@ -137,7 +137,7 @@ def _graph_of(program: ExportedProgram) -> Graph:
 
 
 def _constant(program: ExportedProgram, node: Node) -> Array | None:
-    """The tensor that the model holds, or None where `node` is an input."""
+    """Return the parameter or constant that `node` stands for, or None if it is an input."""
     signature = program.graph_signature
     names = {
         **signature.inputs_to_parameters,
@@ -147,7 +147,7 @@ def _constant(program: ExportedProgram, node: Node) -> Array | None:
     if node.name not in names:
         return None
     name = names[node.name]
-    # buffers that are not persistent lie with the constants
+    # buffers that are not persistent are among the constants
     tensor = program.state_dict.get(name)
     tensor = program.constants[name] if tensor is None else tensor
     array: Array = tensor.detach().contiguous().numpy()

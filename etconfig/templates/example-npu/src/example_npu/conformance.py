@@ -1,4 +1,4 @@
-"""What the conformance kit needs: golden programs, and how they are made."""
+"""The contribution to the conformance kit: golden programs, and the function that makes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etconfig.plugin.v1 import (
 
 
 def lower(request: LoweringRequest) -> bytes:
-    """The program of one case of the kit; needs executorch."""
+    """Return the program of one case of the kit; needs executorch."""
     from executorch.exir import to_edge_transform_and_lower
 
     from example_npu.aot import ExampleNpuPartitioner
@@ -27,7 +27,7 @@ def lower(request: LoweringRequest) -> bytes:
 
 @hookimpl
 def etconfig_conformance(request: ConformanceRequest) -> ConformanceContribution:
-    """The golden programs beside this module."""
+    """Return the golden programs next to this module."""
     return ConformanceContribution(
         api=ApiRange(min=1, built=1), programs=Path(__file__).parent / "golden", lower=lower
     )

@@ -1,7 +1,7 @@
-"""The device, simulated with numpy. Replace this module by calls of your driver.
+"""The device, simulated with numpy. Replace this module with calls to your driver.
 
-A driver's version of it uploads the weights in `DeviceProgram.__init__`, starts the work and waits
-in `run`, and gives back in `release` what it took from the device.
+With a driver, `DeviceProgram.__init__` uploads the weights, `run` starts the work and waits for it,
+and `release` releases the resources of the device.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Work(NamedTuple):
-    """What one run may use.
+    """The resources of one run.
 
     Attributes:
-        temporary: Memory that is taken back after the run.
+        temporary: Allocates memory that is freed after the run.
         parallel_for: `ExecuteContext.parallel_for`.
-        num_threads: The most workers that run at the same time.
-        tile_bytes: How much of its input a linear layer takes in hand at once. It alone decides
-            how work is cut, so results do not depend on the number of workers.
+        num_threads: The largest number of workers at the same time.
+        tile_bytes: The bytes of its input that a linear layer processes at once. Tiles depend on
+            nothing else, so results do not depend on the number of workers.
     """
 
     temporary: Allocator
@@ -37,10 +37,10 @@ class Work(NamedTuple):
 
 
 class DeviceProgram:
-    """A graph on the device, with its weights uploaded: nothing of the payload is kept.
+    """A graph on the device with its weights uploaded; it keeps no reference to the payload.
 
     Args:
-        graph: What to compute.
+        graph: The graph to compute.
         allocator: Memory that lives as long as the delegate.
     """
 
@@ -51,7 +51,7 @@ class DeviceProgram:
         self._graph = replace(graph, constants=weights)
 
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array], work: Work) -> None:
-        """Compute `outputs`, which are written last: they may share memory with `inputs`."""
+        """Compute `outputs`. They are written last, since they may share memory with `inputs`."""
         values = {**self._graph.constants, **dict(zip(self._graph.inputs, inputs, strict=True))}
         for step in self._graph.steps:
             values[step.output] = self._run_step(step, values, work)
@@ -59,7 +59,7 @@ class DeviceProgram:
             np.copyto(output, values[value])
 
     def release(self) -> None:
-        """Give back what `__init__` took from the device. The core frees what the allocator gave."""
+        """Release the resources of the device. The core frees the memory of the allocator."""
 
     def _run_step(self, step: Step, values: Mapping[int, Array], work: Work) -> Array:
         result = _new_array(self._graph.shapes[step.output], work.temporary)
@@ -81,7 +81,7 @@ def _copy_of(constant: Array, allocator: Allocator) -> Array:
 
 def _elementwise(function: Callable[..., object]) -> Callable[[list[Array], Array, Work], None]:
     def compute(inputs: list[Array], result: Array, work: Work) -> None:
-        # infinities and NaN are results like others
+        # infinities and NaN are ordinary results, so numpy need not warn
         with np.errstate(all="ignore"):
             function(*inputs, out=result)
 

@@ -1,4 +1,4 @@
-"""What this machine knows about the device. Profiles and options may depend on facts."""
+"""Facts about the device, and their detectors. Profiles and options may depend on facts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _PATH = "/sys/module/example_npu/version"
 
 
 def read_driver(system: System) -> list[Reading]:
-    """The version that the driver states; unknown, with the reason, where it is not loaded."""
+    """Read the driver's version; unknown, with the reason, if the driver is not loaded."""
     version = system.read_line(_PATH)
     return [Reading.of(DRIVER.name, version, _PATH, otherwise="the driver is not loaded")]
 
 
 @hookimpl
 def etconfig_facts(request: FactsRequest) -> FactsContribution:
-    """The facts, and who finds them."""
+    """Return the facts and their detector."""
     detector = FunctionDetector(name="example_npu", provides=(DRIVER.name,), function=read_driver)
     return FactsContribution(api=ApiRange(min=1, built=1), facts=(DRIVER,), detectors=(detector,))

@@ -1,7 +1,7 @@
-"""What the device can compute: for each operation, the shape of its result.
+"""The operations of the device, with the shape of their results.
 
-Both halves need this: the ahead-of-time half to decide what to delegate, the runtime half to verify
-what it is given.
+Both halves use them: the ahead-of-time half decides what to delegate, the runtime half verifies
+payloads.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _SHAPES: Mapping[str, Callable[..., Shape]] = {
 
 
 def shape_of_result(name: str, shapes: list[Shape]) -> Shape:
-    """The shape that operation `name` makes of inputs with these shapes.
+    """Return the shape of the result of operation `name` for inputs with these shapes.
 
     Raises:
-        ValueError: there is no such operation, or it does not take such inputs.
+        ValueError: there is no such operation, or it does not accept such inputs.
     """
     if name not in _SHAPES:
         raise ValueError(f"there is no operation {name!r}, only {', '.join(_SHAPES)}")

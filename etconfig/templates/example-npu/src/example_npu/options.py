@@ -1,4 +1,4 @@
-"""The options of `ExampleNpuBackend`. Neither numpy nor the device is needed to know them."""
+"""The options of `ExampleNpuBackend`. This module imports neither numpy nor the device."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class ExampleNpuOptions(BackendOptions):
         "64 KiB",
         applies="load",
         unit="bytes",
-        doc="How many bytes of its input a linear layer takes in hand at once; one row at least.",
+        doc="The bytes of its input that a linear layer processes at once; at least one row.",
     )
     num_threads: Annotated[int, Ge(1)] = option(
         1,
         from_fact="cpu.available_cores",
         applies="execute",
         unit="threads",
-        doc="How many workers share the tiles of a linear layer. Results do not depend on it.",
+        doc="The number of workers that share the tiles of a linear layer. Results do not change.",
     )

@@ -1,18 +1,18 @@
-"""What is inside a delegate: a graph, in a versioned, checksummed envelope.
+"""The payload of a delegate: a graph in a versioned envelope with a checksum.
 
-Little-endian. A header, the graph as JSON, then the constants as float32, one after the other:
+It is little-endian: a header, the graph as JSON, then the constants as float32, one after another:
 
     offset  size  field
          0     4  magic; choose four letters of your own
          4     4  format version
-         8     4  CRC-32 of all that follows
+         8     4  CRC-32 of everything that follows
         12     4  length of the JSON text, J
         16     J  {"shapes": [[2, 3], ...], "inputs": [0], "constants": [1],
                    "steps": [["add", [0, 1], 2], ...], "outputs": [2]}
     16 + J     …  the constants, in the order of "constants"
 
-Values are numbered, and `shapes` has one entry for each. The checksum finds damage, not forgery:
-what is decoded is verified before it is used.
+Values are numbered, and `shapes` has one entry for each. The checksum detects damage, but not
+forgery, so the decoded graph is verified before it is used.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _FLOAT32 = np.dtype("<f4")
 
 
 class PayloadError(ValueError):
-    """A payload cannot be used; the message says why."""
+    """The payload cannot be used; the message says why."""
 
 
 class Step(NamedTuple):
     """One operation.
 
     Attributes:
-        name: One of `example_npu.ops`.
+        name: An operation of `example_npu.ops`.
         inputs: The values that it reads.
         output: The value that it computes.
     """
@@ -63,18 +63,18 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """What one delegate computes. A value is an index into `shapes`.
+    """The computation of one delegate. A value is an index into `shapes`.
 
     Attributes:
         shapes: The shape of each value.
-        inputs: The values that the caller gives, in this order.
-        constants: The values that the payload holds.
-        steps: The operations, in the order in which they run.
+        inputs: The values that the caller passes, in this order.
+        constants: The values stored in the payload.
+        steps: The operations, in execution order.
         outputs: The values that the caller gets, in this order.
 
     Raises:
-        PayloadError: a value is used before it is there, is made twice, or has another shape
-            than its operation makes.
+        PayloadError: a value is used before it is computed, is computed twice, or does not have
+            the shape that its operation computes.
     """
 
     shapes: tuple[Shape, ...]
@@ -96,14 +96,14 @@ class Graph:
                 raise PayloadError(f"{where}: {error}") from None
             if shape != self.shapes[step.output]:
                 raise PayloadError(
-                    f"{where}: {step.name} makes {shape}, not {self.shapes[step.output]}"
+                    f"{where}: {step.name} computes {shape}, not {self.shapes[step.output]}"
                 )
         self._check_known(self.outputs, known, "outputs")
 
     def _define(self, values: tuple[int, ...], known: set[int], where: str) -> None:
         for value in values:
             if value in known or not 0 <= value < len(self.shapes):
-                raise PayloadError(f"{where}: {value} is no value, or is there already")
+                raise PayloadError(f"{where}: {value} is not a value, or is already defined")
             known.add(value)
 
     def _check_known(self, values: tuple[int, ...], known: set[int], where: str) -> None:
@@ -133,7 +133,7 @@ def decode(data: memoryview) -> Graph:
     """Read a payload. The constants are views into `data`.
 
     Raises:
-        PayloadError: it is not one, is of another version or damaged, or its graph makes no sense.
+        PayloadError: it is not a payload, has another version, is damaged, or its graph is invalid.
     """
     text_bytes = _check_envelope(data)
     text_end = _HEADER.size + text_bytes
@@ -141,28 +141,28 @@ def decode(data: memoryview) -> Graph:
         header = json.loads(bytes(data[_HEADER.size : text_end]))
         shapes = tuple(_shape(sizes) for sizes in header["shapes"])
         inputs, outputs = _integers(header["inputs"]), _integers(header["outputs"])
-        held = _integers(header["constants"])
+        stored = _integers(header["constants"])
         steps = tuple(_step(entry) for entry in header["steps"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise PayloadError(f"the payload's graph is malformed: {error}") from None
     if len(shapes) > MAX_VALUES:
         raise PayloadError(f"the payload has {len(shapes)} values, more than {MAX_VALUES}")
-    constants = _view_constants(data[text_end:], held, shapes)
+    constants = _view_constants(data[text_end:], stored, shapes)
     return Graph(shapes=shapes, inputs=inputs, constants=constants, steps=steps, outputs=outputs)
 
 
 def _check_envelope(data: memoryview) -> int:
-    """Verify the header and the checksum; the length of the JSON text."""
+    """Verify the header and the checksum, and return the length of the JSON text."""
     if bytes(data[: len(MAGIC)]) != MAGIC:
         raise PayloadError(f"a payload of example-npu begins with {MAGIC!r}, this one does not")
     if len(data) < _HEADER.size:
-        raise PayloadError(f"the payload has {len(data)} bytes, its header takes {_HEADER.size}")
+        raise PayloadError(f"the payload has {len(data)} bytes, its header needs {_HEADER.size}")
     _, version, checksum, text_bytes = _HEADER.unpack_from(data)
     if version != FORMAT_VERSION:
-        advice = "update example-npu" if version > FORMAT_VERSION else "export the program again"
+        fix = "update example-npu" if version > FORMAT_VERSION else "export the program again"
         raise PayloadError(
             f"the payload has format version {version}, "
-            f"this example-npu reads {FORMAT_VERSION}; {advice}"
+            f"this example-npu reads {FORMAT_VERSION}; {fix}"
         )
     if zlib.crc32(data[_CHECKED_FROM:]) != checksum:
         raise PayloadError("the payload is damaged: its checksum does not match; export it again")
@@ -176,10 +176,10 @@ def _view_constants(
     start = 0
     for value in values:
         if value in constants or not 0 <= value < len(shapes):
-            raise PayloadError(f"constants: {value} is no value, or is there already")
+            raise PayloadError(f"constants: {value} is not a value, or is already defined")
         end = start + math.prod(shapes[value]) * _FLOAT32.itemsize
         if end > len(data):
-            raise PayloadError(f"constants: value {value} ends beyond the payload")
+            raise PayloadError(f"constants: value {value} extends beyond the end of the payload")
         constants[value] = np.frombuffer(data[start:end], _FLOAT32).reshape(shapes[value])
         start = end
     if start != len(data):
@@ -188,7 +188,7 @@ def _view_constants(
 
 
 def _integers(items: Any) -> tuple[int, ...]:
-    # bool is a subclass of int, but true is no number in JSON
+    # bool is a subclass of int, but JSON distinguishes the two
     if not isinstance(items, list) or any(type(item) is not int for item in items):
         raise ValueError(f"expected a list of integers, found {str(items)[:40]}")
     return tuple(items)
@@ -197,7 +197,7 @@ def _integers(items: Any) -> tuple[int, ...]:
 def _shape(sizes: Any) -> Shape:
     shape = _integers(sizes)
     if len(shape) > MAX_RANK or min(shape, default=1) < 1:
-        raise ValueError(f"{shape[: MAX_RANK + 1]} is no shape")
+        raise ValueError(f"{shape[: MAX_RANK + 1]} is not a valid shape")
     if math.prod(shape) * _FLOAT32.itemsize > MAX_TENSOR_BYTES:
         raise ValueError(f"a tensor of {shape} is too large")
     return shape

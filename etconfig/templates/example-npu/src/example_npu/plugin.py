@@ -1,4 +1,4 @@
-"""What etconfig loads: the spec. Neither numpy nor the runtime is imported before it is needed."""
+"""The spec, which etconfig loads. numpy and the runtime are imported only when they are needed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from example_npu.options import MIN_TILE_BYTES, ExampleNpuOptions
 
 
 def make_backend() -> Backend[Any, Any]:
-    """A new backend."""
+    """Return a new backend."""
     from example_npu.runtime import ExampleNpuBackend
 
     return ExampleNpuBackend()
 
 
 def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Tiles of half the level 2 cache, where its size is known; profiles and users may differ."""
+    """Recommend tiles of half the level 2 cache, if its size is known."""
     cache_bytes = facts.get("cpu.cache.l2")
     if not isinstance(cache_bytes, int):
         return {}
@@ -34,7 +34,7 @@ def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
 
 SPEC = BackendSpec(
     id="ExampleNpuBackend",
-    doc="Runs element-wise operators and linear layers on a simulated device.",
+    doc="Runs elementwise operators and linear layers on a simulated device.",
     options=ExampleNpuOptions,
     api=ApiRange(min=1, built=1),
     factory=make_backend,
@@ -47,5 +47,5 @@ SPEC = BackendSpec(
 
 @hookimpl
 def etconfig_backend(request: BackendRequest) -> BackendSpec:
-    """The spec of the backend whose id is `request.name`."""
+    """Return the spec of the backend whose id is `request.name`."""
     return SPEC

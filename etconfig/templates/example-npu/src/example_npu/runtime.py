@@ -1,4 +1,4 @@
-"""The runtime half: what etconfig calls. It needs neither torch nor executorch."""
+"""The runtime half, which etconfig calls. It needs neither torch nor executorch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from example_npu.payload import Array, decode
 
 @dataclass
 class Handle:
-    """One loaded delegate. All that it needs between calls is here: the backend keeps no state.
+    """One loaded delegate. All of its state is here, none in the backend.
 
     Attributes:
         program: The graph on the device.
@@ -39,8 +39,8 @@ class ExampleNpuBackend(Backend[ExampleNpuOptions, Handle]):
     """Runs delegates on the device."""
 
     def availability(self) -> Availability:
-        """Whether the device is here."""
-        # With a real device, say what is missing and what to do about it:
+        """Report whether the device is present."""
+        # With a real device, report what is missing and what to do about it:
         # Availability.no("there is no /dev/example-npu", "load the driver example_npu")
         return Availability.yes()
 
@@ -54,18 +54,18 @@ class ExampleNpuBackend(Backend[ExampleNpuOptions, Handle]):
 
         Raises:
             PayloadError: the payload cannot be used.
-            ValueError: there is a compile spec.
+            ValueError: the program has a compile spec.
         """
         if compile_specs:
-            raise ValueError(f"there is no compile spec {min(compile_specs)!r}, nor any other")
+            raise ValueError(f"unknown compile spec {min(compile_specs)!r}; the backend has none")
         program = DeviceProgram(decode(processed.data), context.allocator)
-        processed.free()  # nothing refers to the payload any more
+        processed.free()  # nothing references the payload any more
         return Handle(program, context.options)
 
     def execute(
         self, context: ExecuteContext[ExampleNpuOptions], handle: Handle, args: Sequence[Value]
     ) -> None:
-        """Compute the outputs. Raises ValueError for arguments that the payload does not fit."""
+        """Compute the outputs. Raises ValueError if the arguments do not fit the payload."""
         program, options = handle.program, context.options
         shapes = [*program.input_shapes, *program.output_shapes]
         if len(args) != len(shapes):
@@ -84,15 +84,15 @@ class ExampleNpuBackend(Backend[ExampleNpuOptions, Handle]):
         handle: Handle,
         changed: frozenset[str],
     ) -> None:
-        """Take on new options, from the next execute on."""
+        """Use new options from the next execute on."""
         handle.options = context.options
 
     def effective_options(self, handle: Handle) -> Mapping[str, object]:
-        """What the delegate really uses: the device grants what is asked for."""
+        """Return the options that the delegate uses: the device accepts all of them."""
         return dict(handle.options)
 
     def destroy(self, handle: Handle) -> None:
-        """Release what `init` took."""
+        """Release the resources of the device."""
         handle.program.release()
 
 
