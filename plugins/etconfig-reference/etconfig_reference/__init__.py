@@ -1,5 +1,5 @@
 """Reference backends for etconfig: small, complete, and without a device.
 
-`plugin` is what etconfig loads; it needs numpy alone. `aot` exports programs and needs
-executorch; the two halves meet only in the payload.
+etconfig loads `plugin`, whose backends need only numpy. `aot` exports programs and needs executorch.
+The two halves share only the payload.
 """

@@ -1,4 +1,4 @@
-"""Ahead of time: hands parts of a model to the reference backends while it is exported.
+"""The ahead-of-time half: delegates parts of a model to the reference backends when it is exported.
 
 Needs executorch (`pip install etconfig-reference[aot]`):
 
@@ -38,7 +38,7 @@ KEPT_WHOLE = [
     torch.ops.aten.linear.default,
     torch.ops.aten.max_pool2d.default,
 ]
-"""Operators that are not decomposed where the reference backends run them in one step."""
+"""Operators that are not decomposed if a reference backend can run them in one step."""
 
 
 @final
@@ -68,10 +68,10 @@ class ReferencePartitioner(Partitioner):
     """Delegates the submodules that `placement` names, as far as their operators are supported.
 
     Args:
-        placement: Backend id by module path, such as `{"features": "ReferenceNpuBackend"}`. The
-            longest path that holds a node decides; the empty path is the whole model.
-        named_data: Constants become named data of the program, which are stored once however many
-            delegates use them, and are found by their key when a delegate is loaded.
+        placement: Backend ids by module path, such as `{"features": "ReferenceNpuBackend"}`. The
+            innermost module that contains a node decides; the empty path is the whole model.
+        named_data: Store constants as named data of the program: once for all delegates, which find
+            them by their keys when they are loaded.
 
     Raises:
         ValueError: a backend id is unknown, or, while partitioning, a path matches nothing.
@@ -88,11 +88,11 @@ class ReferencePartitioner(Partitioner):
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        """Keep operators whole only where they will be delegated."""
+        """Keep operators whole only if they will be delegated."""
         return list(KEPT_WHOLE), self._is_delegated
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
-        """Tag what each backend gets; the graph itself stays as it is."""
+        """Tag the nodes of each backend; the graph itself does not change."""
         self._check_paths(exported_program)
         tags = {}
         for backend_id in sorted(set(self._placement.values())):
@@ -111,7 +111,7 @@ class ReferencePartitioner(Partitioner):
                 raise ValueError(f"no operation of the program lies in module {path!r}")
 
     def _propose(self, exported_program: ExportedProgram, backend_id: str) -> Iterator[list[Node]]:
-        """The largest groups of nodes that `backend_id` can run in one go."""
+        """Yield the largest groups of nodes that `backend_id` can run as one delegate."""
         partitioner = CapabilityBasedPartitioner(
             exported_program.graph_module,
             _Support(lambda node: self._backend_of(node) == backend_id and self._is_delegated(node)),
@@ -135,9 +135,9 @@ class ReferencePartitioner(Partitioner):
         return None if path is None else self._placement[path]
 
     def _placed_path(self, node: Node) -> str | None:
-        """The innermost module of the placement that holds `node`."""
+        """Return the innermost module of the placement that contains `node`."""
         stack = node.meta.get("nn_module_stack") or {}
-        # what a pass inserted may have no stack; it lies in the whole model
+        # nodes inserted by a pass may have no stack: they belong to the whole model only
         paths = ["", *(path for path, _ in stack.values())]
         placed = [path for path in paths if path in self._placement]
         return max(placed, key=len, default=None) if node.op == "call_function" else None
@@ -146,7 +146,7 @@ class ReferencePartitioner(Partitioner):
 def lower_methods(
     methods: Mapping[str, ExportedProgram], backend_id: str, *, named_data: bool = False
 ) -> bytes:
-    """A .pte of exported methods that delegate all they can to one backend."""
+    """Return a .pte of exported methods that delegate as much as possible to one backend."""
     partitioner = ReferencePartitioner({"": backend_id}, named_data=named_data)
     edge = to_edge_transform_and_lower(dict(methods), partitioner={name: [partitioner] for name in methods})
     return bytes(edge.to_executorch().buffer)
@@ -177,10 +177,10 @@ def _preprocess(
 
 
 class _GraphBuilder:
-    """Numbers the values of a delegated program and lowers its nodes, in their order.
+    """Numbers the values of a delegated program and lowers its nodes, in order.
 
     Attributes:
-        debug_handles: By the index of each operation, the handle of its node in ExecuTorch's tools.
+        debug_handles: The handle of each operation's node in ExecuTorch's tools, by operation index.
     """
 
     def __init__(self, edge_program: ExportedProgram, backend_id: str) -> None:
@@ -240,12 +240,12 @@ class _GraphBuilder:
         return None
 
     def _stored_tensor(self, name: str) -> Array:
-        # buffers that are not persistent lie with the constants
+        # buffers that are not persistent are among the constants
         stored = self._program.state_dict.get(name)
         tensor = self._program.constants[name] if stored is None else stored
         tensor = tensor.detach().contiguous()
         if tensor.dtype == torch.bfloat16:
-            # numpy knows the type by the name that ml_dtypes gave it, torch does not
+            # torch cannot convert bfloat16 to numpy; ml_dtypes gives numpy the type
             array: Array = tensor.view(torch.int16).numpy().view(DTYPES["bfloat16"])
         else:
             array = tensor.numpy()

@@ -1,4 +1,4 @@
-"""What the conformance kit needs: golden programs, and `lower`, which made them."""
+"""The contribution to the conformance kit: golden programs, and the function that makes them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from etconfig.plugin.v1 import (
 )
 
 GOLDEN = Path(__file__).parent / "golden"
-"""Golden programs: a directory for each backend."""
+"""The golden programs, in a directory for each backend."""
 
 
 @hookimpl
 def etconfig_conformance(request: ConformanceRequest) -> ConformanceContribution:
-    """The programs of one of the two backends."""
+    """Return the golden programs of one of the two backends."""
 
     def lower(case: LoweringRequest) -> bytes:
         from etconfig_reference.aot import lower_methods

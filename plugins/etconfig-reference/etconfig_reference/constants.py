@@ -1,8 +1,8 @@
-"""Where constants lie: behind the graph in the payload, or in the program's named data.
+"""Constants, stored after the graph in the payload, or in the program's named data.
 
-A program stores named data once, however many delegates refer to it, and can leave them to a
-data file (.ptd). The key of a constant is the hash of its bytes, so equal constants have equal
-keys, and data that are not those of the export are found out.
+A program stores named data once for all delegates, and can move them to a data file (.ptd). The key
+of a constant is the hash of its bytes, so equal constants have equal keys, and data from another
+export are detected.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from etconfig_reference.graph import DTYPES, Array, ValueType
 ALIGNMENT_BYTES = 64
 
 Store: TypeAlias = Callable[[str, bytes], None]
-"""Puts bytes under a key into the program that is being exported."""
+"""Stores bytes under a key in the program that is being exported."""
 
 Place: TypeAlias = "int | str"
-"""The offset of a constant behind the graph, or its key."""
+"""The offset of a constant after the graph, or its key."""
 
 
 def pack_constants(
     constants: Mapping[int, Array], store: Store | None
 ) -> tuple[list[tuple[int, Place]], bytes]:
-    """The place of each constant, and the bytes that belong behind the graph: none with a `store`."""
+    """Return the place of each constant, and the bytes to write after the graph (none with a `store`)."""
     places: list[tuple[int, Place]] = []
     blob = bytearray()
     for value, array in sorted(constants.items()):
@@ -45,19 +45,19 @@ def pack_constants(
 
 
 def key_of(data: bytes | memoryview) -> str:
-    """The key under which a program stores a constant of these bytes."""
+    """Return the key under which a program stores a constant with these bytes."""
     return f"etconfig-reference/{hashlib.sha256(data).hexdigest()}"
 
 
 def view_constant(
     place: Place, value: ValueType, blob: memoryview, named_data: Mapping[str, memoryview], where: str
 ) -> Array:
-    """A constant, as a view into the payload's `blob` or into `named_data`.
+    """Return a constant, as a view into the payload's `blob` or into `named_data`.
 
     Raises:
         InvalidGraphError: it does not fit into the blob.
         MissingDataError: the program has no data under its key.
-        DamagedPayloadError: the data under its key are others.
+        DamagedPayloadError: the data under its key have another hash.
     """
     needed_bytes = math.prod(value.shape) * DTYPES[value.dtype].itemsize
     if isinstance(place, str):

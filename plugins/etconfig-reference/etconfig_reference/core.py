@@ -1,4 +1,4 @@
-"""`Core`: one core of the simulated device, a thread that is busy as long as a real one would be."""
+"""`Core`: one core of the simulated device, a thread that is busy as long as a real core would be."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from etconfig_reference.errors import DeviceError
 
 
 class Core:
-    """Works through what it is given, one after the other, until `close`.
+    """Does the work that it is given, one item after another, until `close`.
 
     Args:
-        sleep: Waits for so many seconds.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(self, sleep: Callable[[float], None]) -> None:
@@ -22,10 +22,10 @@ class Core:
         self._process_id = os.getpid()
 
     def start(self, seconds: float) -> Future[None]:
-        """Begin work of so many seconds; the future is done when the work is.
+        """Start work that takes this many seconds; the future is done when the work is.
 
         Raises:
-            DeviceError: the process is a fork, which has no thread of the device.
+            DeviceError: the process was forked, so it does not have the thread of the device.
         """
         if os.getpid() != self._process_id:
             raise DeviceError(
@@ -35,5 +35,5 @@ class Core:
         return self._thread.submit(self._sleep, seconds)
 
     def close(self) -> None:
-        """Wait for the work that is begun, and end the thread."""
+        """Wait for the work that was started, and end the thread."""
         self._thread.shutdown()

@@ -33,7 +33,7 @@ class CpuHandle:
 
 
 class ReferenceCpuBackend(Backend[ReferenceCpuOptions, CpuHandle]):
-    """Runs delegates tile by tile, on as many workers as `num_threads` says."""
+    """Runs delegates tile by tile, on up to `num_threads` workers."""
 
     def init(
         self,
@@ -63,9 +63,9 @@ class ReferenceCpuBackend(Backend[ReferenceCpuOptions, CpuHandle]):
     def update(
         self, context: UpdateContext[ReferenceCpuOptions], handle: CpuHandle, changed: frozenset[str]
     ) -> None:
-        """Take on new options, from the next execute on."""
+        """Use new options from the next execute on."""
         handle.options = context.options
 
     def effective_options(self, handle: CpuHandle) -> Mapping[str, object]:
-        """All options; none is adjusted to the device."""
+        """Return all options; the backend adjusts none of them."""
         return dict(handle.options)

@@ -1,4 +1,4 @@
-"""What both backends declare beside their options, for etconfig, the exporter and the backends themselves."""
+"""The declarations of both backends, except options: for etconfig, the exporter and the backends."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from etconfig.plugin.v1 import Capabilities, CompileSpecEncoding, CompileSpecInfo
 
 NPU_VARIABLE = "ETCONFIG_REFERENCE_NPU"
-"""Set to `off`, it takes the simulated device away."""
+"""The environment variable that makes the simulated device unavailable if it is `off`."""
 
 COMPILE_SPECS: Mapping[str, CompileSpecInfo] = {
     "named_data": CompileSpecInfo(
-        doc="Whether constants were stored as named data of the program instead of in the payload.",
+        doc="Constants are stored as named data of the program instead of in the payload.",
         encoding=CompileSpecEncoding.BOOL,
     )
 }
-"""What both backends take."""
+"""The compile specs of both backends."""
 
 CAPABILITIES: Mapping[str, Capabilities] = {
     "ReferenceCpuBackend": Capabilities(
@@ -37,4 +37,4 @@ CAPABILITIES: Mapping[str, Capabilities] = {
         is_deterministic=True,
     ),
 }
-"""What each backend takes; the partitioner delegates what is claimed here, and `init` refuses the rest."""
+"""The capabilities of each backend; the partitioner delegates within them, and `init` refuses the rest."""

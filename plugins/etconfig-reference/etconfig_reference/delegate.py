@@ -1,4 +1,4 @@
-"""`Delegate`: a loaded payload. Both backends run it, each in its own way."""
+"""`Delegate`: a loaded payload, which both backends run, each in its own way."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Delegate:
-    """A graph with its constants as `numerics` wants them, and a plan for the latest shapes.
+    """A graph with its constants prepared for `numerics`, and a plan for the latest input shapes.
 
     Args:
-        graph: What to compute.
-        allocator: Memory for converted constants; the others stay where `graph` has them.
-        numerics: How to compute.
+        graph: The graph to compute.
+        allocator: Allocates memory for converted constants; the others stay where they are.
+        numerics: The precision of the computation.
 
     Raises:
         InvalidGraphError: the graph cannot be computed.
@@ -42,15 +42,15 @@ class Delegate:
 
     @property
     def multiply_accumulates(self) -> tuple[int, ...]:
-        """How much work each operation is, for inputs of the latest shapes."""
+        """The multiply-accumulates of each operation, for inputs of the latest shapes."""
         return tuple(step.op.multiply_accumulates for step in self._plan.steps)
 
     def run(self, context: ExecuteContext[Any], args: Sequence[Value], work: Work) -> None:
         """Compute the outputs from the inputs.
 
         Args:
-            context: Gives outputs their sizes, and the tracer a span for each operation, with its
-                index as debug id.
+            context: Resizes outputs; its tracer gets a span for each operation, with the index of the
+                operation as debug id.
             args: Inputs, then outputs, in the types of the program. Outputs are written last, so
                 one may share its memory with an input.
             work: Memory and workers.
@@ -71,7 +71,7 @@ class Delegate:
             for i, value in enumerate(graph.outputs, start=len(inputs))
         ]
         values = {**self._constants, **dict(zip(graph.inputs, map(_computed, inputs), strict=True))}
-        # infinities and NaN are results here, no events
+        # infinities and NaN are ordinary results here, so numpy need not warn
         with np.errstate(all="ignore"):
             arena = work.temporary.allocate(self._plan.arena_bytes)
             for index, step in enumerate(self._plan.steps):
@@ -89,7 +89,7 @@ class Delegate:
         return result
 
     def _fit_plan(self, inputs: Sequence[Array]) -> None:
-        """Plan anew when inputs of dynamic shapes have other sizes than before."""
+        """Make a new plan if inputs with dynamic shapes have other sizes than before."""
         shapes = tuple(array.shape for array in inputs)
         if shapes == self._plan.input_shapes:
             return
@@ -99,7 +99,7 @@ class Delegate:
             raise DelegateArgumentError(f"inputs of shapes {list(shapes)} do not fit: {error}") from None
 
     def _fit_output(self, context: ExecuteContext[Any], index: int, arg: Value, value: int) -> Array:
-        """The array to write an output into, of the shape that it has for these inputs."""
+        """Return the array to write an output into, resized for the shapes of these inputs."""
         expected, shape = self._graph.values[value], self._plan.shapes[value]
         if expected.dynamic and isinstance(arg, np.ndarray) and arg.shape != shape:
             arg = context.resize_output(index, shape)
@@ -107,7 +107,7 @@ class Delegate:
 
 
 _NUMBERS = {bool: ("bool",), int: tuple(INTEGERS), float: tuple(FLOATS)}
-"""The types of values that a Python number can be given for."""
+"""The types of values that can be passed as Python numbers."""
 
 
 def _take_input(index: int, arg: Value, value: ValueType) -> Array:

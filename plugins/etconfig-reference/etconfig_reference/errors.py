@@ -1,14 +1,14 @@
-"""What this plugin refuses; the executor reports it as the cause of its `DelegateError`.
+"""The errors of this plugin; the executor reports them as causes of its `DelegateError`.
 
 ValueError
 ├── PayloadError              the payload cannot be used
-│   ├── NotAPayloadError        it is something else
+│   ├── NotAPayloadError        it is not a payload of this plugin
 │   ├── PayloadVersionError     its format has another version
 │   ├── TruncatedPayloadError   it ends too early
 │   ├── DamagedPayloadError     its checksum does not match
 │   ├── MissingDataError        the program lacks data that it refers to
 │   └── InvalidGraphError       its contents contradict themselves
-├── CompileSpecError          a compile spec is not known, or its bytes are none of its kind
+├── CompileSpecError          a compile spec is unknown or wrongly encoded
 └── DelegateArgumentError     the caller's tensors do not fit the delegate
 
 RuntimeError
@@ -31,11 +31,11 @@ class PayloadVersionError(PayloadError):
 
 
 class TruncatedPayloadError(PayloadError):
-    """The payload is shorter than it says."""
+    """The payload is shorter than its header says."""
 
 
 class DamagedPayloadError(PayloadError):
-    """The payload's bytes are not those that were written."""
+    """The payload's bytes were changed after they were written."""
 
 
 class MissingDataError(PayloadError):
@@ -43,11 +43,11 @@ class MissingDataError(PayloadError):
 
 
 class InvalidGraphError(PayloadError):
-    """The payload is intact, but what it describes cannot be computed."""
+    """The payload is intact, but its graph cannot be computed."""
 
 
 class CompileSpecError(ValueError):
-    """A compile spec is not known, or its bytes are none of its kind."""
+    """A compile spec is unknown or wrongly encoded."""
 
 
 class DelegateArgumentError(ValueError):

@@ -1,4 +1,4 @@
-"""What a delegate computes: operations over numbered values, as the payload stores it."""
+"""The graph of a delegate, as the payload stores it: operations on numbered values."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ DTYPES: Mapping[str, np.dtype[Any]] = {**FLOATS, **INTEGERS, "bool": np.dtype(np
 
 
 def computed_dtype(dtype: str) -> np.dtype[Any]:
-    """The type that values of `dtype` have inside a delegate: float32 for the half types."""
+    """Return the type that values of `dtype` have inside a delegate: float32 for the half types."""
     return np.promote_types(DTYPES[dtype], FLOAT32) if dtype in FLOATS else DTYPES[dtype]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueType:
-    """What is known of a value ahead of time.
+    """The type of a value, as known ahead of time.
 
     Attributes:
-        shape: Its sizes; where they are dynamic, the largest.
-        dtype: The name of its type, one of `DTYPES`. A value of rank 0 may be given as a number.
+        shape: Its sizes; the largest ones of dynamic dimensions.
+        dtype: The name of its type in `DTYPES`. A value of rank 0 may be passed as a number.
         dynamic: The dimensions that may be smaller.
     """
 
@@ -57,7 +57,7 @@ class ValueType:
     dynamic: tuple[int, ...] = ()
 
     def admits(self, shape: Shape) -> bool:
-        """Whether a tensor of this shape can be such a value."""
+        """Check whether a tensor of this shape can be such a value."""
         return len(shape) == len(self.shape) and all(
             size == most or (size < most and dim in self.dynamic)
             for dim, (size, most) in enumerate(zip(shape, self.shape, strict=True))
@@ -80,14 +80,14 @@ class Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """Operations in the order they run, over numbered values.
+    """Operations on numbered values, in execution order.
 
     Attributes:
-        values: The type of every value; a value is known by its index in here.
-        inputs: Values that the caller gives, in order.
+        values: The type of every value; its index identifies the value.
+        inputs: Values that the caller passes, in order.
         outputs: Values that the caller receives, in order.
-        constants: Values that come with the program, as read-only arrays.
-        operations: What computes all other values.
+        constants: Values that are part of the program, as read-only arrays.
+        operations: The operations that compute all other values.
     """
 
     values: tuple[ValueType, ...]

@@ -1,6 +1,6 @@
-"""From a node of an exported program to an operation of the payload.
+"""Lowering of nodes of an exported program to operations of the payload. Needs torch.
 
-One function per operator says both whether a node can be delegated and how. Needs torch.
+One function per operator decides both whether a node can be delegated and which operation it becomes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from etconfig_reference.support import why_unsupported
 
 
 class NotSupportedError(Exception):
-    """A reference backend cannot run a node."""
+    """The reference backend cannot run a node."""
 
 
 class LoweredCall(NamedTuple):
@@ -30,15 +30,15 @@ class LoweredCall(NamedTuple):
 
 
 def lower_call(node: Node, backend_id: str) -> LoweredCall:
-    """The operation that computes `node`.
+    """Return the operation that computes `node`.
 
     Raises:
-        NotSupportedError: the backend has none for this operator or these arguments.
+        NotSupportedError: the backend does not support this operator or these arguments.
     """
     schema = getattr(node.target, "_schema", None)
     lower = None if schema is None else LOWERINGS.get(_full_name(schema))
     if node.op != "call_function" or lower is None:
-        raise NotSupportedError(f"{node} is no operator of the reference backends")
+        raise NotSupportedError(f"{node} is not an operator of the reference backends")
     lowered = lower(_Call(node, schema))
     inputs, output = [value_type(source) for source in lowered.inputs], value_type(node)
     for value in (*inputs, output):
@@ -57,7 +57,7 @@ def lower_call(node: Node, backend_id: str) -> LoweredCall:
 
 
 def value_type(node: object) -> ValueType:
-    """What is known of the tensor or number that `node` stands for.
+    """Return the type of the tensor or number that `node` stands for.
 
     Raises:
         NotSupportedError: it is something else, or a dynamic size has no upper bound.
@@ -68,7 +68,7 @@ def value_type(node: object) -> ValueType:
         return ValueType(shape=(), dtype=_NUMBERS[type(value)])
     dtype = str(value.dtype).removeprefix("torch.") if isinstance(value, torch.Tensor) else ""
     if not isinstance(value, torch.Tensor) or dtype not in DTYPES:
-        raise NotSupportedError(f"{node} is no tensor of {', '.join(DTYPES)}")
+        raise NotSupportedError(f"{node} is not a tensor of {', '.join(DTYPES)}")
     return ValueType(
         shape=tuple(_largest(node, size) for size in value.shape),
         dtype=dtype,
@@ -77,7 +77,7 @@ def value_type(node: object) -> ValueType:
 
 
 _NUMBERS = {torch.SymInt: "int64", torch.SymFloat: "float64", torch.SymBool: "bool"}
-"""The types of numbers that are known when the program runs."""
+"""The types of numbers that become known at run time."""
 
 
 def _largest(node: object, size: int | torch.SymInt) -> int:
@@ -107,23 +107,23 @@ class _Call:
         self._values |= dict(zip(names, node.args, strict=False)) | node.kwargs
 
     def tensors(self, *names: str) -> tuple[Node, ...]:
-        """The named tensors; an optional one that is absent is left out."""
+        """Return the named tensors, without optional ones that are absent."""
         return tuple(self._values[name] for name in names if self._values[name] is not None)
 
     def is_given(self, name: str) -> bool:
-        """Whether a list has items."""
+        """Check whether a list has items."""
         return bool(self._values[name])
 
     def integer(self, name: str) -> tuple[int]:
         return (int(self._values[name]),)
 
     def pair(self, name: str) -> tuple[int, int]:
-        """A setting for height and width; one number serves for both."""
+        """Return a setting for height and width; a single number applies to both."""
         height, *width = self._values[name]
         return height, width[0] if width else height
 
     def dims(self, name: str) -> tuple[int, ...]:
-        """Dimensions of `self`, counted from the first; none given means all."""
+        """Return dimensions of `self` as non-negative indices; an absent list means all."""
         rank = len(value_type(self._values["self"]).shape)
         chosen = self._values[name]
         if chosen is None or chosen == []:
@@ -156,7 +156,7 @@ def _avg_pool2d(call: _Call) -> LoweredCall:
 
 def _pool_window(call: _Call) -> dict[str, tuple[int, ...]]:
     kernel = call.pair("kernel_size")
-    # an empty stride means windows side by side
+    # an empty stride means that windows do not overlap
     stride = call.pair("stride") if call.is_given("stride") else kernel
     return {"kernel": kernel, "stride": stride, "padding": call.pair("padding")}
 
@@ -191,7 +191,7 @@ def _reshape(call: _Call) -> LoweredCall:
 
 
 def _plain(name: str, *tensors: str) -> Callable[[_Call], LoweredCall]:
-    """An operator whose tensors say everything."""
+    """Lower an operator that has only tensor arguments."""
     return lambda call: LoweredCall(name, call.tensors(*tensors), {})
 
 
@@ -215,4 +215,4 @@ LOWERINGS: Mapping[str, Callable[[_Call], LoweredCall]] = {
     "dim_order_ops::_clone_dim_order": _plain("convert", "self"),
     "dim_order_ops::_to_dim_order_copy": _plain("convert", "self"),
 }
-"""How each operator becomes an operation."""
+"""The function that lowers each operator."""

@@ -1,9 +1,9 @@
-"""`ReferenceNpuBackend`: computes delegates with numpy and takes as long as a simulated device.
+"""`ReferenceNpuBackend`: computes delegates with numpy, and takes as long as a simulated device.
 
-The device has four cores and a clock, see `etconfig_reference.device`. Results are real;
-time is simulated: an execute that numpy finished early waits for the core to be done. One
-that numpy finished late takes longer than on the device. Every handle has its core, a thread,
-to itself: two instances on one core do not wait for each other.
+The device has four cores and a clock, see `etconfig_reference.device`. Results are real, time is
+simulated: if numpy finishes an execute early, the execute waits for the core. If numpy finishes late,
+the execute takes longer than on the device. Every handle has its own core, a thread: two instances on
+one core do not wait for each other.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from etconfig_reference.support import load_graph
 from etconfig_reference.work import Work
 
 ON_CHIP_BYTES = 256 * 1024
-"""The memory of a core, which bounds the tiles that it works on."""
+"""The memory of a core, which limits the size of its tiles."""
 
 
 @dataclass(kw_only=True)
 class NpuHandle:
-    """One loaded delegate and what its simulated core has done so far.
+    """One loaded delegate, and the work that its simulated core has done so far.
 
     Attributes:
         delegate: The verified payload.
         options: The options in force.
         core: The simulated core; `destroy` closes it.
-        cycles_per_execute: What one execute costs on the chosen core.
-        executes: How many executes there were.
-        cycles: How many cycles they took together.
-        busy_seconds: How long these took by the device's clock.
+        cycles_per_execute: The cycles of one execute on the chosen core.
+        executes: The number of executes so far.
+        cycles: The cycles of these executes together.
+        busy_seconds: The time of these cycles by the device's clock.
     """
 
     delegate: Delegate
@@ -60,7 +60,7 @@ class NpuHandle:
     busy_seconds: float = 0.0
 
     def account(self, seconds: float) -> None:
-        """Add one execute that took `seconds` of the device's time."""
+        """Count one execute that took `seconds` of the device's time."""
         self.executes += 1
         self.cycles += self.cycles_per_execute
         self.busy_seconds += seconds
@@ -70,20 +70,18 @@ class ReferenceNpuBackend(Backend[ReferenceNpuOptions, NpuHandle]):
     """Runs delegates on one core of a simulated device.
 
     Args:
-        sleep: Waits for so many seconds; tests put their own here.
+        sleep: Waits for a number of seconds; tests pass their own.
     """
 
     def __init__(self, sleep: Callable[[float], None] = time.sleep) -> None:
         self._sleep = sleep
 
     def availability(self) -> Availability:
-        """Whether the device is there; an environment variable takes it away."""
+        """Report whether the device is available, which an environment variable decides."""
         setting = os.environ.get(NPU_VARIABLE, "on")
         if setting == "on":
             return Availability.yes()
-        reason = (
-            "the simulated device is off" if setting == "off" else "nobody knows whether the device is on"
-        )
+        reason = "the simulated device is off" if setting == "off" else "the setting of the device is unknown"
         return Availability.no(
             f"{reason}: {NPU_VARIABLE} is {setting!r}", f"set {NPU_VARIABLE} to on, or unset it"
         )
@@ -99,7 +97,7 @@ class ReferenceNpuBackend(Backend[ReferenceNpuOptions, NpuHandle]):
         graph = load_graph("ReferenceNpuBackend", context, processed, compile_specs)
         numerics = Numerics(rounds_to_half=context.options.precision is Precision.FP16, copies_constants=True)
         delegate = Delegate(graph, allocator=context.allocator, numerics=numerics)
-        # the graph still has views into the payload
+        # the graph still has views into the payload, which would keep it from being freed
         del graph
         processed.free()
         return NpuHandle(
@@ -112,7 +110,7 @@ class ReferenceNpuBackend(Backend[ReferenceNpuOptions, NpuHandle]):
     def execute(
         self, context: ExecuteContext[ReferenceNpuOptions], handle: NpuHandle, args: Sequence[Value]
     ) -> None:
-        """Compute the outputs, not faster than the device. Raises DelegateArgumentError or DeviceError."""
+        """Compute the outputs, no faster than the device. Raises DelegateArgumentError or DeviceError."""
         _inject_fault(Fault.EXECUTE, context.options)
         work = Work(
             temporary=context.temporary,
@@ -131,12 +129,12 @@ class ReferenceNpuBackend(Backend[ReferenceNpuOptions, NpuHandle]):
     def update(
         self, context: UpdateContext[ReferenceNpuOptions], handle: NpuHandle, changed: frozenset[str]
     ) -> None:
-        """Take on new options, from the next execute on. Raises DeviceError."""
+        """Use new options from the next execute on. Raises DeviceError."""
         _inject_fault(Fault.UPDATE, context.options)
         handle.options = context.options
 
     def effective_options(self, handle: NpuHandle) -> Mapping[str, object]:
-        """All options; none is adjusted to the device."""
+        """Return all options; the backend adjusts none of them."""
         return dict(handle.options)
 
     def destroy(self, handle: NpuHandle) -> None:

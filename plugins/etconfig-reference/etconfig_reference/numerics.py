@@ -1,4 +1,4 @@
-"""`Numerics`: how exactly a delegate computes."""
+"""`Numerics`: the precision of a delegate's computations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Numerics:
-    """How exactly a delegate computes.
+    """The precision of a delegate's computations.
 
     float16 and bfloat16 are computed in float32, and each result is rounded once.
 
     Attributes:
-        accumulate: The type that sums of float32 are kept in.
-        rounds_to_half: Weights and every result are rounded to float16.
-        copies_constants: Every constant is copied, so that nothing refers to the payload.
+        accumulate: The type in which sums of float32 are accumulated.
+        rounds_to_half: Round weights and every result to float16.
+        copies_constants: Copy every constant, so that nothing references the payload.
     """
 
     accumulate: np.dtype[Any] = FLOAT32
@@ -30,7 +30,7 @@ class Numerics:
     copies_constants: bool = False
 
     def prepare_constant(self, constant: Array, allocator: Allocator) -> Array:
-        """The constant as the operations need it: itself, or a converted copy."""
+        """Return the constant as the operations need it: unchanged, or a converted copy."""
         dtype = constant.dtype
         if dtype.name in FLOATS:
             dtype = np.promote_types(self.accumulate, dtype)

@@ -1,4 +1,4 @@
-"""The options of both reference backends. Neither numpy nor a payload is needed to know them."""
+"""The options of both reference backends. This module imports neither numpy nor the backends."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Annotated
 from etconfig.plugin.v1 import BackendOptions, Ge, Le, model_validator, option
 
 MIN_SCRATCH_BYTES = 4096
-"""Room for 1024 numbers; fp64 sums need twice as much."""
+"""Enough for 1024 numbers; fp64 sums need twice as much."""
 
 
 class Accumulate(enum.Enum):
-    """The type that sums are kept in."""
+    """The type in which sums are accumulated."""
 
     FP32 = "fp32"
     FP64 = "fp64"
@@ -26,7 +26,7 @@ class Precision(enum.Enum):
 
 
 class PowerMode(enum.Enum):
-    """How fast the simulated device is clocked."""
+    """The clock rate of the simulated device."""
 
     LOW = "low"
     BALANCED = "balanced"
@@ -34,7 +34,7 @@ class PowerMode(enum.Enum):
 
 
 class Fault(enum.Enum):
-    """What the simulated device fails to do."""
+    """The call in which the simulated device fails."""
 
     NONE = "none"
     INIT = "init"
@@ -50,21 +50,21 @@ class ReferenceCpuOptions(BackendOptions):
         from_fact="cpu.available_cores",
         applies="execute",
         unit="threads",
-        doc="How many workers share the tiles of a convolution or linear layer. Results do not "
-        "depend on it. Work that fits into one tile runs on one worker.",
+        doc="The number of workers that share the tiles of a convolution or linear layer. Results do "
+        "not depend on it. Work that fits into one tile runs on one worker.",
     )
     scratch_bytes: Annotated[int, Ge(MIN_SCRATCH_BYTES)] = option(
         "1 MiB",
         applies="load",
         unit="bytes",
-        doc="How much data one tile may hold: the gathered pixels of a convolution, the weight rows "
-        "of a linear layer. Smaller tiles fit a cache and keep more workers busy; larger ones "
-        "have less overhead. A tile holds one row at least.",
+        doc="The largest size of a tile: the gathered pixels of a convolution, the weight rows of a "
+        "linear layer. Smaller tiles fit into a cache and keep more workers busy; larger ones have "
+        "less overhead. A tile has at least one row.",
     )
     accumulate: Accumulate = option(
         "fp32",
         applies="load",
-        doc="The type that sums are kept in. With fp64 the weights take twice the memory.",
+        doc="The type in which sums are accumulated. With fp64, weights take twice the memory.",
     )
 
     @model_validator(mode="after")
@@ -84,7 +84,7 @@ class ReferenceNpuOptions(BackendOptions):
     core: Annotated[int, Ge(0), Le(3)] = option(
         0,
         applies="load",
-        doc="The core of the simulated device. Cores 0 and 1 do 64 multiply-accumulates in a cycle, "
+        doc="The core of the simulated device. Cores 0 and 1 do 64 multiply-accumulates per cycle, "
         "cores 2 and 3 do 16.",
     )
     power_mode: PowerMode = option(
@@ -95,11 +95,11 @@ class ReferenceNpuOptions(BackendOptions):
     precision: Precision = option(
         "fp32",
         applies="load",
-        doc="What weights and the result of every operation are rounded to.",
+        doc="The type to which weights and the result of every operation are rounded.",
     )
     fault: Fault = option(
         "none",
         applies="execute",
-        doc="Makes the device fail at init, at each execute, or at the update that sets it: for tests of "
-        "what surrounds a backend.",
+        doc="Makes the device fail in init, in each execute, or in the update that sets it: for tests of "
+        "the code around a backend.",
     )

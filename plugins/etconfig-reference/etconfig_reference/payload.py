@@ -21,12 +21,12 @@ The JSON object has five members:
                                            or value and key of the program's named data
     operations  [{"name": "conv2d", "inputs": [0, 1, 2], "output": 3, "attributes": {…}}, …]
 
-The checksum finds damage; it is no protection against forgery, so the graph is still
-verified before it is used: its structure here, its meaning in `etconfig_reference.plan`.
+The checksum detects damage, but not forgery, so the graph is still verified before it is used: its
+structure here, its meaning in `etconfig_reference.plan`.
 
-A change that an older release would misread gets a new version; every version is read as long
-as programs with it may be around. Version 1 had `shapes` instead of `values`: float32, not
-dynamic. A reader refuses a version that it does not know by name, before it looks further.
+A change that an older release would misread gets a new version; every version is read as long as
+programs with it may be in use. Version 1 had `shapes` instead of `values`: float32, not dynamic. A
+reader refuses unknown versions with an error that says so, before it reads anything else.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from etconfig_reference.graph import DTYPES, Array, Graph, Operation, Shape, Val
 
 MAGIC = b"ETRF"
 FORMAT_VERSION = 2
-"""What `encode_graph` writes."""
+"""The version that `encode_graph` writes."""
 
 OLDEST_VERSION = 1
-"""What `decode_graph` still reads."""
+"""The oldest version that `decode_graph` reads."""
 
 MAX_RANK = 8
 MAX_TENSOR_BYTES = 1 << 40
@@ -68,8 +68,8 @@ def encode_graph(graph: Graph, store: Store | None = None) -> bytes:
     """Write `graph` as a payload; equal graphs give equal bytes.
 
     Args:
-        graph: What to write.
-        store: Puts constants into the program's named data instead of the payload.
+        graph: The graph to write.
+        store: Stores constants in the program's named data instead of the payload.
     """
     places, blob = pack_constants(graph.constants, store)
     header = {
@@ -154,7 +154,7 @@ def _parse_json(text: memoryview) -> dict[str, Any]:
 
 
 class _GraphReader:
-    """Turns the JSON object into a `Graph`; checks types, ranges and sizes on the way."""
+    """Turns the JSON object into a `Graph`, and checks types, ranges and sizes."""
 
     def __init__(self, header: dict[str, Any]) -> None:
         self._header = header
@@ -240,7 +240,7 @@ def _list(table: dict[str, Any], name: str, where: str = "") -> list[Any]:
 
 
 def _integers(value: object, where: str) -> tuple[int, ...]:
-    # bool is a subclass of int, but true is no number in JSON
+    # bool is a subclass of int, but JSON distinguishes the two
     if not isinstance(value, list) or any(type(item) is not int for item in value):
         raise InvalidGraphError(f"{where} must be a list of integers")
     return tuple(value)

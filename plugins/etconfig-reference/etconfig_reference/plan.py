@@ -1,4 +1,4 @@
-"""`Plan`: the steps of a graph that was found to make sense."""
+"""`Plan`: the steps of a verified graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALIGNMENT_BYTES = 64
 
 
 class Step(NamedTuple):
-    """One operation and where in the arena its result lies."""
+    """One operation, and the place of its result in the arena."""
 
     op: Op
     inputs: tuple[int, ...]
@@ -23,17 +23,17 @@ class Step(NamedTuple):
 
 
 class Plan:
-    """A graph whose every value is computed once, before it is used, in the type and shape that it claims.
+    """A graph in which each value is computed once, before its use, in its declared type and shape.
 
     Args:
-        graph: What to compute.
+        graph: The graph to compute.
         input_shapes: The shapes of its inputs; by default the largest.
 
     Attributes:
-        input_shapes: The shapes that the plan is for.
+        input_shapes: The shapes of the inputs that the plan is for.
         shapes: The shape of every value, by its index.
-        steps: What to run, in order.
-        arena_bytes: Memory for the results of all steps.
+        steps: The steps, in execution order.
+        arena_bytes: The memory for the results of all steps.
 
     Raises:
         InvalidGraphError: the graph cannot be computed; the message names the operation.

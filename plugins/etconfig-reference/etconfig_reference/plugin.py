@@ -1,6 +1,6 @@
-"""What etconfig loads: the specs of both reference backends.
+"""The specs of both reference backends, which etconfig loads.
 
-Neither numpy nor a backend is imported until one is made, so that configurations can be
+numpy and the backends are imported only when a backend is created, so that configurations can be
 checked quickly.
 """
 
@@ -17,21 +17,21 @@ _API = ApiRange(min=1, built=1)
 
 
 def make_cpu_backend() -> Backend[Any, Any]:
-    """A `ReferenceCpuBackend`."""
+    """Return a `ReferenceCpuBackend`."""
     from etconfig_reference.cpu import ReferenceCpuBackend
 
     return ReferenceCpuBackend()
 
 
 def make_npu_backend() -> Backend[Any, Any]:
-    """A `ReferenceNpuBackend`."""
+    """Return a `ReferenceNpuBackend`."""
     from etconfig_reference.npu import ReferenceNpuBackend
 
     return ReferenceNpuBackend()
 
 
 def recommend_cpu_options(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Tiles of half the level 2 cache, where its size is known: the other half is for the results."""
+    """Recommend tiles of half the level 2 cache, if its size is known; the results use the other half."""
     cache_bytes = facts.get("cpu.cache.l2")
     if not isinstance(cache_bytes, int):
         return {}
@@ -58,7 +58,7 @@ SPECS: Mapping[str, BackendSpec] = {
             api=_API,
             factory=make_npu_backend,
             compile_specs=COMPILE_SPECS,
-            environment={NPU_VARIABLE: "`off` takes the simulated device away; `on` is the default."},
+            environment={NPU_VARIABLE: "`off` makes the simulated device unavailable; `on` is the default."},
             capabilities=CAPABILITIES["ReferenceNpuBackend"],
         ),
     )
@@ -67,5 +67,5 @@ SPECS: Mapping[str, BackendSpec] = {
 
 @hookimpl
 def etconfig_backend(request: BackendRequest) -> BackendSpec:
-    """The spec of the backend that is asked for."""
+    """Return the spec of the requested backend."""
     return SPECS[request.name]

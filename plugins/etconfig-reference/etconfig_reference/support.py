@@ -1,4 +1,4 @@
-"""What a backend takes: the one rule that exporting and loading both follow."""
+"""The rule for what a backend supports, which exporting and loading both follow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def why_unsupported(value: ValueType, backend_id: str) -> str | None:
-    """Why a backend takes no such value, or None when it does."""
+    """Return why a backend does not support such a value, or None if it does."""
     capabilities = CAPABILITIES[backend_id]
     if value.dtype not in capabilities.dtypes:
         return f"takes {', '.join(sorted(capabilities.dtypes))} only"
@@ -27,7 +27,7 @@ def why_unsupported(value: ValueType, backend_id: str) -> str | None:
 
 
 def check_compile_specs(compile_specs: Mapping[str, bytes]) -> None:
-    """Raise CompileSpecError unless each is known and its bytes are of its kind."""
+    """Raise CompileSpecError unless each compile spec is known and correctly encoded."""
     for key, value in compile_specs.items():
         if key not in COMPILE_SPECS:
             raise CompileSpecError(f"compile spec {key!r} is not known; there is {', '.join(COMPILE_SPECS)}")
@@ -40,10 +40,10 @@ def check_compile_specs(compile_specs: Mapping[str, bytes]) -> None:
 def load_graph(
     backend_id: str, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
 ) -> Graph:
-    """The graph of a payload that the backend can run.
+    """Return the graph of a payload, if the backend can run it.
 
     Raises:
-        CompileSpecError: a compile spec is not known, or its bytes are none of its kind.
+        CompileSpecError: a compile spec is unknown or wrongly encoded.
         PayloadError: the payload cannot be used.
     """
     check_compile_specs(compile_specs)

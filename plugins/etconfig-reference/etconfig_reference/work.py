@@ -1,4 +1,4 @@
-"""How an operation runs: where its scratch memory comes from and how its work is cut."""
+"""`Work`: scratch memory and workers of an operation, and how its work is cut into jobs."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """What an operation may use while it runs.
+    """The resources that an operation may use while it runs.
 
     Attributes:
-        temporary: Memory that is taken back after the call.
+        temporary: Allocates memory that is freed after the call.
         parallel_for: `ExecuteContext.parallel_for`.
-        num_threads: The most workers that run jobs at the same time.
-        tile_bytes: How much data one job may take in hand. It alone decides how work is cut,
+        num_threads: The largest number of workers that run jobs at the same time.
+        tile_bytes: The largest amount of data that one job processes. Tiles depend on nothing else,
             so results do not depend on the number of workers.
-        accumulate: The type that sums of float32 are kept in.
+        accumulate: The type in which sums of float32 are accumulated.
     """
 
     temporary: Allocator
@@ -39,17 +39,17 @@ class Work:
     accumulate: np.dtype[Any]
 
     def sum_dtype(self, out: Array) -> np.dtype[Any]:
-        """The type that sums for the result `out` are kept in."""
+        """Return the type in which sums for the result `out` are accumulated."""
         return np.promote_types(self.accumulate, out.dtype)
 
     def new_array(self, shape: Shape, dtype: np.dtype[Any]) -> Array:
-        """A zeroed array in temporary memory."""
+        """Return a zeroed array in temporary memory."""
         memory = self.temporary.allocate(math.prod(shape) * dtype.itemsize)
         array: Array = np.ndarray(shape, dtype, memory)
         return array
 
     def cut_rows(self, rows: int, row_bytes: int) -> list[slice]:
-        """Cut `rows` rows into tiles of at most `tile_bytes`, but of one row at least."""
+        """Cut `rows` rows into tiles of at most `tile_bytes`, but at least one row."""
         tile_rows = max(1, min(rows, self.tile_bytes // max(1, row_bytes)))
         return [slice(start, min(start + tile_rows, rows)) for start in range(0, rows, tile_rows)]
 
@@ -57,7 +57,7 @@ class Work:
         """Run `body` on every job, on the workers of the instance."""
 
         def run_job(index: int) -> None:
-            # workers have floating-point settings of their own
+            # numpy keeps these settings per thread, so each worker needs its own
             with np.errstate(all="ignore"):
                 body(jobs[index])
 
@@ -65,7 +65,7 @@ class Work:
 
 
 class ScratchPool:
-    """Equal buffers that jobs running at the same time borrow, one each."""
+    """Buffers of equal size; each running job borrows one."""
 
     def __init__(self, work: Work, jobs: int, shape: Shape, dtype: np.dtype[Any]) -> None:
         workers = min(work.num_threads, jobs)
@@ -74,7 +74,7 @@ class ScratchPool:
 
     @contextlib.contextmanager
     def borrow(self) -> Iterator[Array]:
-        """A buffer with arbitrary contents, for the duration of the `with` block."""
+        """Lend a buffer with arbitrary contents for the duration of a `with` block."""
         buffer = self._free.pop()
         try:
             yield buffer

@@ -14,7 +14,7 @@ from etconfig.plugin.v1 import ExecuteContext, InitContext, UpdateContext
 
 
 class Heap:
-    """An allocator that counts."""
+    """An allocator that counts the bytes that it allocates."""
 
     def __init__(self) -> None:
         self.allocated_bytes = 0
@@ -26,7 +26,7 @@ class Heap:
 
 @dataclass
 class Payload:
-    """A payload that can tell whether it was freed while something still refers to it."""
+    """A payload that reports whether it was freed while it was still referenced."""
 
     content: bytearray
     is_freed: bool = False
@@ -37,7 +37,7 @@ class Payload:
 
     def free(self) -> None:
         self.is_freed = True
-        # refused with BufferError as long as there is a view
+        # raises BufferError as long as a view exists
         self.content.clear()
 
 
@@ -54,7 +54,7 @@ class Spans:
 
 @dataclass
 class Workers:
-    """Real threads, and a record of how many jobs and workers each `parallel_for` was asked for."""
+    """Real threads, and a record of the jobs and workers of each `parallel_for`."""
 
     calls: list[tuple[int, int]] = field(default_factory=list)
 
@@ -65,7 +65,7 @@ class Workers:
 
 
 class Harness:
-    """Drives one backend as the executor does."""
+    """Calls one backend as the executor does."""
 
     def __init__(self, backend: Any, options: Any) -> None:
         self.backend, self.options = backend, options
@@ -90,7 +90,7 @@ class Harness:
         return self._handles[-1]
 
     def execute(self, handle: Any, *args: Any, **changed: Any) -> list[Any]:
-        """Run it; return the arguments, of which some outputs may have become others."""
+        """Execute it; return the arguments, whose outputs may have been replaced by resized ones."""
         values = list(args)
 
         def resize_output(index: int, shape: Any) -> Any:
@@ -124,7 +124,7 @@ class Harness:
 
 @pytest.fixture
 def make_harness() -> Iterator[Callable[[Any, Any], Harness]]:
-    """Makes harnesses, and destroys their handles in the end."""
+    """Make harnesses, and destroy their handles in the end."""
     made = []
 
     def make(backend: Any, options: Any) -> Harness:

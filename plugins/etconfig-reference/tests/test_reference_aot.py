@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 
 @pytest.fixture(scope="module")
 def et() -> Any:
-    """What the tests need of torch, executorch and the ahead-of-time half."""
+    """The modules that the tests need from torch, executorch and the ahead-of-time half."""
     pytest.importorskip("torch")
     pytest.importorskip("executorch")
     with warnings.catch_warnings():
@@ -57,7 +57,7 @@ def et() -> Any:
 
 
 def portable_operators(program: Any) -> list[str]:
-    """The operators that no backend took."""
+    """Return the operators that were not delegated."""
     nodes = [node for node in program.graph.nodes if hasattr(node.target, "_schema")]
     return [node.target._schema.name for node in nodes]
 
@@ -125,7 +125,7 @@ OPERATIONS = [
 
 
 class TestLowering:
-    """A supported operation is delegated whole, and computes what PyTorch computes."""
+    """A supported operation is delegated as a whole, and gives the results of PyTorch."""
 
     @pytest.mark.parametrize("name", OPERATIONS)
     def test_the_payload_gives_the_answer_of_pytorch(self, et: Any, make_harness: Any, name: str) -> None:
@@ -157,7 +157,7 @@ class TestLowering:
             ("aten::neg", lambda t: function_module(t, lambda x: -x.double())),
         ],
     )
-    def test_what_is_not_supported_stays_with_the_runtime(self, et: Any, operator: str, make: Any) -> None:
+    def test_an_unsupported_operator_stays_with_the_runtime(self, et: Any, operator: str, make: Any) -> None:
         program = et.lower(et.nn.Sequential(et.nn.ReLU(), make(et.torch)), et.torch.randn(1, 4, 7, 7))
         assert operator in portable_operators(program)
         assert len(et.delegates(program)) == 1
@@ -165,7 +165,7 @@ class TestLowering:
     @pytest.mark.parametrize(
         ("backend_id", "most"), [("ReferenceNpuBackend", 8), ("ReferenceCpuBackend", None)]
     )
-    def test_a_dynamic_shape_stays_where_it_cannot_be_planned(
+    def test_a_dynamic_shape_that_cannot_be_planned_stays_with_the_runtime(
         self, et: Any, backend_id: str, most: int | None
     ) -> None:
         sizes = ({0: et.torch.export.Dim("n", max=most)},)
@@ -197,11 +197,11 @@ DTYPES = ["float32", "float64", "float16", "bfloat16", "int8", "uint8", "int32",
 
 
 class TestPrograms:
-    """A whole program, which delegates all it can, gives the answers of PyTorch in etconfig."""
+    """A whole program that delegates as much as possible gives the answers of PyTorch in etconfig."""
 
     @pytest.fixture
     def run(self, et: Any, tmp_path: Path) -> Any:
-        """Exports a module with its first inputs, and runs it on all."""
+        """Export a module with its first inputs, and run it on all of them."""
 
         def run(module: Any, *runs: Any, dynamic_shapes: Any = None, **settings: Any) -> Any:
             exported = et.torch.export.export(module.eval(), runs[0], dynamic_shapes=dynamic_shapes)
@@ -291,7 +291,7 @@ class TestPrograms:
 
 
 class TestPlacement:
-    """A module path says which backend gets the operations of a module."""
+    """The path of a module decides which backend gets its operations."""
 
     @pytest.fixture
     def two_parts(self, et: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The conformance kit on both backends, as any vendor has it."""
+"""The conformance kit on both backends, as vendors run it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_readme_states_the_level(suite: type[BackendConformance]) -> None:
 
 @pytest.mark.parametrize("backend", ["ReferenceCpuBackend", "ReferenceNpuBackend"])
 class TestGoldenPrograms:
-    """There is a program of each case that a backend claims all needs of, and it gives the case's answers."""
+    """Each case whose needs a backend declares has a program, which gives the answers of the case."""
 
     def test_no_case_is_missing(self, backend: str) -> None:
         subject = Subject(Settings(backend=backend))

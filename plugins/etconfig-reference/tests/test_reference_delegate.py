@@ -150,7 +150,7 @@ def run_convolution(harness: Any, graph: Graph, **changed: Any) -> Any:
 
 
 class TestCpu:
-    """`ReferenceCpuBackend` cuts work into tiles and shares them out to workers."""
+    """`ReferenceCpuBackend` cuts work into tiles, which workers share."""
 
     def test_float32_constants_are_not_copied(self, cpu: Any, payload: bytes) -> None:
         cpu.init(payload)
@@ -166,9 +166,7 @@ class TestCpu:
             together = run_convolution(harness, conv_graph, num_threads=num_threads)
             np.testing.assert_array_equal(together, alone)
 
-    def test_tiles_run_on_as_many_workers_as_num_threads_says(
-        self, make_harness: Any, conv_graph: Graph
-    ) -> None:
+    def test_tiles_run_on_num_threads_workers(self, make_harness: Any, conv_graph: Graph) -> None:
         harness = make_harness(ReferenceCpuBackend(), ReferenceCpuOptions(scratch_bytes=4096))
         run_convolution(harness, conv_graph, num_threads=3)
         assert [workers for _, workers in harness.workers.calls] == [3, 1]
@@ -182,7 +180,7 @@ class TestCpu:
         run_convolution(harness, conv_graph)
         assert harness.workers.calls[0][0] == tiles
 
-    def test_scratch_memory_stays_within_its_bound(self, make_harness: Any, conv_graph: Graph) -> None:
+    def test_scratch_memory_stays_within_its_limit(self, make_harness: Any, conv_graph: Graph) -> None:
         used = {}
         for num_threads in (1, 4):
             harness = make_harness(ReferenceCpuBackend(), ReferenceCpuOptions(scratch_bytes=4096))
@@ -202,7 +200,7 @@ class TestCpu:
         np.testing.assert_array_equal(results[Accumulate.FP64], exact)
         assert (results[Accumulate.FP32] != exact).any()
 
-    def test_fp64_weights_lie_in_the_memory_of_the_method(self, make_harness: Any, payload: bytes) -> None:
+    def test_fp64_weights_are_in_the_memory_of_the_method(self, make_harness: Any, payload: bytes) -> None:
         harness = make_harness(ReferenceCpuBackend(), ReferenceCpuOptions(accumulate=Accumulate.FP64))
         harness.init(payload)
         assert harness.heap.allocated_bytes == (6 + 2) * 8
@@ -235,7 +233,7 @@ class TestNpu:
         clocks = CLOCK_HZ[PowerMode.LOW], CLOCK_HZ[PowerMode.HIGH]
         assert handle.busy_seconds == pytest.approx(sum(cycles / clock for clock in clocks))
 
-    def test_an_execute_waits_for_the_device_at_most(
+    def test_an_execute_takes_no_longer_than_the_device(
         self, npu: Any, payload: bytes, naps: list[float]
     ) -> None:
         handle = npu.init(payload)
@@ -253,7 +251,7 @@ class TestNpu:
         y = np.zeros((1, 1), np.float32)
         harness = make_harness(ReferenceNpuBackend(), ReferenceNpuOptions(precision=Precision.FP16))
         harness.execute(harness.init(encode_graph(graph)), np.ones((1, 2), np.float32), y)
-        # 1.0001 rounds to 1, and 2049 lies between two float16 numbers
+        # 1.0001 rounds to 1, and 2049 is between two float16 numbers
         assert y[0, 0] == 2048.0
         assert harness.heap.allocated_bytes == 2 * 4
 

@@ -1,4 +1,4 @@
-"""The simulated device: whether it is there, how it fails, and what it leaves behind."""
+"""The simulated device: its availability, its failures, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def npu(make_harness: Any) -> Any:
 
 @pytest.fixture
 def device_threads() -> Callable[[], list[str]]:
-    """Names the threads of the device that the test has started and not ended."""
+    """A function that names the threads of the device that the test has started and not ended."""
     before = threading.enumerate()
     return lambda: [thread.name for thread in threading.enumerate() if thread not in before]
 
 
 class TestAvailability:
-    """An environment variable, which the spec declares, takes the device away."""
+    """An environment variable, which the spec declares, makes the device unavailable."""
 
     @pytest.mark.parametrize("setting", ["on", None])
-    def test_the_device_is_there(self, monkeypatch: pytest.MonkeyPatch, setting: str | None) -> None:
+    def test_the_device_is_available(self, monkeypatch: pytest.MonkeyPatch, setting: str | None) -> None:
         monkeypatch.delenv(NPU_VARIABLE, raising=False)
         if setting is not None:
             monkeypatch.setenv(NPU_VARIABLE, setting)
@@ -53,10 +53,10 @@ class TestAvailability:
         ("setting", "reason"),
         [
             ("off", "the simulated device is off: ETCONFIG_REFERENCE_NPU is 'off'"),
-            ("0", "nobody knows whether the device is on: ETCONFIG_REFERENCE_NPU is '0'"),
+            ("0", "the setting of the device is unknown: ETCONFIG_REFERENCE_NPU is '0'"),
         ],
     )
-    def test_the_device_is_not_there(
+    def test_the_device_is_unavailable(
         self, monkeypatch: pytest.MonkeyPatch, setting: str, reason: str
     ) -> None:
         monkeypatch.setenv(NPU_VARIABLE, setting)
@@ -82,7 +82,7 @@ class TestFaults:
         assert device_threads() == []
         assert not npu.payload.is_freed
 
-    def test_an_execute_fails_as_long_as_the_option_says_so(self, npu: Any, payload: bytes) -> None:
+    def test_an_execute_fails_as_long_as_the_option_is_set(self, npu: Any, payload: bytes) -> None:
         handle = npu.init(payload)
         with pytest.raises(DeviceError, match=r"^core 0 does not answer to execute: "):
             npu.execute(handle, X, Y.copy(), fault=Fault.EXECUTE)
@@ -103,9 +103,9 @@ class TestFaults:
 
 
 class TestMemory:
-    """The device copies what it needs of the payload, and gives it back."""
+    """The device copies what it needs from the payload, and frees the payload."""
 
-    def test_the_payload_is_freed_once_nothing_refers_to_it(
+    def test_the_payload_is_freed_when_nothing_references_it(
         self, npu: Any, payload: bytes, small_graph: Graph
     ) -> None:
         handle = npu.init(payload)
@@ -133,7 +133,7 @@ class TestThread:
         npu.destroy()
         assert device_threads() == []
 
-    def test_destroying_waits_for_work_that_is_begun(self) -> None:
+    def test_destroying_waits_for_started_work(self) -> None:
         may_end, done = threading.Event(), []
         core = Core(lambda seconds: done.append(may_end.wait(60) and seconds))
         core.start(0.25)

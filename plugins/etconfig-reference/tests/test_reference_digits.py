@@ -25,7 +25,7 @@ def data() -> Any:
 
 
 def find_payload(program: bytes, input_shape: tuple[int, ...]) -> bytes:
-    """The only payload in a program whose delegate takes an input of this shape."""
+    """Return the only payload in a program whose delegate has an input of this shape."""
     starts = [i for i in range(len(program)) if program.startswith(MAGIC, i)]
     payloads = [program[i : i + struct.unpack_from("<Q", program, i + 12)[0]] for i in starts]
     (found,) = [payload for payload in payloads if takes(payload, input_shape)]

@@ -18,7 +18,7 @@ Compute = Callable[..., Array]
 
 @pytest.fixture(params=[1, 4096, 1 << 20], ids=["tiles of one row", "small tiles", "one tile"])
 def compute(request: pytest.FixtureRequest) -> Compute:
-    """Runs an operation by name on float32 inputs, with tiles of three sizes."""
+    """Run an operation by name on float32 inputs, with tiles of three sizes."""
 
     def parallel_for(count: int, body: Callable[[int], None], max_workers: int) -> None:
         for index in reversed(range(count)):
@@ -60,7 +60,7 @@ def windows(
     padding: tuple[int, int],
     dilation: tuple[int, int],
 ) -> Array:
-    """x (N, C, H, W) to what the kernel sees at each position: (N, C, OH, OW, kh, kw)."""
+    """Return the windows of x (N, C, H, W) at each position: (N, C, OH, OW, kh, kw)."""
     size = [
         (x.shape[2 + a] + 2 * padding[a] - dilation[a] * (kernel[a] - 1) - 1) // stride[a] + 1 for a in (0, 1)
     ]
@@ -114,7 +114,7 @@ class TestConv2d:
 
 
 class TestPooling:
-    """Each result is the maximum or the mean of what its window sees."""
+    """Each result is the maximum or the mean of its window."""
 
     @pytest.mark.parametrize("settings", WINDOW_SETTINGS)
     def test_max_pool(self, compute: Compute, settings: dict[str, tuple[int, int]]) -> None:

@@ -26,14 +26,14 @@ def decode(payload: bytes) -> Graph:
 
 
 def seal(payload: bytes) -> bytes:
-    """The payload with a length and a checksum that fit it."""
+    """Return the payload with the right length and checksum."""
     fixed = payload[:12] + struct.pack("<Q", len(payload))
     checksum = zlib.crc32(payload[24:], zlib.crc32(fixed))
     return fixed + struct.pack("<I", checksum) + payload[24:]
 
 
 def rewrite(payload: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
-    """The payload after `change` has edited its JSON object in place."""
+    """Return the payload after `change` has edited its JSON object in place."""
     (length,) = struct.unpack_from("<I", payload, 8)
     header = json.loads(payload[24 : 24 + length])
     change(header)
@@ -48,7 +48,7 @@ def replace_text(payload: bytes, text: bytes) -> bytes:
 
 
 def value_with(**changes: object) -> Callable[[dict[str, Any]], object]:
-    """Changes the first value."""
+    """Return an edit of the first value."""
     return lambda header: header["values"][0].update(changes)
 
 
@@ -61,7 +61,7 @@ def payload(small_graph: Graph) -> bytes:
 
 
 class TestRoundTrip:
-    """What is decoded is what was encoded."""
+    """Decoding returns the graph that was encoded."""
 
     def test_the_graph_is_the_same(self, small_graph: Graph, payload: bytes) -> None:
         decoded = decode(payload)
@@ -103,7 +103,7 @@ class TestRoundTrip:
 
 
 class TestNamedData:
-    """Constants may lie in the named data of the program, under a key that their bytes give."""
+    """Constants may be in the named data of the program, under the hash of their bytes."""
 
     @pytest.fixture
     def stored(self, small_graph: Graph) -> tuple[bytes, dict[str, bytes]]:
@@ -129,7 +129,7 @@ class TestNamedData:
         assert len(keys) == 4
         assert len(set(keys)) == 2
 
-    def test_data_that_are_missing_are_named(self, stored: tuple[bytes, dict[str, bytes]]) -> None:
+    def test_missing_data_are_named(self, stored: tuple[bytes, dict[str, bytes]]) -> None:
         with pytest.raises(MissingDataError) as caught:
             decode(stored[0])
         (key, *_) = stored[1]
@@ -167,7 +167,7 @@ class TestVersions:
 
 
 class TestEnvelope:
-    """A payload that is damaged, cut, foreign or of another version is refused with a clear text."""
+    """A payload that is damaged, truncated, foreign or of another version is refused with a clear message."""
 
     def test_another_magic(self, payload: bytes) -> None:
         with pytest.raises(NotAPayloadError) as caught:
@@ -212,7 +212,7 @@ class TestEnvelope:
             f"the payload's checksum is {found:#010x}, expected {stored:#010x}; export or copy it again"
         )
 
-    def test_bytes_behind_the_end(self, payload: bytes) -> None:
+    def test_bytes_after_the_end(self, payload: bytes) -> None:
         with pytest.raises(InvalidGraphError, match="lengths in the payload's header contradict each other"):
             decode(payload + b"\0")
 
@@ -235,7 +235,7 @@ class TestEnvelope:
 
 
 class TestStructure:
-    """An intact payload whose contents are wrong is refused; the message names the place."""
+    """An intact payload with wrong contents is refused; the message names the place."""
 
     @pytest.mark.parametrize(
         ("change", "message"),
@@ -304,10 +304,10 @@ class TestStructure:
         assert str(caught.value) == message
 
     @pytest.mark.parametrize("text", [b"{", b"\xff", b"[" * 100_000, b"[" + b"1" * 5000 + b"]"])
-    def test_what_is_no_json_is_refused(self, payload: bytes, text: bytes) -> None:
+    def test_a_text_that_is_not_json_is_refused(self, payload: bytes, text: bytes) -> None:
         with pytest.raises(InvalidGraphError, match=r"^the graph is no JSON text: "):
             decode(replace_text(payload, text))
 
-    def test_a_list_is_no_graph(self, payload: bytes) -> None:
+    def test_a_list_is_not_a_graph(self, payload: bytes) -> None:
         with pytest.raises(InvalidGraphError, match=r"^the graph must be a JSON object, not list$"):
             decode(replace_text(payload, b"[]"))

@@ -11,12 +11,12 @@ from etconfig_reference.plan import Plan
 
 
 def with_second(graph: Graph, **changes: object) -> Graph:
-    """The graph with its second operation changed."""
+    """Return the graph with its second operation changed."""
     return replace(graph, operations=(graph.operations[0], replace(graph.operations[1], **changes)))
 
 
 class TestPlan:
-    """Every value is computed once, before it is used, in the shape that it claims."""
+    """Every value is computed once, before its use, in its declared shape."""
 
     def test_results_lie_side_by_side_in_the_arena(self, small_graph: Graph) -> None:
         plan = Plan(small_graph)
@@ -79,7 +79,7 @@ class TestPlan:
             ([(1, 3), (2, 3), (3,)], "linear", {}, "a bias of shape (3,) does not fit 2 outputs"),
         ],
     )
-    def test_what_cannot_be_computed_is_explained(
+    def test_an_operation_that_cannot_be_computed_is_explained(
         self,
         shapes: list[tuple[int, ...]],
         name: str,

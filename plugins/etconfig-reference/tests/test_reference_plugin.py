@@ -19,14 +19,14 @@ AHEAD_OF_TIME = {"aot.py", "lowering.py"}
 
 
 def loaded_by(statement: str) -> set[str]:
-    """The top-level packages that a fresh interpreter has loaded after `statement`."""
+    """Return the top-level packages that a fresh interpreter has loaded after `statement`."""
     code = f"import sys; {statement}; print(*{{name.partition('.')[0] for name in sys.modules}})"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(result.stdout.split())
 
 
 class TestImports:
-    """What runs on a device needs the plugin API and numpy, and never torch or executorch."""
+    """The runtime half needs the plugin API and numpy, and never torch or executorch."""
 
     def test_the_specs_are_known_without_numpy(self) -> None:
         assert not {"numpy", "torch", "executorch"} & loaded_by("import etconfig_reference.plugin")
@@ -48,7 +48,7 @@ class TestImports:
 
 
 class TestSpecs:
-    """Each backend is declared under its id, and made by its factory."""
+    """Each backend is declared under its id, and created by its factory."""
 
     @pytest.mark.parametrize("backend_id", ["ReferenceCpuBackend", "ReferenceNpuBackend"])
     def test_the_hook_answers_with_the_spec_that_was_asked_for(self, backend_id: str) -> None:
@@ -100,7 +100,7 @@ class TestSpecs:
 
 
 class TestConstraints:
-    """A tile holds at least 1024 of the numbers that sums are kept in."""
+    """A tile has room for at least 1024 numbers of the type of sums."""
 
     def test_fp64_sums_need_a_larger_tile(self) -> None:
         assert ReferenceCpuOptions(scratch_bytes=8192, accumulate=Accumulate.FP64).scratch_bytes == 8192
@@ -114,7 +114,7 @@ class TestConstraints:
 
 
 class TestRecommendation:
-    """A tile is half of the level 2 cache, where that is known."""
+    """A tile is half of the level 2 cache, if its size is known."""
 
     @pytest.mark.parametrize(
         ("facts", "expected"),

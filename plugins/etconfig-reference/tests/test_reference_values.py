@@ -1,4 +1,4 @@
-"""What goes in and out of a delegate: types, scalars, dynamic and empty shapes, dim orders."""
+"""Inputs and outputs of a delegate: types, scalars, dynamic and empty shapes, dim orders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def npu(make_harness: Any) -> Any:
 
 
 def single(name: str, *inputs: ValueType, output: ValueType, **attributes: tuple[int, ...]) -> bytes:
-    """A payload of one operation on its inputs."""
+    """Return a payload with one operation on its inputs."""
     operation = Operation(
         name=name, inputs=tuple(range(len(inputs))), output=len(inputs), attributes=attributes
     )
@@ -122,7 +122,7 @@ class TestTypes:
         with pytest.raises(InvalidGraphError, match=rf"^operations\[0\] \({name}\): {message}$"):
             cpu.init(single(name, *inputs, output=output, **attributes))
 
-    def test_the_npu_refuses_a_type_that_it_does_not_claim(self, npu: Any) -> None:
+    def test_the_npu_refuses_a_type_that_it_does_not_declare(self, npu: Any) -> None:
         kind = ValueType(shape=(2,), dtype="float16")
         message = "values[0] is float16 (2,); ReferenceNpuBackend takes float32 only"
         with pytest.raises(InvalidGraphError, match=f"^{re.escape(message)}$"):
@@ -130,13 +130,13 @@ class TestTypes:
 
 
 class TestNumbers:
-    """A value of rank 0 is given as an array or as a Python number of its kind."""
+    """A value of rank 0 is passed as an array or as a Python number of its kind."""
 
     @pytest.mark.parametrize(
         ("dtype", "number"),
         [("int64", 3), ("float64", 3.0), ("bool", True), ("int32", np.array(3, np.int32))],
     )
-    def test_a_number_is_taken(self, cpu: Any, dtype: str, number: Any) -> None:
+    def test_a_number_is_accepted(self, cpu: Any, dtype: str, number: Any) -> None:
         x = ValueType(shape=(2,))
         payload = single("mul", x, ValueType(shape=(), dtype=dtype), output=x)
         product = run(cpu, payload, np.array([0.5, 2.0], np.float32), number, shape=(2,))
@@ -150,7 +150,7 @@ class TestNumbers:
         with pytest.raises(DelegateArgumentError, match=message):
             run(cpu, payload, np.zeros(2, np.float32), number, shape=(2,))
 
-    def test_a_number_is_no_place_for_a_result(self, cpu: Any) -> None:
+    def test_a_number_cannot_receive_a_result(self, cpu: Any) -> None:
         kind = ValueType(shape=(), dtype="int64")
         handle = cpu.init(single("relu", kind, output=kind))
         with pytest.raises(DelegateArgumentError, match=r"^argument 1 must be int64 \(\), given int$"):
@@ -174,7 +174,7 @@ class TestEmptyTensors:
             ("reshape", [(0, 3), (3, 0, 2)], {"shape": (3, 0, 2)}),
         ],
     )
-    def test_nothing_comes_of_nothing(
+    def test_an_empty_input_gives_an_empty_output(
         self, cpu: Any, name: str, shapes: list[Shape], attributes: dict[str, tuple[int, ...]]
     ) -> None:
         *inputs, output = (ValueType(shape=shape) for shape in shapes)
@@ -218,7 +218,7 @@ def dynamic(small_graph: Graph) -> bytes:
 
 
 class TestDynamicShapes:
-    """Inputs may be smaller than planned; outputs get the sizes that follow."""
+    """Inputs may be smaller than planned; outputs are resized accordingly."""
 
     def test_outputs_follow_the_inputs_up_to_the_bounds(self, cpu: Any, dynamic: bytes) -> None:
         handle = cpu.init(dynamic)
@@ -271,7 +271,7 @@ class TestDynamicShapes:
 
 
 class TestDimOrders:
-    """Where elements lie does not change what they are."""
+    """The layout of elements in memory does not change their values."""
 
     @pytest.mark.parametrize("backend", ["cpu", "npu"])
     def test_channels_last_gives_the_same_numbers(
@@ -289,7 +289,7 @@ class TestDimOrders:
 
 
 class TestSeveralOutputs:
-    """Outputs come in the order of the program; one value may be given twice, an input handed on."""
+    """Outputs are in the order of the program; a value may be returned twice, and an input unchanged."""
 
     def test_each_output_is_written(self, cpu: Any, small_graph: Graph) -> None:
         graph = replace(small_graph, outputs=(4, 3, 2, 4))

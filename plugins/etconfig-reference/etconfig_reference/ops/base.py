@@ -1,4 +1,4 @@
-"""`Op`: one kind of operation, checked against the shapes and attributes it is given."""
+"""`Op`: one kind of operation, checked against its input shapes and attributes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from etconfig_reference.graph import FLOATS, Array, Attributes, Shape
 from etconfig_reference.work import Work
 
 AttributeLengths: TypeAlias = Mapping[str, "int | None"]
-"""How many integers each attribute holds; None stands for any number."""
+"""The number of integers of each attribute; None means any number."""
 
 
 class Op(abc.ABC):
@@ -19,14 +19,14 @@ class Op(abc.ABC):
 
     Args:
         shapes: The shapes of its inputs.
-        attributes: Its settings; all of them must be given.
+        attributes: Its settings; all are required.
 
     Attributes:
-        name: What the payload calls it.
-        input_counts: How many inputs it takes; more than one number when some are optional.
-        attribute_lengths: What attributes it takes.
-        dtypes: What types its result can have.
-        converts: Whether inputs may have other types than the result; they are converted to it.
+        name: Its name in the payload.
+        input_counts: The numbers of inputs that it accepts; more than one if some are optional.
+        attribute_lengths: Its attributes, with their lengths.
+        dtypes: The types that its result can have.
+        converts: True if inputs may have other types than the result, and are converted to it.
         output_shape: The shape of its result.
 
     Raises:
@@ -54,7 +54,7 @@ class Op(abc.ABC):
 
     @classmethod
     def check_dtypes(cls, inputs: Sequence[str], output: str) -> None:
-        """Raise ValueError unless it computes such a result from such inputs."""
+        """Raise ValueError unless it can compute a result of this type from such inputs."""
         if output not in cls.dtypes:
             raise ValueError(f"computes {', '.join(cls.dtypes)}, not {output}")
         if not cls.converts and any(dtype != output for dtype in inputs):
@@ -62,7 +62,7 @@ class Op(abc.ABC):
 
     @property
     def multiply_accumulates(self) -> int:
-        """How much work it is; an element-wise operation counts one for each element."""
+        """Its work; an elementwise operation counts one for each element."""
         return math.prod(self.output_shape)
 
     @abc.abstractmethod
@@ -73,7 +73,7 @@ class Op(abc.ABC):
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         """Compute into `out`, a dense array that overlaps no input and has elements.
 
-        All arrays have types that numbers are computed in, which float16 and bfloat16 are not.
+        All arrays have types in which the backend computes, so not float16 or bfloat16.
         """
 
 

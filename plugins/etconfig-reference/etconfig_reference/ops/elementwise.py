@@ -1,4 +1,4 @@
-"""Operations on elements by themselves or along one dimension."""
+"""Operations on single elements or along one dimension."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from etconfig_reference.work import Work
 
 
 class _Binary(Op):
-    """An operation on two tensors, which are broadcast against each other."""
+    """An operation on two tensors, which are broadcast to a common shape."""
 
     input_counts = (2,)
     dtypes = tuple(DTYPES)
@@ -28,7 +28,7 @@ class _Binary(Op):
 
 
 class Add(_Binary):
-    """`a + b`; for bool, whether one is true."""
+    """`a + b`; for bool, logical or."""
 
     name = "add"
     ufunc = np.add
@@ -43,7 +43,7 @@ class Sub(_Binary):
 
 
 class Mul(_Binary):
-    """`a * b`; for bool, whether both are true."""
+    """`a * b`; for bool, logical and."""
 
     name = "mul"
     ufunc = np.multiply
@@ -76,7 +76,7 @@ class Softmax(Op):
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         (x,) = inputs
         powers = work.new_array(out.shape, work.sum_dtype(out))
-        # with the largest one at zero, no exponential overflows
+        # shift the largest element to zero, so that no exponential overflows
         np.subtract(x, x.max(axis=self._dim, keepdims=True), out=powers, dtype=powers.dtype)
         np.exp(powers, out=powers)
         np.divide(powers, powers.sum(axis=self._dim, keepdims=True), out=out)

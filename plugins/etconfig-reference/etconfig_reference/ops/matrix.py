@@ -1,4 +1,4 @@
-"""Operations that multiply matrices: these are cut into tiles and run on several workers."""
+"""Matrix multiplications, which are cut into tiles and run on several workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from etconfig_reference.work import ScratchPool, Work
 
 
 class Linear(Op):
-    """`x @ weight.T + bias`: x (*S, K), weight (N, K), bias (N), which may be left out."""
+    """`x @ weight.T + bias`: x (*S, K), weight (N, K), bias (N), optional."""
 
     name = "linear"
     input_counts = (2, 3)
@@ -114,7 +114,7 @@ class Conv2d(Op):
             np.add(out, bias[0][:, np.newaxis, np.newaxis], out=out)
 
     def _gather(self, source: Array, rows: slice, buffer: Array) -> Array:
-        """One column for each pixel of the result: all that its window sees (C / groups * kh * kw)."""
+        """Return a column for each pixel of the result: its whole window, C / groups * kh * kw values."""
         pixels = (rows.stop - rows.start, self._window.output_size[1])
         items = math.prod(self._patch_shape) * math.prod(pixels)
         patches = buffer[:items].reshape(*self._patch_shape, *pixels)
@@ -124,7 +124,7 @@ class Conv2d(Op):
 
 
 def _multiply(left: Array, right: Array, out: Array, work: Work) -> None:
-    """`left @ right`, column by column of `right`."""
+    """Compute `left @ right`, in tiles of columns of `right`."""
 
     def multiply(columns: slice) -> None:
         np.matmul(left, right[:, columns], out=out[:, columns])

@@ -1,4 +1,4 @@
-"""Operations that reduce: pooling and mean."""
+"""Reductions: pooling and mean."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Pool(Op):
 
 
 class MaxPool2d(_Pool):
-    """The largest value in each window; NaN wins."""
+    """The largest value in each window; NaN if there is one."""
 
     name = "max_pool2d"
     attribute_lengths: ClassVar[AttributeLengths] = {"kernel": 2, "stride": 2, "padding": 2, "dilation": 2}
@@ -53,7 +53,7 @@ class AvgPool2d(_Pool):
 
 
 class Mean(Op):
-    """The mean over the dimensions `dims`, which stay with size 1 if `keep_dims` is 1."""
+    """The mean over the dimensions `dims`, which keep size 1 if `keep_dims` is 1."""
 
     name = "mean"
     attribute_lengths: ClassVar[AttributeLengths] = {"dims": None, "keep_dims": 1}
@@ -75,5 +75,5 @@ class Mean(Op):
 
     def run(self, inputs: Sequence[Array], out: Array, work: Work) -> None:
         sums = np.sum(inputs[0], axis=self._dims, keepdims=self._keep_dims, dtype=work.sum_dtype(out))
-        # np.mean warns of no elements; without any, the mean is NaN
+        # np.mean would warn about empty inputs; their mean is NaN
         np.divide(sums, self._reduced_items, out=out)

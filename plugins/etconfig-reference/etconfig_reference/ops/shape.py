@@ -1,4 +1,4 @@
-"""Operations that move elements, or convert them, without computing."""
+"""Operations that move or convert elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etconfig_reference.work import Work
 
 
 class Reshape(Op):
-    """The same elements in the same order, shaped `shape`; a size of -1 follows from the others."""
+    """The same elements in the same order, with shape `shape`; a size of -1 follows from the others."""
 
     name = "reshape"
     dtypes = tuple(DTYPES)
@@ -53,7 +53,7 @@ class Permute(Op):
 
 
 class Convert(Op):
-    """The same numbers as another type: toward zero for integers, nonzero for bool."""
+    """The same numbers as another type: rounded toward zero for integers, nonzero for bool."""
 
     name = "convert"
     dtypes = tuple(DTYPES)

@@ -1,4 +1,4 @@
-"""`Window`: the geometry that convolutions and poolings share."""
+"""`Window`: the common geometry of convolutions and poolings."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from etconfig_reference.graph import Array, Shape
 from etconfig_reference.work import Work
 
 MAX_SETTING = 1024
-"""The most that a kernel, stride, padding or dilation may be: bounds the work a payload can ask for."""
+"""The largest kernel, stride, padding or dilation; it limits the work that a payload can cause."""
 
 
 class Window:
-    """A kernel that slides over the two last dimensions, height and width.
+    """A kernel that slides over the last two dimensions, height and width.
 
     Args:
         size: Height and width of the input.
-        kernel, stride, padding, dilation: For height and width each.
+        kernel, stride, padding, dilation: One number each for height and width.
 
     Attributes:
         output_size: Height and width of the result.
@@ -51,7 +51,7 @@ class Window:
         return room // self._stride[axis] + 1
 
     def pad(self, x: Array, fill: float, work: Work) -> Array:
-        """`x` with a border of `fill`; `x` itself when there is none."""
+        """Return `x` with a border of `fill`, or `x` itself if there is no border."""
         top, left = self._padding
         if top == left == 0:
             return x
@@ -63,11 +63,11 @@ class Window:
         return padded
 
     def shifts(self, padded: Array, rows: slice | None = None) -> Iterator[tuple[int, int, Array]]:
-        """For each place (i, j) in the kernel, what the window sees there at each of its positions.
+        """Yield, for each place (i, j) in the kernel, the inputs at this place of all window positions.
 
         Args:
-            padded: What `pad` returned.
-            rows: The rows of the result that are wanted; None means all.
+            padded: The array that `pad` returned.
+            rows: The rows of the result to cover; None means all.
         """
         height, width = self.output_size
         rows = slice(0, height) if rows is None else rows
@@ -82,7 +82,7 @@ class Window:
 
 
 def image_sizes(shape: Shape) -> Shape:
-    """Images, channels, height and width. Raises ValueError when the rank is not 4."""
+    """Return images, channels, height and width. Raises ValueError if the rank is not 4."""
     if len(shape) != 4:
         raise ValueError(f"takes a tensor of rank 4, given {shape}")
     return shape
