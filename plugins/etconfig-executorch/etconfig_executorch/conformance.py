@@ -1,4 +1,4 @@
-"""What the conformance kit needs to check XNNPACK: golden programs, and `lower`, which made them."""
+"""The contribution to the conformance kit for XNNPACK: golden programs, and the function that makes them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from etconfig.plugin.v1 import (
 )
 
 GOLDEN = Path(__file__).parent / "golden"
-"""Golden programs: a directory for each backend."""
+"""The golden programs, in a directory for each backend."""
 
 
 @hookimpl
 def etconfig_conformance(request: ConformanceRequest) -> ConformanceContribution:
-    """The programs of XNNPACK."""
+    """Return the golden programs of XNNPACK."""
     return ConformanceContribution(
         api=ApiRange(min=1, built=1), programs=GOLDEN / request.name, lower=lower_for_xnnpack
     )
 
 
 def lower_for_xnnpack(case: LoweringRequest) -> bytes:
-    """A .pte of exported methods that delegate to XNNPACK all that it takes."""
+    """Return a .pte of exported methods that delegate as much as possible to XNNPACK."""
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import to_edge_transform_and_lower
 

@@ -1,4 +1,4 @@
-"""`ExecutorchExecutor`: methods loaded and run by the real ExecuTorch runtime."""
+"""`ExecutorchExecutor`: loads and runs methods with the real ExecuTorch runtime."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from etconfig_executorch.runtime import Runtime, the_runtime
 
 
 class ExecutorchExecutor(Executor):
-    """Runs programs on the real runtime, of which a process has one, however many executors there are."""
+    """Runs programs on the real runtime; all executors of a process share one."""
 
     def open_program(self, request: ProgramRequest) -> ExecutorProgram:
-        """Open a program from the bytes that etconfig verified, without a copy."""
+        """Open a program from the bytes that etconfig verified, without copying them."""
         return _Program(the_runtime(), request)
 
 
@@ -43,7 +43,7 @@ class _Program(ExecutorProgram):
         """Load a method with the options of each of its backends.
 
         Raises:
-            ValueError: a tracer was given; this executor has no events for it.
+            ValueError: a tracer was passed; this executor records no events.
         """
         try:
             return self._load(request)
@@ -73,11 +73,11 @@ class _Program(ExecutorProgram):
         return _Method(self._runtime, request, self._dim_orders(request.name), method, list(wired))
 
     def close(self) -> None:
-        """Let go of the bytes; loaded methods keep them."""
+        """Release the bytes; loaded methods keep them alive."""
         del self._native
 
     def _dim_orders(self, method: str) -> list[tuple[int, ...] | None]:
-        """The dim order of each input that is a tensor."""
+        """Return the dim order of each tensor input."""
         plan = self._program.plan(method)
         values = [plan.values[index] for index in plan.inputs]
         return [getattr(value, "dim_order", None) for value in values]
@@ -122,11 +122,11 @@ class _Method(RunnableMethod):
 
 
 def _as_stored(value: Any, dim_order: tuple[int, ...] | None) -> Any:
-    """An input as the runtime stores it: in dim order, and of a type that has a buffer."""
+    """Return an input as the runtime stores it: in dim order, with a type that supports buffers."""
     if dim_order is None:
         return value
     in_order = np.ascontiguousarray(np.transpose(value, dim_order))
-    if in_order.dtype.kind == "V":  # bfloat16 and the float8 types, which the buffer protocol cannot name
+    if in_order.dtype.kind == "V":  # bfloat16 and float8: the buffer protocol has no name for them
         in_order = in_order.view(f"u{in_order.dtype.itemsize}")
     return np.transpose(in_order, np.argsort(dim_order))
 

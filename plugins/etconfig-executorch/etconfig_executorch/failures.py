@@ -1,4 +1,4 @@
-"""What the runtime reports, as the exceptions that etconfig's users know."""
+"""Translation of the runtime's failures into etconfig's exceptions."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _MISSING_OPERATOR = re.compile(r"Missing operator: \[\d+\] (\S+)")
 
 @contextmanager
 def blame(phase: str, method: str | None) -> Iterator[None]:
-    """Turn the extension's errors into the etconfig error that says the same.
+    """Turn the extension's errors into the matching etconfig errors.
 
     Args:
-        phase: What was done: `open`, `load`, `execute`.
-        method: The method that it was done with.
+        phase: The action that failed: `open`, `load` or `execute`.
+        method: The method that it was about.
     """
     try:
         yield
     except native.RuntimeCallError as failure:
         raise _explained(failure, phase, method) from failure
     except native.InputMismatchError as refusal:
-        # etconfig's own check let them pass
-        log = (f"the runtime refuses an input ({refusal}): it takes no number that the program leaves open",)
+        # etconfig's own check accepts them
+        log = (f"the runtime refuses an input ({refusal}): it accepts no number for a dynamic input",)
         raise RuntimeFailedError(
             executor=EXECUTOR, phase=phase, method=method, code=0x12, code_name="InvalidArgument", log=log
         ) from refusal

@@ -1,8 +1,8 @@
 """etconfig backends inside ExecuTorch's own registry.
 
-The registry knows backends by name, for ever, and hands them options that are bool, int or
-text. So what belongs to one loading travels by a number under a key of ours: the trampoline
-that the registry calls finds the loading by it, with its typed options and everything else.
+The registry keeps backends by name for the life of the process, and passes them only options that
+are bool, int or text. So each load gets a number, which is passed under a key of ours: the trampoline
+that the registry calls looks the load up by it, with its typed options and everything else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from etconfig.plugin.v1 import BackendUnavailableError, DelegateHost, DelegateRu
 from etconfig_executorch.native import native
 
 LOADING_KEY = "etconfig.loading"
-"""The key of the number."""
+"""The option key of the number."""
 
 
 class Loading:
@@ -27,7 +27,7 @@ class Loading:
     Args:
         number: Its number.
         delegates: The backend id of each of the method's delegates, in order.
-        host: Initialises them.
+        host: Initializes them.
     """
 
     def __init__(self, number: int, delegates: Sequence[str], host: DelegateHost) -> None:
@@ -38,16 +38,16 @@ class Loading:
             self._waiting[backend].append(index)
 
     def init(self, backend: str) -> DelegateRun:
-        """Initialise the next delegate of a backend: the runtime takes them in the order of the program.
+        """Initialize the next delegate of a backend; the runtime calls this in the order of the program.
 
         Returns:
-            What runs it.
+            The function that executes it.
         """
         return self._host.init(self._waiting[backend].popleft())
 
 
 class HostedBackends:
-    """The etconfig backends that were registered with the runtime. Threads may share it.
+    """The etconfig backends that are registered with the runtime. Threads may share it.
 
     Attributes:
         registered: Their ids.
@@ -73,7 +73,7 @@ class HostedBackends:
 
     @contextmanager
     def loading(self, delegates: Sequence[str], host: DelegateHost) -> Iterator[Loading]:
-        """While it is entered, the runtime finds the loading by its number."""
+        """Let the runtime find the load by its number while the context is active."""
         loading = Loading(next(self._numbers), delegates, host)
         self._loadings[loading.number] = loading
         try:
@@ -83,23 +83,23 @@ class HostedBackends:
 
 
 class _Trampoline:
-    """What the registry calls for one backend."""
+    """The functions that the registry calls for one backend."""
 
     def __init__(self, backend: str, loadings: dict[int, Loading]) -> None:
         self._backend = backend
         self._loadings = loadings
 
     def is_available(self) -> bool:
-        """Whether the backend can run here is asked by etconfig, which can say why not."""
+        """Return True: etconfig itself checks the availability, and can report the reason."""
         return True
 
     def init(self, options: list[tuple[str, bool | int | str]]) -> DelegateRun:
-        """Initialise a delegate, from what etconfig verified and not from what the runtime read again."""
+        """Initialize a delegate from etconfig's verified data, not from what the runtime has read again."""
         number: Any = dict(options).get(LOADING_KEY)
         if number not in self._loadings:
             raise BackendUnavailableError(
                 backend=self._backend,
-                reason="it gets its options from etconfig, and this method was loaded without them",
+                reason="it gets its options from etconfig, but this method was loaded without them",
                 help="load the program with etconfig.load_program(..., executor='executorch')",
             )
         return self._loadings[number].init(self._backend)

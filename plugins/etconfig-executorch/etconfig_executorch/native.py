@@ -1,7 +1,7 @@
-"""The extension, loaded after a look at whether it fits the runtime that is installed.
+"""The native extension, loaded only if it fits the installed runtime.
 
-The runtime's C++ interface is not stable, so an extension that was built against another
-release would crash instead of failing.
+The runtime's C++ interface is not stable, so an extension that was built against another release
+would crash instead of raising an error.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def _check_runtime() -> None:
     if _public(installed) != _public(EXECUTORCH_VERSION):
         raise ImportError(
             f"etconfig-executorch was built against executorch {_public(EXECUTORCH_VERSION)}, but "
-            f"{_public(installed)} is installed; install the one it was built against, or build it again: "
+            f"{_public(installed)} is installed; install that release, or build the extension again: "
             "pip install --force-reinstall --no-cache-dir --no-binary etconfig-executorch etconfig-executorch"
         )
 
 
 def _public(full_version: str) -> str:
-    """The version without its local part, such as `+cpu`."""
+    """Return the version without its local part, such as `+cpu`."""
     return full_version.partition("+")[0]
 
 

@@ -1,4 +1,4 @@
-"""Typed options in the form of ExecuTorch's option map, and those that it has no key for."""
+"""Typed options in the form of ExecuTorch's option map, and options without a key in it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from etconfig.plugin.v1 import (
 
 XNNPACK = "XnnpackBackend"
 NUM_THREADS = "num_threads"
-"""How many threads the process's pool has. An option of XNNPACK's; no key of the map carries it."""
+"""The XNNPACK option for the number of threads in the process's pool. The map has no key for it."""
 SINGLE_THREADED = "single_threaded"
-"""Whether an instance gets no thread pool. An option of XNNPACK's; no key of the map carries it."""
+"""The XNNPACK option for instances without a thread pool. The map has no key for it."""
 
 HANDLED: Mapping[str, frozenset[str]] = {XNNPACK: frozenset({NUM_THREADS, SINGLE_THREADED})}
-"""Options that are brought into effect here, not by the map."""
+"""Options that this plugin applies itself, without the map."""
 
 
 def wire(backends: Mapping[str, BoundBackend]) -> dict[str, list[WireOption]]:
-    """The options of each backend, ready for the map.
+    """Return the options of each backend in the form of the map.
 
     Raises:
-        OptionError: the map cannot carry some of them; it holds every problem.
+        OptionError: the map cannot carry some of them; the error lists every problem.
     """
     wired: dict[str, list[WireOption]] = {}
     problems: list[Diagnostic] = []
@@ -41,7 +41,7 @@ def wire(backends: Mapping[str, BoundBackend]) -> dict[str, list[WireOption]]:
 
 
 def method_options(options: Sequence[WireOption]) -> list[tuple[str, bool | int | str]]:
-    """The options that are given to one method when it is loaded."""
+    """Return the options to pass when a method is loaded."""
     return [(each.key, each.value) for each in options if each.scope is Scope.METHOD]
 
 
@@ -49,7 +49,7 @@ def check_room(method: str, backends: Collection[str]) -> None:
     """Check that the map has room for the backends of one method.
 
     Raises:
-        OptionError: it has not.
+        OptionError: it does not.
     """
     if len(backends) > EXECUTORCH.max_backends:
         message = (

@@ -1,4 +1,4 @@
-"""What etconfig loads: the executor. The runtime itself is loaded with the first program."""
+"""The executor, which etconfig loads. The runtime itself is loaded with the first program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from etconfig.plugin.v1 import ApiRange, ExecutorContribution, ExecutorRequest, 
 
 @hookimpl
 def etconfig_executor(request: ExecutorRequest) -> ExecutorContribution:
-    """The executor."""
+    """Return the executor."""
     from etconfig_executorch.executor import ExecutorchExecutor
 
     return ExecutorContribution(api=ApiRange(min=1, built=1), executor=ExecutorchExecutor())

@@ -1,6 +1,6 @@
-"""`Runtime`: what belongs to the whole process, because ExecuTorch keeps one of it.
+"""`Runtime`: the process-wide state of ExecuTorch.
 
-There is one registry of backends, one thread pool, and one value of each process-scope option.
+A process has one registry of backends, one thread pool, and one value of each process-scope option.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from etconfig_executorch.native import native
 from etconfig_executorch.options import NUM_THREADS, XNNPACK
 
 _PROBES: Mapping[type, tuple[Any, Any]] = {bool: (False, True), int: (-1, -2), str: ("", "?")}
-"""Two values of each type to ask with: a backend that answers neither has said nothing."""
+"""Two values of each type to query with: a backend that leaves both unchanged did not answer."""
 
 
 class Runtime:
@@ -32,7 +32,7 @@ class Runtime:
         native.set_numpy(np.empty, np.ndarray, [_dtype(number) for number in range(max(ScalarType) + 1)])
 
     def native_backends(self) -> Mapping[str, bool]:
-        """The backends that the runtime brings itself: whether each can run here, by id."""
+        """Return the runtime's own backends by id, with True for those that can run here."""
         return {
             backend: is_available
             for backend, is_available in native.registered_backends()
@@ -40,11 +40,11 @@ class Runtime:
         }
 
     def settle(self, backend: str, options: Any, wired: Sequence[WireOption]) -> None:
-        """Bring a backend's process-scope options into effect; later calls may not want others.
+        """Apply a backend's process-scope options; later calls must use the same values.
 
         Raises:
-            OptionError: other values are in force already, since a method was loaded with them;
-                or the backend took another value than it was given. It holds every problem.
+            OptionError: a method was already loaded with other values, or the backend uses a value
+                other than the requested one; the error lists every problem.
             RuntimeCallError: the backend refuses the options.
         """
         wanted = {each.name: each for each in wired if each.scope is Scope.PROCESS}
@@ -67,7 +67,7 @@ class Runtime:
             self._settled.update({(backend, name): values[name] for name in new})
 
     def in_force(self, backend: str) -> dict[str, object]:
-        """The process-scope options that are in force for a backend, by option name."""
+        """Return the process-scope options in force for a backend, by option name."""
         with self._lock:
             settled = {name: value for (owner, name), value in self._settled.items() if owner == backend}
         if NUM_THREADS in settled:
@@ -89,12 +89,12 @@ class Runtime:
 
 @functools.cache
 def the_runtime() -> Runtime:
-    """The process's runtime: the registry that it speaks for is the process's too, and is never emptied."""
+    """Return the process's runtime. There is only one, like the registry, which is never emptied."""
     return Runtime()
 
 
 def _read_back(backend: str, option: WireOption) -> object:
-    """The value that the backend reports, or None if it reports none: it then leaves what it was given."""
+    """Return the value that the backend reports, or None if it leaves the query's value unchanged."""
     answers = [
         dict(native.get_process_options(backend, [(option.key, probe)]))[option.key]
         for probe in _PROBES[type(option.value)]
@@ -114,13 +114,13 @@ def _conflict(backend: str, name: str, settled: object, value: object) -> Diagno
 def _not_taken(backend: str, option: WireOption, answer: object) -> Diagnostic:
     return Diagnostic(
         code="process-scope-conflict",
-        message=f"{backend} was given {option.name} = {option.value!r}, but has {answer!r} in force",
-        help="something else in this process may have set it: set it there, or not at all",
+        message=f"{backend} was set to {option.name} = {option.value!r}, but uses {answer!r}",
+        help="other code in this process may have set it: set it there, or not at all",
     )
 
 
 def _dtype(number: int) -> np.dtype[Any] | None:
-    """The numpy type of a ScalarType's number, or None if there is none."""
+    """Return the numpy type for the number of a ScalarType, or None without one."""
     try:
         name = ScalarType(number).dtype_name
     except ValueError:

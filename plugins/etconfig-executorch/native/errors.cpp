@@ -46,7 +46,7 @@ void check(const char* call, rt::Error error) {
 
 void bind_errors(nb::module_& module) {
   runtime_call_error_type = new nb::object(nb::exception<RuntimeCallError>(module, "RuntimeCallError", PyExc_RuntimeError));
-  // After nb::exception, so that it is asked first.
+  // Registered after nb::exception, so that it is tried first.
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);

@@ -14,7 +14,7 @@ namespace etconfig {
 namespace nb = nanobind;
 namespace rt = executorch::runtime;
 
-// A call of the runtime that did not return Ok, with what the runtime logged meanwhile.
+// A call of the runtime that did not return Ok, with the lines that the runtime logged during the call.
 class RuntimeCallError : public std::runtime_error {
  public:
   RuntimeCallError(const char* call, rt::Error error, std::vector<std::string> log);
@@ -23,7 +23,7 @@ class RuntimeCallError : public std::runtime_error {
   std::vector<std::string> log;
 };
 
-// An input that does not fit as it is. The caller explains it, or brings the input into form.
+// An input that does not fit as it is. The caller converts it, or reports an error.
 class InputMismatchError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

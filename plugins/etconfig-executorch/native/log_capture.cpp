@@ -13,7 +13,7 @@ pal_emit_log_message_method emit_before = nullptr;
 
 }  // namespace
 
-// The function that the runtime calls, with a view of the captures.
+// The function that the runtime calls, with access to the captures.
 struct LogSink {
   static void emit(et_timestamp_t timestamp, et_pal_log_level_t level, const char* file, const char* function,
                    size_t line, const char* message, size_t length) {
@@ -49,8 +49,8 @@ std::vector<std::string> LogCapture::take_lines() {
   return texts;
 }
 
-// ExecuTorch's own bindings install theirs when they are imported, which may be after us. The table is changed
-// in place, since register_pal logs an error when it is called twice in a process.
+// ExecuTorch's own bindings install their function when they are imported, which may be after us. The table is
+// changed in place, since register_pal logs an error if it is called twice in a process.
 void LogCapture::stand_in_front() {
   auto* table = const_cast<executorch::runtime::PalImpl*>(executorch::runtime::get_pal_impl());
   if (table->emit_log_message != &LogSink::emit) {

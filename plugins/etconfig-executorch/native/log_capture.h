@@ -1,4 +1,4 @@
-// What the runtime logs while one of our calls is under way belongs to that call.
+// Capture of the lines that the runtime logs during one of our calls.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace etconfig {
 
-// While it lives, what this thread logs is kept for an exception. If none comes, errors go where they went
-// before, and information is dropped. Lines of other threads are left alone.
+// During its lifetime, the lines of this thread are kept for an exception. Without an exception, errors go
+// where they went before, and information is dropped. Lines of other threads are not touched.
 class LogCapture {
  public:
   LogCapture();
@@ -16,11 +16,11 @@ class LogCapture {
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;
 
-  // The lines that this thread's innermost capture kept so far; it forgets them.
+  // Return the lines that this thread's innermost capture has kept so far, and remove them from it.
   static std::vector<std::string> take_lines();
 
  private:
-  // Let our log function be the first, and the one that is installed come after it.
+  // Install our log function, which calls the previously installed one.
   static void stand_in_front();
 
   struct Line {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// One thread at a time is inside a method.
+// Lets only one thread at a time into a method.
 class Turn {
  public:
   explicit Turn(std::atomic<bool>& is_busy) : is_busy_(is_busy) {
@@ -50,7 +50,7 @@ Method::Buffer::Buffer(size_t size) : memory(nullptr, &std::free), size(size) {
   if (memory == nullptr && rounded > 0) {
     throw std::bad_alloc();
   }
-  // State that has no initial value starts at zero, not at what was in memory.
+  // State without an initial value starts at zero, not with the previous contents of the memory.
   std::memset(memory.get(), 0, rounded);
 }
 
@@ -68,7 +68,7 @@ Method::Method(std::shared_ptr<Program> program, const std::string& name,
 }
 
 Method::~Method() {
-  // Delegates go first: they may use everything else. Python backends take the GIL themselves.
+  // Destroy delegates first, since they may use everything else. Python backends acquire the GIL themselves.
   nb::gil_scoped_release no_gil;
   method_.reset();
 }
@@ -92,7 +92,7 @@ void Method::plan_memory(const rt::MethodMeta& meta) {
   planned_memory_.emplace(rt::Span<rt::Span<uint8_t>>(spans_.data(), spans_.size()));
 }
 
-// Outputs for which the program plans no memory are written into ours.
+// Outputs without planned memory are written into our own.
 void Method::place_outputs(const rt::MethodMeta& meta) {
   for (size_t i = 0; i < meta.num_outputs(); ++i) {
     if (take("output_tag", meta.output_tag(i)) != rt::Tag::Tensor) {
@@ -109,7 +109,7 @@ void Method::place_outputs(const rt::MethodMeta& meta) {
 nb::list Method::execute(nb::sequence inputs) {
   Turn turn(is_busy_);
   LogCapture capture;
-  // Where the program plans no memory for an input, the runtime reads the caller's: keep it until the end.
+  // The runtime reads inputs without planned memory from the caller's memory: keep that until the end.
   std::vector<std::unique_ptr<InputTensor>> keep;
   set_inputs(inputs, keep);
   rt::Error error;
@@ -131,7 +131,7 @@ void Method::set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTe
   }
   for (size_t i = 0; i < method_->inputs_size(); ++i) {
     if (method_->set_input(input_value(i, inputs[i], keep), i) != rt::Error::Ok) {
-      LogCapture::take_lines();  // the caller says it in its own words
+      LogCapture::take_lines();  // the caller reports it in its own words
       throw InputMismatchError("shape or value");
     }
   }

@@ -20,14 +20,14 @@ namespace etconfig {
 
 class Method {
  public:
-  // Throws RuntimeCallError, or what a Python backend raised. `single_threaded`: delegates get no thread pool.
+  // Throws RuntimeCallError, or the exception of a Python backend. `single_threaded`: no thread pool for delegates.
   Method(std::shared_ptr<Program> program, const std::string& name,
          const std::vector<std::pair<std::string, WireOptions>>& options, bool single_threaded);
   ~Method();
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
 
-  // Throws InputMismatchError when an input does not fit as it is, MethodBusyError, RuntimeCallError.
+  // Throws InputMismatchError if an input does not fit as it is, MethodBusyError, RuntimeCallError.
   nb::list execute(nb::sequence inputs);
 
  private:

@@ -29,7 +29,7 @@ namespace etconfig {
 namespace threadpool = executorch::extension::threadpool;
 
 NB_MODULE(_native, module) {
-  // Methods that a program still holds when the interpreter ends are no mistake of ours.
+  // A method that is still referenced when the interpreter ends is not a leak of this module.
   nb::set_leak_warnings(false);
   executorch::runtime::runtime_init();
   module.attr("EXECUTORCH_VERSION") = ETCONFIG_EXECUTORCH_VERSION;
@@ -45,7 +45,7 @@ NB_MODULE(_native, module) {
     LogCapture capture;  // making the pool logs how it looks for cores
     return threadpool::get_threadpool()->get_thread_count();
   });
-  // Only while nothing is loaded: delegates keep the pool that they were loaded with.
+  // Call it only while nothing is loaded: delegates keep the pool that they were loaded with.
   module.def("set_thread_count", [](uint32_t count) {
     LogCapture capture;
     return threadpool::get_threadpool()->_unsafe_reset_threadpool(count);

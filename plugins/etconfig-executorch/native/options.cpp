@@ -55,7 +55,7 @@ void set_process_options(const std::string& backend, const WireOptions& options)
   check("set_option", rt::set_option(backend.c_str(), {native.data(), native.size()}));
 }
 
-// `wanted` names the keys; its values tell the types, which the runtime wants to know beforehand.
+// `wanted` contains the keys; its values give the types, which the runtime needs to know beforehand.
 WireOptions get_process_options(const std::string& backend, const WireOptions& wanted) {
   LogCapture capture;
   auto native = to_backend_options(wanted);

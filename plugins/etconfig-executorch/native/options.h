@@ -1,4 +1,4 @@
-// Options on their way to a backend, in the form of ExecuTorch's own option map.
+// The options of a backend, in the form of ExecuTorch's own option map.
 #pragma once
 
 #include <executorch/runtime/backend/backend_options_map.h>
@@ -16,12 +16,12 @@ namespace etconfig {
 using WireValue = std::variant<bool, int, std::string>;
 using WireOptions = std::vector<std::pair<std::string, WireValue>>;
 
-// One backend's options. Throws std::invalid_argument for what the map cannot hold: nothing is cut off.
+// One backend's options. Throws std::invalid_argument for values that the map cannot carry; it truncates nothing.
 std::vector<rt::BackendOption> to_backend_options(const WireOptions& options);
 
 WireOptions from_backend_options(rt::Span<const rt::BackendOption> options);
 
-// All options of one method. The map refers to the vectors, and the method to the map.
+// All options of one method. The map references the vectors, and the method references the map.
 class OptionMap {
  public:
   explicit OptionMap(const std::vector<std::pair<std::string, WireOptions>>& backends);

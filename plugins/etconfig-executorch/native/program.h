@@ -29,7 +29,7 @@ class Bytes {
   Py_buffer view_;
 };
 
-// Immutable; threads and methods share it. Nothing is copied: constants are read where they lie.
+// Immutable; threads and methods share it. Nothing is copied: constants are read in place.
 class Program {
  public:
   Program(nb::handle data, const std::vector<nb::object>& external);

@@ -18,7 +18,7 @@ namespace etconfig {
 
 namespace {
 
-// Between a backend that raised and the call of ours that the runtime then lets fail, in one thread.
+// Keeps the exception of a backend until the runtime returns an error from our call, in the same thread.
 thread_local PyObject* pending = nullptr;
 
 void keep_pending(nb::python_error& error) {
@@ -27,7 +27,7 @@ void keep_pending(nb::python_error& error) {
   pending = nb::borrow(error.value()).release().ptr();
 }
 
-// An argument of a delegate call, remembered from call to call: planned tensors keep place and shape.
+// An argument of a delegate call, cached between calls: planned tensors keep their address and shape.
 class Argument {
  public:
   nb::object to_python(const rt::EValue& value) {
@@ -55,7 +55,7 @@ class Argument {
   std::vector<aten::SizesType> sizes_;
 };
 
-// A delegate's own state: what runs it, and the arrays of its arguments.
+// A delegate's own state: the function that executes it, and the arrays of its arguments.
 class Delegate {
  public:
   explicit Delegate(nb::object run)
@@ -99,7 +99,7 @@ class Delegate {
   nb::list args_;
 };
 
-// Registered for ever, as the registry wants it: the object behind `callbacks` is never let go.
+// Registered for the life of the process, as the registry requires: `callbacks` is never released.
 class PythonBackend final : public rt::BackendInterface {
  public:
   explicit PythonBackend(nb::object callbacks) : callbacks_(std::move(callbacks)) {}
@@ -114,7 +114,7 @@ class PythonBackend final : public rt::BackendInterface {
     }
   }
 
-  // The payload is not handed on: the Python side has it, and verified it.
+  // The payload is not passed on: the Python side has it already, verified.
   rt::Result<rt::DelegateHandle*> init(rt::BackendInitContext& context, rt::FreeableBuffer*,
                                        rt::ArrayRef<rt::CompileSpec>) const override {
     nb::gil_scoped_acquire gil;
@@ -138,7 +138,7 @@ class PythonBackend final : public rt::BackendInterface {
     }
   }
 
-  // The Python side destroys its delegates when the method is gone, in its own order and with its own errors.
+  // The Python side destroys its delegates when the method is closed, in its own order and with its own errors.
   void destroy(rt::DelegateHandle* opaque) const override {
     nb::gil_scoped_acquire gil;
     delete static_cast<Delegate*>(opaque);

@@ -5,7 +5,7 @@
 
 namespace etconfig {
 
-// Raise the Python exception that ended a Python backend's work in this thread, if there is one.
+// Raise the Python exception of a Python backend in this thread, if there is one.
 void raise_pending_exception();
 
 void bind_python_backend(nb::module_& module);

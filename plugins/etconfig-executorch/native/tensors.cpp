@@ -10,7 +10,7 @@ namespace {
 
 const Numpy* installed = nullptr;
 
-// Whether a buffer's format, in the words of Python's struct module, is what a tensor of `type` holds.
+// Check whether a buffer's format, in the notation of Python's struct module, fits a tensor of `type`.
 bool is_format_of(const char* format, aten::ScalarType type) {
   if (format == nullptr) {
     return type == aten::ScalarType::Byte;
@@ -33,7 +33,7 @@ bool is_format_of(const char* format, aten::ScalarType type) {
     case aten::ScalarType::Int:
     case aten::ScalarType::Long:
       return std::strchr("bhilq", *format) != nullptr;
-    default:  // unsigned ones; and bfloat16, which no format names, as its bits
+    default:  // unsigned types; and bfloat16, which has no format, as its bits
       return std::strchr("BHILQ", *format) != nullptr;
   }
 }
@@ -56,7 +56,7 @@ bool is_contiguous_order(const aten::Tensor& tensor) {
   return true;
 }
 
-// An array made in the order of memory, seen in the order of its dimensions.
+// Return an array created in memory order, viewed in the order of its dimensions.
 nb::object in_dimension_order(nb::object array, const aten::Tensor& tensor) {
   if (is_contiguous_order(tensor)) {
     return array;
@@ -104,8 +104,8 @@ nb::object Numpy::copy_of(const aten::Tensor& tensor) const {
   nb::object array = empty_(memory_shape(tensor), dtype(tensor.scalar_type()));
   if (tensor.nbytes() > 0) {
     Py_buffer view;
-    // Through bytes, since numpy exports no buffer of element types that are not its own. Without a
-    // dimension there is none that could hold them.
+    // Through bytes, since numpy exports no buffers for element types that are not its own. An array
+    // without dimensions cannot be viewed as bytes, so it gets one.
     nb::object bytes = (tensor.dim() == 0 ? array.attr("reshape")(1) : array).attr("view")("u1");
     if (PyObject_GetBuffer(bytes.ptr(), &view, PyBUF_WRITABLE) != 0) {
       throw nb::python_error();
@@ -127,7 +127,7 @@ nb::object Numpy::view_of(const aten::Tensor& tensor) const {
 }
 
 void set_numpy(Numpy numpy) {
-  // Never destroyed: the interpreter may be gone when static objects are.
+  // Never destroyed: static objects may be destroyed after the interpreter.
   installed = new Numpy(std::move(numpy));
 }
 
@@ -158,7 +158,7 @@ void InputTensor::read_shape(rt::Span<const uint8_t> dim_order) {
   for (size_t i = dim_order.size(); i-- > 0;) {
     const size_t dimension = dim_order[i];
     const Py_ssize_t size = view_.shape[dimension];
-    // A stride says nothing where there is at most one element.
+    // The stride of a dimension with at most one element has no meaning.
     if (view_.len > 0 && size > 1 && view_.strides[dimension] != stride_bytes) {
       throw InputMismatchError("memory layout");
     }

@@ -1,4 +1,4 @@
-// Between the runtime's tensors and numpy arrays.
+// Conversion between the runtime's tensors and numpy arrays.
 #pragma once
 
 #include <executorch/runtime/core/evalue.h>
@@ -17,16 +17,16 @@ namespace aten = executorch::aten;
 
 constexpr size_t kMaxRank = 16;
 
-// numpy, as far as it is needed. One object for the life of the module, so calls need no look-up.
+// The parts of numpy that are needed. One object for the life of the module, so that calls need no lookup.
 class Numpy {
  public:
-  // `dtypes`: the numpy dtype of each ScalarType, by its number; None where there is none.
+  // `dtypes`: the numpy dtype for the number of each ScalarType, or None.
   Numpy(nb::object empty, nb::object ndarray, const std::vector<nb::object>& dtypes);
 
-  // A new array with the tensor's values, in its dim order.
+  // Return a new array with the tensor's values, in its dim order.
   nb::object copy_of(const aten::Tensor& tensor) const;
 
-  // An array over the tensor's own memory. It must not outlive that memory.
+  // Return an array over the tensor's own memory. It must not outlive that memory.
   nb::object view_of(const aten::Tensor& tensor) const;
 
  private:
@@ -40,10 +40,10 @@ class Numpy {
 void set_numpy(Numpy numpy);
 const Numpy& numpy();
 
-// A tensor over the memory of a Python buffer, in the form that an input is described in.
+// A tensor over the memory of a Python buffer, as the program describes the input.
 class InputTensor {
  public:
-  // Throws InputMismatchError unless the buffer has the element size, rank and memory layout that are expected.
+  // Throws InputMismatchError unless the buffer has the expected element size, rank and memory layout.
   InputTensor(nb::handle object, aten::ScalarType type, rt::Span<const uint8_t> dim_order);
   ~InputTensor();
   InputTensor(const InputTensor&) = delete;
@@ -61,7 +61,7 @@ class InputTensor {
   std::optional<aten::TensorImpl> impl_;
 };
 
-// What Python gets for a value of the runtime; tensors are copied.
+// Return a value of the runtime as a Python object; tensors are copied.
 nb::object to_python(const rt::EValue& value);
 
 }  // namespace etconfig

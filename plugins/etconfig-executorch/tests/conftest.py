@@ -41,12 +41,12 @@ class Double(torch.nn.Module):
 edge = to_edge_transform_and_lower(torch.export.export(Double(), (torch.tensor(1.0),)))
 open(f"{sys.argv[1]}/rankless.pte", "wb").write(edge.to_executorch().buffer)
 """
-"""Programs with enough weights (32 MB) or activations (8 MB a layer) that threads and memory can be seen."""
+"""Programs with enough weights (32 MB) or activations (8 MB a layer) to make threads and memory visible."""
 
 
 @pytest.fixture(scope="session")
 def exports(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Programs delegated to XNNPACK, each with its input and output."""
+    """Export programs delegated to XNNPACK, each with its input and output."""
     directory = tmp_path_factory.mktemp("exports")
     subprocess.run([sys.executable, "-c", EXPORT, directory], check=True, capture_output=True)
     return directory
@@ -78,7 +78,7 @@ def rankless_program(exports: Path) -> Path:
 
 @pytest.fixture
 def in_process(tmp_path: Path) -> Callable[..., str]:
-    """Runs code in a process of its own, since the runtime keeps one state for each process."""
+    """Run code in its own process, since the runtime's state is process-wide."""
 
     def run(code: str, *arguments: object, **environment: str) -> str:
         done = subprocess.run(

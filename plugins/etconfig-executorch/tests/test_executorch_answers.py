@@ -1,4 +1,4 @@
-"""Programs run by the real runtime give the numpy executor's answers, through the same API."""
+"""Programs on the real runtime give the answers of the numpy executor, through the same API."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _random(rng: np.random.Generator, info: Any) -> Any:
     if info.dtype().dtype_name == "bool":
         return np.ones(info.sizes(), np.bool_)
     if info.dtype().dtype_name.startswith("int"):
-        return np.zeros(info.sizes(), info.dtype().dtype_name)  # they may be indices
+        return np.zeros(info.sizes(), info.dtype().dtype_name)  # valid as indices, too
     return (rng.random(info.sizes()) * 4).astype(info.dtype().dtype_name)
 
 
@@ -54,7 +54,7 @@ def test_both_executors_agree(name: str) -> None:
     for method in ours.method_names:
         with theirs.load_method(method) as a, ours.load_method(method) as b:
             inputs = inputs_of(b)
-            for _ in range(3):  # so that state shows
+            for _ in range(3):  # repeated, to reveal leftover state
                 for left, right in zip(a.execute(inputs), b.execute(inputs), strict=True):
                     assert_same(left, right)
 
@@ -132,7 +132,7 @@ class TestPythonBackends:
 
 
 class TestInputsAndOutputs:
-    """Inputs are read where they lie if they fit; outputs belong to the caller."""
+    """Inputs are read in place if they fit; outputs belong to the caller."""
 
     @pytest.fixture
     def method(self) -> Any:
@@ -147,7 +147,7 @@ class TestInputsAndOutputs:
         method.execute([np.zeros_like(each) for each in inputs])
         np.testing.assert_array_equal(first, kept)
 
-    def test_inputs_of_other_layouts_are_brought_into_form(self, method: Any) -> None:
+    def test_inputs_with_other_layouts_are_converted(self, method: Any) -> None:
         inputs = inputs_of(method)
         (expected,) = method.execute(inputs)
         wide = [np.repeat(each, 2, axis=-1)[..., ::2] for each in inputs]
@@ -164,7 +164,7 @@ class TestInputsAndOutputs:
             (lambda x: "text", "given str"),
         ],
     )
-    def test_what_does_not_fit_is_named(self, method: Any, change: Any, message: str) -> None:
+    def test_an_input_that_does_not_fit_is_named(self, method: Any, change: Any, message: str) -> None:
         inputs = inputs_of(method)
         with pytest.raises(InvalidInputError, match="input 0: expected an array of dtype float32") as caught:
             method.execute([change(inputs[0]), *inputs[1:]])
@@ -174,16 +174,16 @@ class TestInputsAndOutputs:
         with pytest.raises(InvalidInputError, match="inputs: expected"):
             method.execute([])
 
-    def test_a_number_that_the_program_leaves_open_is_refused(self) -> None:
+    def test_a_number_for_a_dynamic_input_is_refused(self) -> None:
         path = DATA / "programs" / "symbolic_integer.pte"
         with (
             etconfig.load_program(path, executor="executorch") as program,
             program.load_method("forward") as method,
-            pytest.raises(RuntimeFailedError, match="takes no number that the program leaves open"),
+            pytest.raises(RuntimeFailedError, match="accepts no number for a dynamic input"),
         ):
             method.execute([np.ones(6, np.float32), 3])
 
-    def test_a_tensor_without_dimensions_goes_in_and_comes_out(self, rankless_program: Path) -> None:
+    def test_a_tensor_without_dimensions_can_be_input_and_output(self, rankless_program: Path) -> None:
         with etconfig.load_program(rankless_program, executor="executorch") as program:
             (out,) = program.load_method("forward").execute([np.array(2.5, np.float32)])
         assert (out.shape, out.dtype, out.item()) == ((), np.float32, 5.0)
@@ -212,7 +212,7 @@ class TestLifetime:
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(run, methods)) == [True] * 4
 
-    def test_a_second_thread_in_one_method_is_told(self, large_program: tuple[Path, Path]) -> None:
+    def test_a_second_thread_in_one_method_is_refused(self, large_program: tuple[Path, Path]) -> None:
         path, answers = large_program
         x = np.load(answers)["x"]
         method = etconfig.load_program(path, executor="executorch").load_method("forward")
@@ -239,7 +239,7 @@ class TestLifetime:
         strided = [np.repeat(each, 2, axis=-1)[..., ::2] for each in inputs]  # must be checked, and copied
         np.testing.assert_array_equal(method.execute(strided)[0], expected)
 
-    def test_loading_again_and_again_takes_no_more_memory(self) -> None:
+    def test_loading_repeatedly_does_not_increase_memory_use(self) -> None:
         program = etconfig.load_program(DATA / "digits" / "digits.pte", executor="executorch")
 
         def load_and_run() -> int:

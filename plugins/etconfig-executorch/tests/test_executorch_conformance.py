@@ -1,4 +1,4 @@
-"""XNNPACK on the real runtime reaches what the README says; its golden programs can be made anew."""
+"""XNNPACK on the real runtime reaches the level in the README; its golden programs are reproducible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options reach the runtime, have their effect, and are refused where they cannot."""
+"""Options reach the runtime and take effect, or are refused."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def resident_kb():
 
 
 class TestEffect:
-    """What is asked for is what happens, not only what is accepted."""
+    """Options do what they promise, and are not just accepted."""
 
-    def test_the_pool_has_as_many_threads_as_asked(
+    def test_the_pool_has_the_requested_number_of_threads(
         self, in_process: Callable[..., str], large_program: tuple[Path, Path]
     ) -> None:
         code = (
@@ -52,7 +52,7 @@ method.execute([x])
 print(threads() - before, method.effective_options()["XnnpackBackend"]["num_threads"])
 """
         )
-        # the caller of an execute is one of the five
+        # the thread that calls execute is one of the five
         assert in_process(code, *large_program, OPENBLAS_NUM_THREADS="1") == "4 5"
 
     def test_a_single_threaded_instance_leaves_the_pool_alone(
@@ -79,7 +79,7 @@ print(busy_threads(pooled), busy_threads(single))
         )
         assert in_process(code, *large_program, OPENBLAS_NUM_THREADS="1") == "2 1"
 
-    def test_packed_weights_are_kept_in_the_file_that_is_named(
+    def test_packed_weights_are_stored_in_the_named_file(
         self, in_process: Callable[..., str], large_program: tuple[Path, Path], tmp_path: Path
     ) -> None:
         cache = tmp_path / "weights.bin"
@@ -131,7 +131,7 @@ print((resident_kb() - before) // 1024)
 """
         )
         grown_mb = int(in_process(code, *wide_program, mode))
-        # Each instance has 8 MB planned for its input and its output; two layers between make a workspace.
+        # Each instance plans 8 MB for its input and its output; the two layers between need a workspace.
         assert (grown_mb > 34) is grows, grown_mb
 
     def test_instances_have_options_of_their_own(self) -> None:
@@ -176,7 +176,7 @@ except etconfig.EtconfigError as error:
 
 
 class TestRefused:
-    """A value that the transport or the backend cannot take is an error, and says why."""
+    """A value that the transport or the backend does not accept is an error that says why."""
 
     def test_a_tracer_is_refused(self) -> None:
         program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
@@ -185,7 +185,7 @@ class TestRefused:
         ):
             program.load_method("forward", tracer=RecordingTracer())
 
-    def test_what_applies_at_load_cannot_change_afterwards(self) -> None:
+    def test_an_option_that_applies_at_load_cannot_change_afterwards(self) -> None:
         program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
         method = program.load_method("forward")
         with pytest.raises(OptionError, match="applies at load and cannot change on a loaded method"):
@@ -201,7 +201,7 @@ class TestRefused:
         with pytest.raises(OptionError, match="texts have at most 255 bytes, and this one 256"):
             program.load_method("forward", config.arguments("forward"))
 
-    def test_what_the_runtime_logs_is_part_of_the_error(self) -> None:
+    def test_the_error_contains_the_log_of_the_runtime(self) -> None:
         from etconfig_executorch.failures import blame
         from etconfig_executorch.native import native
 

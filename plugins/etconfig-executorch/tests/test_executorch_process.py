@@ -1,4 +1,4 @@
-"""One runtime in a process: the registry is shared, Python backends live in it, mistakes do not end it."""
+"""One runtime in a process: Python backends share its registry, and mistakes do not end the process."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ print("\\n".join(log))
 
 
 class TestFailures:
-    """A Python backend that fails does so with its own exception, and leaves nothing behind."""
+    """A Python backend fails with its own exception, and leaves nothing behind."""
 
     def test_an_execute_that_fails(self, in_process: Callable[..., str]) -> None:
         lines = in_process(BROKEN, DIGITS, "never").splitlines()
@@ -81,7 +81,7 @@ class TestFailures:
         lines = in_process(BROKEN, DIGITS, "init 1").splitlines()
         assert lines[:3] == ["init 0", "init 1", "destroy 0"]
         assert lines[3].endswith("failed in init of method 'forward': RuntimeError: no memory on the device")
-        assert lines[4:] == lines[:4]  # and once more
+        assert lines[4:] == lines[:4]  # the second round is the same
 
 
 class TestSharing:
@@ -103,7 +103,7 @@ except RuntimeError as error:
         assert in_process(code, DIGITS).splitlines()[-2:] == ["True", "refused"]
 
     @pytest.mark.parametrize("first", ["etconfig", "executorch"])
-    def test_both_run_a_program_whoever_comes_first(self, in_process: Callable[..., str], first: str) -> None:
+    def test_both_run_a_program_in_any_order(self, in_process: Callable[..., str], first: str) -> None:
         code = """
 import sys
 import numpy as np
@@ -131,7 +131,7 @@ print(np.abs(a - theirs(sizes)).max() < 1e-6)
 
 
 class TestLog:
-    """What the runtime logs about a failure belongs to the error, whoever else is in the process."""
+    """The runtime's log lines about a failure belong to the error, whatever else is in the process."""
 
     @pytest.mark.parametrize("first", ["etconfig", "executorch"])
     def test_lines_are_attached_and_not_printed(self, in_process: Callable[..., str], first: str) -> None:
@@ -156,7 +156,7 @@ print("backward" in open("stderr").read())
 
 
 class TestImport:
-    """An extension that does not fit the installed runtime says so, and is not loaded."""
+    """An extension that does not fit the installed runtime is refused with an error that says so."""
 
     @pytest.mark.parametrize(
         ("installed", "message"),
