@@ -1,1 +1,1 @@
-"""Option schemas of the backends that ExecuTorch ships; none of them is run by this package."""
+"""Option schemas of the backends that ExecuTorch ships; this package runs none of them."""

@@ -1,4 +1,4 @@
-"""What all schemas of this package share."""
+"""The common parts of all schemas in this package."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ API = ApiRange(min=1, built=1)
 
 
 class NoOptions(BackendOptions):
-    """A backend that reads nothing at run time."""
+    """The options of a backend that reads none at run time."""
 
 
 def specs(**docs: tuple[str, str]) -> Mapping[str, CompileSpecInfo]:
-    """Compile specs by key, each from its encoding and its doc; `__` in a key stands for a dot."""
+    """Return compile specs by key, from their encoding and doc; `__` in a key stands for a dot."""
     return {
         key.replace("__", "."): CompileSpecInfo(doc=doc, encoding=CompileSpecEncoding(encoding))
         for key, (encoding, doc) in docs.items()

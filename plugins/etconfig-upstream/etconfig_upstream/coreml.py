@@ -9,7 +9,7 @@ from etconfig_upstream.api import API
 
 
 class ComputeUnit(enum.Enum):
-    """Where Core ML may run a model."""
+    """The processors on which Core ML may run a model."""
 
     CPU_ONLY = "cpu_only"
     CPU_AND_GPU = "cpu_and_gpu"
@@ -23,17 +23,17 @@ class CoreMLOptions(BackendOptions):
     compute_unit: ComputeUnit | None = option(
         None,
         applies="load",
-        doc="Where the model may run: on the CPU, with the GPU, with the neural engine, or on all of them. "
-        "Replaces the compile spec compute_units.",
+        doc="The processors that may run the model: the CPU only, with the GPU, with the neural engine, or "
+        "all of them. Overrides the compile spec compute_units.",
     )
     cache_dir: str | None = option(
-        None, applies="load", doc="The directory of compiled models, instead of the app's own cache."
+        None, applies="load", doc="The directory for compiled models, instead of the app's own cache."
     )
     use_new_cache: bool | None = option(
         None,
         applies="load",
         wire="_use_new_cache",
-        doc="Use the new cache of compiled models. ExecuTorch has this key for a trial, and will drop it.",
+        doc="Use the new cache of compiled models. This key of ExecuTorch is experimental and temporary.",
     )
 
 

@@ -7,7 +7,7 @@ from etconfig_upstream.api import API, specs
 
 
 class CudaOptions(BackendOptions):
-    """Options of `CudaBackend`. All are of the whole process."""
+    """Options of `CudaBackend`. All of them apply to the whole process."""
 
     use_shared_cuda_stream: bool | None = option(
         None,
@@ -16,7 +16,7 @@ class CudaOptions(BackendOptions):
         doc="Let all methods use one CUDA stream. Once on, it stays on in this process.",
     )
     weight_sharing_across_methods: bool | None = option(
-        None, applies="load", scope="process", doc="Keep weights that several methods use once."
+        None, applies="load", scope="process", doc="Store weights that several methods use only once."
     )
     enable_cuda_graph_for_method: tuple[str, ...] | None = option(
         None,
@@ -30,7 +30,7 @@ class CudaOptions(BackendOptions):
         applies="load",
         scope="process",
         wire=Wire(key="skip_copy_output_to_cpu_for_method", separator=","),
-        deprecated="it does nothing any more; choose the device of outputs when the program is exported",
+        deprecated="it no longer has an effect; choose the device of outputs when you export the program",
         doc="The methods whose outputs stay on the GPU.",
     )
 

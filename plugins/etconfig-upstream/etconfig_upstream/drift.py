@@ -1,8 +1,8 @@
-"""Whether an installed ExecuTorch still reads the option keys that these schemas were written for.
+"""Comparison of an installed ExecuTorch with the option keys that these schemas were written for.
 
-A backend's library holds each key that it reads as a string. Keys of ours that are gone have been
-removed or renamed. Strings that look like keys, and that the library did not hold in the release
-that the schemas were written for, are what a person should look at.
+A backend's library contains each key that it reads as a string. Keys of ours that it lacks were
+removed or renamed. New strings that look like keys, compared with the release that the schemas were
+written for, need a look by a person.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ LIBRARIES: Mapping[str, str] = {
     "libexecutorch_backend_cuda.so": "CudaBackend",
     "libexecutorch_backend_openvino.so": "OpenvinoBackend",
 }
-"""The libraries that ExecuTorch's wheels ship, and the backend in each."""
+"""The libraries in ExecuTorch's wheels, and the backend in each."""
 
 _KEY = re.compile(rb"(?<=\0)_?[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?=\0)")
-"""A whole C string of at least two words in lower case: so all keys look."""
+"""A whole C string of at least two lower-case words, as all keys are."""
 
 
 class Drift(NamedTuple):
-    """What is different in one library.
+    """The differences in one library.
 
     Attributes:
         library: Its file name.
         backend: The backend in it.
-        removed: Keys of our schema that it no longer holds.
-        added: Strings that look like keys and were not there, or None if there is no record of it.
+        removed: Keys of our schema that it no longer contains.
+        added: New strings that look like keys, or None if the baseline does not have the library.
     """
 
     library: str
@@ -52,18 +52,18 @@ class Drift(NamedTuple):
 
 
 def strings_of(library: Path) -> frozenset[str]:
-    """The strings of a library that look like option keys."""
+    """Return the strings of a library that look like option keys."""
     return frozenset(match.decode() for match in _KEY.findall(library.read_bytes()))
 
 
 def keys_of(backend: str) -> frozenset[str]:
-    """The keys that our schema sends to a backend."""
+    """Return the keys that our schema sends to a backend."""
     infos = schema_of(backend).options.option_infos().values()
     return frozenset(info.wire.key for info in infos if info.wire.key is not None)
 
 
 def installed_libraries(package: Path) -> Iterator[tuple[Path, str]]:
-    """The libraries of an installed `executorch`, each with its backend."""
+    """Yield the libraries of an installed `executorch`, each with its backend."""
     for name, backend in LIBRARIES.items():
         if (package / "lib" / name).is_file():
             yield package / "lib" / name, backend
@@ -81,7 +81,7 @@ def find_drift(package: Path, baseline: Mapping[str, Sequence[str]]) -> list[Dri
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print what differs from the schemas; exit with 1 if anything does, with 2 if nothing is there."""
+    """Print the differences from the schemas; exit with 1 if there are any, with 2 without libraries."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument(
         "package", nargs="?", type=Path, help="the folder of executorch; else the installed one"

@@ -1,4 +1,4 @@
-"""Backends that read nothing at run time but what was fixed ahead of time, and environment variables."""
+"""Backends without runtime options: they read only compile specs and environment variables."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SPECS: Mapping[str, BackendSpec] = {
             doc="OpenVINO: Intel's CPUs, GPUs and NPUs.",
             options=NoOptions,
             api=API,
-            compile_specs=specs(device=("utf-8", "The device, as OpenVINO names it; CPU if it is absent.")),
-            environment={"OPENVINO_LIB_PATH": "The library libopenvino_c; read once in a process."},
+            compile_specs=specs(device=("utf-8", "OpenVINO's name of the device; by default the CPU.")),
+            environment={"OPENVINO_LIB_PATH": "The library libopenvino_c; read once per process."},
         ),
         # Source: backends/mediatek/runtime
         BackendSpec(
@@ -26,8 +26,8 @@ SPECS: Mapping[str, BackendSpec] = {
             options=NoOptions,
             api=API,
             compile_specs=specs(
-                HighAddr=("bool", "Whether buffers may lie at high addresses."),
-                ImportForever=("bool", "Whether buffers stay imported."),
+                HighAddr=("bool", "Allow buffers at high addresses."),
+                ImportForever=("bool", "Keep buffers imported."),
                 ExtractSharedBlobKey=("utf-8", "The key of the data that methods share."),
             ),
         ),
@@ -39,12 +39,12 @@ SPECS: Mapping[str, BackendSpec] = {
             api=API,
             compile_specs={
                 **specs(
-                    ethosu__device=("utf-8", "The device file; /dev/ethosu0 if it is absent."),
-                    ethosu__timeout_ns=("int64", "How long an inference may take; 60 s if it is absent."),
-                    ethosu__enable_cycle_counter=("bool", "Whether cycles are counted; they are if absent."),
+                    ethosu__device=("utf-8", "The device file; by default /dev/ethosu0."),
+                    ethosu__timeout_ns=("int64", "The time limit of an inference; by default 60 s."),
+                    ethosu__enable_cycle_counter=("bool", "Count cycles; this is the default."),
                 ),
                 **specs(
-                    **{f"ethosu__pmu_event{n}": ("uint32", f"What counter {n} counts.") for n in range(8)}
+                    **{f"ethosu__pmu_event{n}": ("uint32", f"The event of counter {n}.") for n in range(8)}
                 ),
             },
         ),
@@ -56,9 +56,9 @@ SPECS: Mapping[str, BackendSpec] = {
             api=API,
             environment={
                 "EXECUTORCH_VGF_DUMP_INPUTS_DIR": "A directory for the inputs of every execute.",
-                "EXECUTORCH_VGF_DUMP_INPUTS_AND_EXIT": "Stop after the inputs are written.",
-                "EXECUTORCH_VGF_ENABLE_NEURAL_STATISTICS": "Gather the device's statistics.",
-                "EXECUTORCH_VGF_ENABLE_TIMESTAMP_QUERIES": "Time the work on the device.",
+                "EXECUTORCH_VGF_DUMP_INPUTS_AND_EXIT": "Exit after writing the inputs.",
+                "EXECUTORCH_VGF_ENABLE_NEURAL_STATISTICS": "Collect the device's statistics.",
+                "EXECUTORCH_VGF_ENABLE_TIMESTAMP_QUERIES": "Measure the time of work on the device.",
             },
         ),
         # Source: backends/samsung/runtime
@@ -75,8 +75,8 @@ SPECS: Mapping[str, BackendSpec] = {
             api=API,
             compile_specs=specs(method_name=("utf-8", "The method that was compiled.")),
             environment={
-                "ET_METAL_FLUSH_INTERVAL": "After how many kernels to submit work; 0 or more.",
-                "ET_METAL_BUFFER_POOL_SIZE_MB": "How much memory to keep for reuse, in MB.",
+                "ET_METAL_FLUSH_INTERVAL": "The number of kernels after which work is submitted; 0 or more.",
+                "ET_METAL_BUFFER_POOL_SIZE_MB": "The memory to keep for reuse, in MB.",
             },
         ),
     )

@@ -14,17 +14,17 @@ class MLXOptions(BackendOptions):
     clear_cache_interval: Annotated[int, Ge(0)] | None = option(
         None,
         applies="load",
-        doc="Give cached memory back after so many executes; 0 never does. The count is the instance's own, "
-        "the memory is the process's.",
+        doc="Free cached memory after this number of executes; 0 means never. Each instance counts its own "
+        "executes, but the memory belongs to the process.",
     )
     skip_mutable_buffer_init: bool | None = option(
         None,
         applies="load",
-        doc="Leave the state of this instance uninitialised, for sessions that share one. The method must "
-        "not touch it while it is loaded.",
+        doc="Leave the state of this instance uninitialized, for sessions that share one. The method must "
+        "not use it while it is loaded.",
     )
     cache_key: str | None = option(
-        None, applies="load", doc="The name under which the app installed a cache for keys and values."
+        None, applies="load", doc="The name under which the app installed a key-value cache."
     )
 
 

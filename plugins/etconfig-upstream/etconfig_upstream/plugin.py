@@ -1,4 +1,4 @@
-"""What etconfig loads: the schema of the backend that is asked for, and no other."""
+"""The schemas, which etconfig loads one by one, when it needs them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MODULES: Mapping[str, tuple[str, str]] = {
 
 @hookimpl
 def etconfig_backend(request: BackendRequest) -> BackendSpec:
-    """The schema of one backend."""
+    """Return the schema of one backend."""
     return schema_of(request.name)
 
 
 def schema_of(backend: str) -> BackendSpec:
-    """The schema of one backend, by its id.
+    """Return the schema of one backend, by its id.
 
     Raises:
         KeyError: this package has none.

@@ -10,11 +10,11 @@ from etconfig.plugin.v1 import BackendOptions, BackendSpec, Ge, Wire, option
 from etconfig_upstream.api import API, specs
 
 LOW_BATTERY = 0.2
-"""The battery level below which saving power comes first."""
+"""The battery level below which the recommendation is to save power."""
 
 
 class LogLevel(enum.Enum):
-    """How much the runtime logs; each level includes those before it."""
+    """The verbosity of the runtime's log; each level includes those before it."""
 
     OFF = "off"
     ERROR = "error"
@@ -25,7 +25,7 @@ class LogLevel(enum.Enum):
 
 
 class HtpPerformanceMode(enum.Enum):
-    """How the HTP is clocked."""
+    """The clocking of the HTP."""
 
     DEFAULT = "default"
     SUSTAINED_HIGH = "sustained_high_performance"
@@ -39,7 +39,7 @@ class HtpPerformanceMode(enum.Enum):
 
 
 class ProfileLevel(enum.Enum):
-    """What is profiled."""
+    """The detail of profiles."""
 
     OFF = "off"
     BASIC = "basic"
@@ -48,7 +48,7 @@ class ProfileLevel(enum.Enum):
 
 
 class LpaiClient(enum.Enum):
-    """What the low-power AI engine is used for."""
+    """The kind of work of the low-power AI engine."""
 
     UNDEFINED = "undefined"
     REAL_TIME = "real_time"
@@ -56,7 +56,7 @@ class LpaiClient(enum.Enum):
 
 
 class LpaiAffinity(enum.Enum):
-    """How strictly the chosen cores are kept to."""
+    """The strictness of a core selection."""
 
     UNDEFINED = "undefined"
     SOFT = "soft"
@@ -64,43 +64,43 @@ class LpaiAffinity(enum.Enum):
 
 
 def _numbered(key: str, choices: type[enum.Enum]) -> Wire:
-    """A choice that is sent as its position."""
+    """Return the wire form of a choice that is sent as its position."""
     members: Sequence[enum.Enum] = list(choices)
     return Wire(key=key, values={member.value: number for number, member in enumerate(members)})
 
 
 def _qnn_option(doc: str, wire: str | Wire, **extra: Any) -> Any:
-    """An option of the whole process; without it, what was chosen ahead of time holds."""
+    """Declare an option of the whole process; without a value, the choice made ahead of time applies."""
     return option(None, applies="load", scope="process", doc=doc, wire=wire, **extra)
 
 
 class QnnOptions(BackendOptions):
-    """Options of `QnnBackend`. Where nothing is set, what was chosen ahead of time holds."""
+    """Options of `QnnBackend`. Without a value, the choice made ahead of time applies."""
 
     log_level: LogLevel | None = _qnn_option(
-        "How much the runtime logs.", _numbered("qnn_runtime_log_level", LogLevel)
+        "The verbosity of the runtime's log.", _numbered("qnn_runtime_log_level", LogLevel)
     )
     htp_performance_mode: HtpPerformanceMode | None = _qnn_option(
-        "How the HTP is clocked: speed against power.",
+        "The clocking of the HTP: speed against power.",
         _numbered("qnn_runtime_htp_performance_mode", HtpPerformanceMode),
     )
     profile_level: ProfileLevel | None = _qnn_option(
-        "What is profiled when a method is loaded and when it executes.",
+        "The detail of the profile when a method is loaded and when it executes.",
         _numbered("qnn_runtime_profile_level", ProfileLevel),
     )
     lpai_fps: Annotated[int, Ge(1)] | None = _qnn_option(
-        "How often the low-power AI engine is asked in a second.", "qnn_runtime_lpai_fps", unit="fps"
+        "The number of inferences per second on the low-power AI engine.", "qnn_runtime_lpai_fps", unit="fps"
     )
     lpai_ftrt_ratio: Annotated[int, Ge(1)] | None = _qnn_option(
-        "How much faster than real time the low-power AI engine shall work, as its SDK counts it.",
+        "The speed of the low-power AI engine relative to real time, in the unit of its SDK.",
         "qnn_runtime_lpai_ftrt_ratio",
     )
     lpai_client_perf_type: LpaiClient | None = _qnn_option(
-        "Whether the low-power AI engine serves work in real time.",
+        "The kind of work of the low-power AI engine: in real time or not.",
         _numbered("qnn_runtime_lpai_client_perf_type", LpaiClient),
     )
     lpai_affinity: LpaiAffinity | None = _qnn_option(
-        "How strictly lpai_core_selection is kept to.", _numbered("qnn_runtime_lpai_affinity", LpaiAffinity)
+        "The strictness of lpai_core_selection.", _numbered("qnn_runtime_lpai_affinity", LpaiAffinity)
     )
     lpai_core_selection: Annotated[int, Ge(0)] | None = _qnn_option(
         "The cores of the low-power AI engine, as its SDK numbers them.", "qnn_runtime_lpai_core_selection"
@@ -111,7 +111,7 @@ class QnnOptions(BackendOptions):
 
 
 def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Full speed on mains, balance on a battery, and thrift when it runs out."""
+    """Recommend full speed on mains, a balance on battery, and saving power when it is low."""
     source, level = facts.get("power.source"), facts.get("power.battery_level")
     if source == "mains":
         return {"htp_performance_mode": HtpPerformanceMode.SUSTAINED_HIGH.value}
@@ -125,7 +125,7 @@ def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
 SPEC = BackendSpec(
     id="QnnBackend",
     doc="Qualcomm AI Engine Direct: HTP, GPU and low-power AI engine of Snapdragon chips. Methods that share "
-    "one context binary share their options too.",
+    "a context binary also share their options.",
     options=QnnOptions,
     api=API,
     compile_specs=specs(

@@ -11,7 +11,7 @@ from etconfig_upstream.api import API
 
 
 class WorkspaceSharing(enum.Enum):
-    """Who shares scratch memory."""
+    """The instances that share scratch memory."""
 
     DISABLED = "disabled"
     PER_MODEL = "per_model"
@@ -19,20 +19,20 @@ class WorkspaceSharing(enum.Enum):
 
 
 class XnnpackOptions(BackendOptions):
-    """Options of `XnnpackBackend`. Where nothing is set, what ExecuTorch was built with holds."""
+    """Options of `XnnpackBackend`. Without a value, the default of the ExecuTorch build applies."""
 
     workspace_sharing_mode: WorkspaceSharing | None = option(
         None,
         applies="load",
         wire=Wire(key="workspace_sharing_mode", values={"disabled": 0, "per_model": 1, "global": 2}),
-        doc="Which instances share scratch memory: none, those of one program, or all. Sharing saves "
-        "memory, and instances that share execute one after the other.",
+        doc="The instances that share scratch memory: none, those of one program, or all. Sharing saves "
+        "memory, but instances that share execute one after another.",
     )
     weight_cache_enabled: bool | None = option(
         None,
         applies="load",
         doc="Pack weights once for all instances that use them. Instances that share a cache execute one "
-        "after the other.",
+        "after another.",
     )
     packed_cache_path: str | None = option(
         None,
@@ -46,8 +46,8 @@ class XnnpackOptions(BackendOptions):
         scope="process",
         unit="threads",
         wire=Wire(key=None),
-        doc="The size of the process's thread pool, which all instances use. ExecuTorch takes the "
-        "performance cores by itself, and knows neither quotas nor affinity.",
+        doc="The size of the process's thread pool, which all instances use. ExecuTorch's default is the "
+        "number of performance cores, regardless of quotas and affinity.",
     )
     single_threaded: bool = option(
         False,
@@ -64,9 +64,9 @@ class XnnpackOptions(BackendOptions):
 
 
 def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """As many threads as there are performance cores, but no more than this process may use.
+    """Recommend one thread per performance core, but no more than this process may use.
 
-    Efficiency cores and second threads of a core slow down the others: all wait for the last.
+    Efficiency cores and second threads of a core slow down the others, since all wait for the last.
     """
     known = [facts.get("cpu.available_cores")]
     known.append(facts.get("cpu.performance_cores", facts.get("cpu.physical_cores")))
@@ -76,10 +76,10 @@ def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
 
 SPEC = BackendSpec(
     id="XnnpackBackend",
-    doc="XNNPACK: optimised kernels on CPUs.",
+    doc="XNNPACK: optimized kernels on CPUs.",
     options=XnnpackOptions,
     api=API,
-    # of floating-point programs; quantized ones give it int8, too
+    # for floating-point programs; quantized ones have int8 inputs, too
     capabilities=Capabilities(
         dim_orders=frozenset({"contiguous", "channels_last"}),
         supports_dynamic_shapes=True,

@@ -1,4 +1,4 @@
-"""Every schema reaches what the README says of all."""
+"""Every schema reaches the level in the README."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statements import conformance_report, statement, words
 
 from etconfig.conformance import Settings
 
-pytestmark = pytest.mark.peers  # a minute of processes; the package is installed there
+pytestmark = pytest.mark.peers  # starts processes for a minute, and needs the package to be installed
 
 PLUGIN = Path(__file__).parents[1]
 MANIFEST = tomli.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))

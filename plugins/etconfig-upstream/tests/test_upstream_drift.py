@@ -9,7 +9,7 @@ from etconfig_upstream.drift import BASELINE, Drift, find_drift, keys_of, main, 
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder like an installed executorch, with one library."""
+    """Make a directory like that of an installed executorch, with one library."""
     (tmp_path / "lib").mkdir()
     write_library(tmp_path, *sorted(keys_of("XnnpackBackend")))
     return tmp_path
@@ -21,15 +21,15 @@ def write_library(package: Path, *strings: str) -> None:
 
 
 class TestDrift:
-    """Keys that are gone and strings that are new are named."""
+    """Removed keys and new strings are listed."""
 
-    def test_the_same_keys_are_no_drift(self, package: Path) -> None:
+    def test_equal_keys_are_not_drift(self, package: Path) -> None:
         baseline = {"libexecutorch_backend_xnnpack.so": sorted(keys_of("XnnpackBackend"))}
         assert find_drift(package, baseline) == [
             Drift("libexecutorch_backend_xnnpack.so", "XnnpackBackend", [], [])
         ]
 
-    def test_removed_and_added_keys_are_told(self, package: Path) -> None:
+    def test_removed_and_added_keys_are_listed(self, package: Path) -> None:
         baseline = {"libexecutorch_backend_xnnpack.so": sorted(keys_of("XnnpackBackend"))}
         write_library(package, "weight_cache_enabled", "packed_cache_path", "sparsity_mode")
         (drift,) = find_drift(package, baseline)
@@ -58,7 +58,7 @@ class TestDrift:
         assert caught.value.code == 2
         assert "no executorch with backend libraries is here" in capsys.readouterr().err
 
-    def test_the_baseline_holds_our_keys(self) -> None:
+    def test_the_baseline_contains_our_keys(self) -> None:
         baseline = json.loads(BASELINE.read_text("utf-8"))
         assert keys_of("XnnpackBackend") <= set(baseline["libexecutorch_backend_xnnpack.so"])
         assert keys_of("QnnBackend") <= set(baseline["libexecutorch_backend_qnn.so"])

@@ -50,7 +50,7 @@ SENT: dict[str, dict[str, tuple[Any, Any]]] = {
         "cache_key": ("kv", "kv"),
     },
 }
-"""By backend and key: a value as a profile gives it, and as ExecuTorch gets it."""
+"""By backend and key: a value in a profile, and the same value as ExecuTorch gets it."""
 
 
 def options_of(backend: str, values: dict[str, Any]) -> BackendOptions:
@@ -72,7 +72,7 @@ class TestSchemas:
         assert spec.factory is None
 
     @pytest.mark.parametrize("backend", BACKENDS)
-    def test_nothing_is_sent_that_nobody_asked_for(self, backend: str) -> None:
+    def test_options_that_are_not_set_are_not_sent(self, backend: str) -> None:
         wired, problems = wire_options(backend, schema_of(backend).options(), EXECUTORCH)
         assert (wired, problems) == ([], [])
 
@@ -88,7 +88,7 @@ class TestSchemas:
         }
 
     @pytest.mark.parametrize("backend", sorted({"QnnBackend", "CudaBackend"}))
-    def test_what_the_runtime_keeps_once_is_of_the_whole_process(self, backend: str) -> None:
+    def test_options_that_the_runtime_keeps_once_apply_to_the_whole_process(self, backend: str) -> None:
         infos = schema_of(backend).options.option_infos().values()
         assert {info.scope for info in infos} == {Scope.PROCESS}
 
@@ -113,7 +113,7 @@ class TestSchemas:
 
 
 class TestRecommendations:
-    """What the device says about good values."""
+    """Recommendations depend on the facts of the device."""
 
     @pytest.mark.parametrize(
         ("facts", "threads"),
@@ -152,9 +152,9 @@ class TestRecommendations:
 
 
 class TestManifests:
-    """What is installed is what is declared."""
+    """The declared entry points match the schemas."""
 
-    def test_every_schema_stands_in_the_manifest(self) -> None:
+    def test_every_schema_is_in_the_manifest(self) -> None:
         from etconfig_upstream.fixed import SPECS
         from etconfig_upstream.plugin import _MODULES
 

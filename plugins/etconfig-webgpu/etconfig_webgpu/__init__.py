@@ -1,4 +1,4 @@
-"""The schema of `VulkanBackend` where WebGPU runs it: another implementation under the id of Vulkan."""
+"""The schema of `VulkanBackend` for WebGPU: another implementation under the id of Vulkan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from etconfig.plugin.v1 import BackendRequest, BackendSpec, hookimpl
 
 @hookimpl
 def etconfig_backend(request: BackendRequest) -> BackendSpec:
-    """The schema."""
+    """Return the schema."""
     from etconfig_upstream.vulkan import WEBGPU
 
     return WEBGPU

@@ -1,4 +1,4 @@
-"""The schema reaches what its README says, where no other package declares the id."""
+"""The schema reaches the level in its README if no other package declares the id."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from statements import conformance_report, statement, words
 
 from etconfig.conformance import Settings
 
-pytestmark = pytest.mark.peers  # seconds of processes
+pytestmark = pytest.mark.peers  # starts processes for some seconds
 
 PLUGIN = Path(__file__).parents[1]
 
