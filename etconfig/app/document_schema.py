@@ -79,7 +79,7 @@ def _document(
 
 
 def _shared_definitions(backends: Iterable[str]) -> dict[str, _Schema]:
-    condition = {"type": "string", "description": "The condition under which these options hold."}
+    condition = {"type": "string", "description": "The condition under which these options apply."}
     known = {name.removeprefix("backend."): _ref(name) for name in backends}
     return {
         "options": {

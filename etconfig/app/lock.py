@@ -82,7 +82,7 @@ def make_lock(configuration: Configuration, resolution: Resolution) -> Lock:
         profiles={profile.name: _sha256(profile.path) for profile in configuration.chain if profile.path},
         project={Path(project.name).name: _sha256(Path(project.name))} if project else {},
         facts=resolution.facts_used(),
-        options={str(path): told.value for path, told in reported_values(resolution).items()},
+        options={str(path): option.value for path, option in reported_values(resolution).items()},
         result={"fingerprint": resolution.fingerprint()},
     )
 

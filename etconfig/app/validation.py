@@ -155,10 +155,10 @@ class Validator:
     def _combined_problems(
         self, layers: Sequence[Layer], specs: Mapping[str, BackendSpec], is_base: bool
     ) -> Iterator[Diagnostic]:
-        """What is wrong on devices that meet several conditions.
+        """Check devices that meet several conditions.
 
-        A base is never selected by itself: a profile that extends it may set what it lacks. So what is wrong
-        with it alone is a warning.
+        A base is never selected by itself: a profile that extends it may set what it lacks. So its own problems
+        are warnings.
         """
         program = self.program
         for spec in specs.values():

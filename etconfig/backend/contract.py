@@ -43,12 +43,12 @@ class Availability:
 
     @classmethod
     def yes(cls) -> Availability:
-        """The backend can run here."""
+        """Answer that the backend can run here."""
         return cls(is_available=True)
 
     @classmethod
     def no(cls, reason: str, fix: str) -> Availability:
-        """The backend cannot run here: `reason` is what is missing, `fix` what to do."""
+        """Answer that the backend cannot run here: `reason` names what is missing, `fix` what to do."""
         return cls(is_available=False, reason=reason, fix=fix)
 
 
@@ -58,7 +58,7 @@ class Capabilities:
 
     Attributes:
         dtypes: Element types by numpy name, such as `float32`, that its delegates accept. A method that
-            gives them others is refused when it is loaded, unless another runtime holds the backend.
+            gives them others is refused when it is loaded, unless another runtime provides the backend.
         dim_orders: Memory layouts of tensors: `contiguous`, and `channels_last` for those of rank 4.
         precision: The largest relative error of a result by the dtype it is computed in. None claims
             nothing: the tolerances of the conformance kit apply.

@@ -91,7 +91,7 @@ def run_case(method: Method, case: BundledCase, tolerance: Tolerance | None = No
         problem = f"the method gives {len(outputs)} output(s), the case expects {len(expected)}"
         return CaseResult(outputs=(), problem=problem)
     pairs = zip(outputs, expected, strict=False)
-    return CaseResult(outputs=tuple(_compare(given, wanted, tolerance) for given, wanted in pairs))
+    return CaseResult(outputs=tuple(_compare(actual, wanted, tolerance) for actual, wanted in pairs))
 
 
 def as_input(value: BundledValue) -> Array | int | bool | float:
@@ -105,18 +105,18 @@ def as_input(value: BundledValue) -> Array | int | bool | float:
     return array
 
 
-def _compare(given: Any, wanted: BundledValue, tolerance: Tolerance | None) -> OutputResult:
+def _compare(actual: Any, wanted: BundledValue, tolerance: Tolerance | None) -> OutputResult:
     if isinstance(wanted, BundledTensor):
         expected = as_input(wanted)
         usual = TYPE_TOLERANCES.get(wanted.layout.scalar_type, EXACT)
     else:
         expected = wanted
         usual = TYPE_TOLERANCES[ScalarType.DOUBLE] if isinstance(wanted, float) else EXACT
-    if _form(given) != _form(expected):
-        problem = f"expected {_form(expected)}, given {_form(given)}"
+    if _form(actual) != _form(expected):
+        problem = f"expected {_form(expected)}, given {_form(actual)}"
         return OutputResult(agrees=False, max_absolute_error=None, max_relative_error=None, problem=problem)
     allowed = usual if tolerance is None or usual is EXACT else tolerance
-    return _compare_values(np.asarray(given), np.asarray(expected), allowed)
+    return _compare_values(np.asarray(actual), np.asarray(expected), allowed)
 
 
 def _form(value: object) -> str:
@@ -126,12 +126,12 @@ def _form(value: object) -> str:
     return type(value).__name__
 
 
-def _compare_values(given: Array, expected: Array, tolerance: Tolerance) -> OutputResult:
-    is_same = given == expected
+def _compare_values(actual: Array, expected: Array, tolerance: Tolerance) -> OutputResult:
+    is_same = actual == expected
     if tolerance is not EXACT:
-        is_same |= np.isnan(given) & np.isnan(expected)
+        is_same |= np.isnan(actual) & np.isnan(expected)
     # 64-bit integers lose precision as doubles, but they were compared exactly above
-    a, b = given.astype(np.float64), expected.astype(np.float64)
+    a, b = actual.astype(np.float64), expected.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         difference = np.where(is_same, 0.0, np.abs(a - b))
         magnitudes = np.maximum(np.maximum(np.abs(a), np.abs(b)), _SMALLEST_DIVISOR)
@@ -144,5 +144,5 @@ def _compare_values(given: Array, expected: Array, tolerance: Tolerance) -> Outp
         agrees=not wrong,
         max_absolute_error=float(difference.max(initial=0)),
         max_relative_error=float(relative.max(initial=0)),
-        problem=f"{wrong} of {given.size} value(s) differ" if wrong else None,
+        problem=f"{wrong} of {actual.size} value(s) differ" if wrong else None,
     )

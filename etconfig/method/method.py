@@ -102,7 +102,7 @@ class Method:
                 self._inside.clear()
 
     def options(self, backend_id: str) -> Any:
-        """The options in force for the method's delegates of one backend.
+        """Return the options in force for the method's delegates of one backend.
 
         Raises:
             BackendUnavailableError: the method delegates nothing to it.

@@ -27,7 +27,7 @@ def validated_changes(
         changes: New values by `BACKEND.OPTION`.
 
     Raises:
-        OptionError: it holds every problem.
+        OptionError: some changes are wrong, with every problem.
     """
     problems: list[Diagnostic] = []
     by_backend: dict[str, dict[str, object]] = {}

@@ -22,7 +22,7 @@ def recorded(array: np.ndarray, scalar_type: ScalarType = ScalarType.FLOAT) -> B
 
 
 def echo(scalar_type: ScalarType, size: int) -> Method:
-    """A method that returns its input."""
+    """Load a method that returns its input."""
     builder = PlanBuilder()
     x = builder.tensor(size, dtype=scalar_type)
     builder.inputs, builder.outputs = [x], [x]

@@ -19,7 +19,7 @@ EXAMPLES, STEPS = (500, 50) if os.environ.get("ETCONFIG_SOAK") == "1" else (40, 
 
 
 def counting() -> PlanBuilder:
-    """A state that grows by the input: state += x; out = state + state."""
+    """Build a method whose state grows by the input: state += x; out = state + state."""
     builder = PlanBuilder()
     x, state, total, out = (
         builder.tensor(2),

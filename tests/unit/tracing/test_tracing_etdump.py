@@ -13,7 +13,7 @@ from etconfig.tracing import RecordingTracer, etdump
 
 
 def blocks_of(tracer: RecordingTracer) -> dict[str, list[tuple[object, ...]]]:
-    """The blocks by name: name, chain, instruction, number, text and metadata of each event."""
+    """Return the blocks by name: name, chain, instruction, number, text and metadata of each event."""
     return {
         str(block.string(0)): events_of(block)
         for block in Reader.of_root(etdump(tracer), b"ED00", with_size=True).tables(1)
