@@ -157,8 +157,8 @@ class Validator:
     ) -> Iterator[Diagnostic]:
         """Check devices that meet several conditions.
 
-        A base is never selected by itself: a profile that extends it may set what it lacks. So its own problems
-        are warnings.
+        A base is never selected by itself: a profile that extends it may set what it lacks. So its own
+        problems are warnings.
         """
         program = self.program
         for spec in specs.values():

@@ -1,4 +1,4 @@
-"""Real programs give the answers that PyTorch recorded when they were exported."""
+"""Real programs return the outputs that PyTorch recorded at export."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROGRAMS = ["digits_portable.pte", "digits.pte", "digits_inline.pte"]
 METHODS = ["forward", "embed"]
 TOLERANCE = 1e-5
 FAST = {"ReferenceNpuBackend.power_mode": "high"}
-"""The simulated device sleeps less; it does not compute otherwise."""
+"""The simulated device sleeps less; its results are the same."""
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -25,7 +25,7 @@ FAST = {"ReferenceNpuBackend.power_mode": "high"}
 class TestAnswers:
     """Max abs error <= 1e-5 in fp32, portable and delegated."""
 
-    def test_of_all_images_through_the_api(
+    def test_all_images_through_the_api(
         self, place: Path, recorded: Mapping[str, Any], program: str, method: str
     ) -> None:
         with etconfig.load_program(DIGITS / program) as loaded:
@@ -38,7 +38,7 @@ class TestAnswers:
         assert np.abs(outputs - recorded[method]).max() <= TOLERANCE
 
     @pytest.mark.parametrize("index", [0, 7, 199])
-    def test_of_one_image_through_the_command_line(
+    def test_one_image_through_the_command_line(
         self,
         cli: Callable[..., Outcome],
         place: Path,
@@ -68,7 +68,7 @@ def test_the_accuracy_is_that_of_the_exported_model_in_pytorch(
 
 
 class TestFiles:
-    """Inputs in order; an .npz holds in0, in1, ...; the output .npz holds out0, out1, ..."""
+    """Inputs in order; an .npz contains in0, in1, ...; the output .npz contains out0, out1, ..."""
 
     def test_an_npz_gives_the_same_answer_as_npy_files(
         self, cli: Callable[..., Outcome], place: Path
@@ -119,7 +119,7 @@ class TestFiles:
         ("method", "shown"),
         [("version_of_model", "out0: 7\n"), ("name_of_model", "out0: 'corpus'\n"), ("scale", "out0: 0.25\n")],
     )
-    def test_a_number_or_a_text_is_shown_as_it_is(
+    def test_a_number_or_a_text_is_shown_unchanged(
         self, cli: Callable[..., Outcome], method: str, shown: str
     ) -> None:
         done = cli("run", DIGITS.parent / "programs" / "two_methods.pte", "--method", method)

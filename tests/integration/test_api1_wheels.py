@@ -1,4 +1,4 @@
-"""Plugins that were built for plugin API 1, as wheels that nobody builds again, work with this etconfig."""
+"""Plugins built for plugin API 1, as wheels that are never built again, work with this etconfig."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def installation(api1_site: Path) -> Installation:
 
 @pytest.fixture
 def facts(installation: Installation) -> FactSheet:
-    """A device of which only the cores that api1-full counts are known."""
+    """Return a device with one known fact: the cores that api1-full counts."""
     given = Sourced(8, Origin(OriginKind.OVERRIDE, "test"))
     return FactSheet.empty(installation.fact_registry).with_overrides({"api1.cores": given})
 
 
 @pytest.fixture
 def events(api1_site: Path) -> list[str]:
-    """What the core called of api1-full."""
+    """Return the log of calls that the core made to api1-full."""
     from api1_full.backend import EVENTS  # type: ignore[import-not-found]  # installed by the fixture
 
     return EVENTS
@@ -67,15 +67,15 @@ def resolve(program: etconfig.LoadedProgram, facts: FactSheet, **options: Any) -
 def load(
     installation: Installation, facts: FactSheet, data: bytes, executor: str = "numpy", **options: Any
 ) -> etconfig.Method:
-    """The method `forward`, with these options."""
+    """Load the method `forward` with these options."""
     program = etconfig.load_program(data, installation=installation, executor=executor)
     return program.load_method("forward", resolve(program, facts, **options).arguments("forward"))
 
 
 class TestWheels:
-    """The wheels are those that were recorded."""
+    """The wheels are the recorded ones."""
 
-    def test_no_wheel_was_built_again(self):
+    def test_no_wheel_has_changed(self):
         lines = (WHEELS / "SHA256SUMS").read_text().splitlines()
         recorded = {name: digest for digest, name in (line.split("  ") for line in lines)}
         there = {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in WHEELS.glob("*.whl")}
@@ -83,7 +83,7 @@ class TestWheels:
             "a published wheel never changes: restore it, and add a new version beside it"
         )
 
-    def test_the_sources_beside_them_are_what_they_hold(self):
+    def test_the_sources_beside_them_are_their_contents(self):
         for wheel in WHEELS.glob("*.whl"):
             with zipfile.ZipFile(wheel) as archive:
                 held = {name: archive.read(name) for name in archive.namelist() if ".dist-info/" not in name}
@@ -119,7 +119,7 @@ class TestConformance:
     """They pass the kit's checks of level 0, which need no golden programs."""
 
     @pytest.mark.parametrize("backend", ["Api1Minimal", "Api1Full"])
-    def test_a_backend_passes_the_checks_that_need_no_process_of_their_own(self, api1_site, backend):
+    def test_a_backend_passes_the_checks_that_need_no_separate_process(self, api1_site, backend):
         subject = Subject(Settings(backend=backend, kit="1.0", search_path=(str(api1_site),)))
         checks = [each for each in all_checks() if each.level == 0 and not each.is_isolated]
         results = [run_check(each, subject, {}) for each in checks]
@@ -128,7 +128,7 @@ class TestConformance:
 
 
 class TestMinimal:
-    """The least code that was a backend still is one."""
+    """The shortest backend of plugin API 1 still works."""
 
     def test_it_runs(self, installation, facts):
         with load(installation, facts, delegating_program("Api1Minimal")) as method:
@@ -137,9 +137,9 @@ class TestMinimal:
 
 
 class TestFull:
-    """A plugin that uses all of plugin API 1 still does."""
+    """A plugin that uses all of plugin API 1 still works."""
 
-    def test_its_life(self, installation, facts, events):
+    def test_its_delegate_lives_from_init_to_destroy(self, installation, facts, events):
         with load(installation, facts, FULL_PROGRAM, num_threads=2, label="one") as method:
             assert method.execute([X])[0].tolist() == [11.5, 17]
             method.update({"Api1Full.scale": 4.0})
@@ -176,7 +176,7 @@ class TestFull:
         assert resolution.profile == "api1/board"
         assert (options.scale, options.num_threads, options.cache_bytes) == (3.0, 2, 65536)
 
-    def test_its_rules_of_options_hold(self, installation, facts):
+    def test_its_rules_for_options_apply(self, installation, facts):
         with pytest.raises(OptionError, match=r"scale must be at most 10\.0 when mode is slow"):
             load(installation, facts, FULL_PROGRAM, mode="slow", scale=11.0)
         with etconfig.load_program(FULL_PROGRAM, installation=installation) as program:
@@ -214,7 +214,7 @@ class TestFull:
         with program, program.load_method("forward") as loaded:
             assert loaded.execute([X, X])[0].tolist() == [2, -4]
 
-    def test_what_cannot_run_here_says_why(self, installation, facts):
+    def test_a_backend_that_cannot_run_here_gives_the_reason(self, installation, facts):
         with pytest.raises(BackendUnavailableError, match=r"there is no /dev/api1; plug it in$"):
             load(installation, facts, delegating_program("Api1Absent"))
         with pytest.raises(BackendUnavailableError, match=r"api1-full 1\.2\.3 only declares its options"):
@@ -222,7 +222,7 @@ class TestFull:
 
 
 class TestSloppy:
-    """What is odd but was legal stays legal."""
+    """Odd code that was legal stays legal."""
 
     def test_it_runs_and_is_updated(self, installation, facts, caplog):
         with caplog.at_level(logging.INFO, "api1_sloppy"):

@@ -35,7 +35,7 @@ def load(name: str, method: str = "forward") -> Method:
 
 
 def counting(*sizes: int) -> np.ndarray:
-    """0, 1, 2, ... in a shape."""
+    """Return 0, 1, 2, ... in a shape."""
     return np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)
 
 
@@ -101,7 +101,7 @@ def test_every_kind_of_list() -> None:
     )
 
 
-def test_every_scalar_type_and_outputs_that_are_no_tensors() -> None:
+def test_every_scalar_type_and_outputs_that_are_not_tensors() -> None:
     x = np.array([1, 2, 3], np.float32)
     halves, brains, masked, integer, mask, nothing, number, same = load("types").execute([x])
     assert halves.dtype == np.float16
@@ -115,7 +115,7 @@ def test_every_scalar_type_and_outputs_that_are_no_tensors() -> None:
     assert same.tolist() == [1, 2, 3]
 
 
-def test_methods_that_only_hold_a_constant() -> None:
+def test_methods_that_only_return_a_constant() -> None:
     program = open_corpus("two_methods")
     values = {
         name: load_method(program, name, KERNELS, {}).execute()[0]
@@ -138,7 +138,7 @@ def test_channels_last_gives_logical_arrays() -> None:
     program = open_corpus("convolution_channels_last")
     (out,) = load_method(program, "forward", KERNELS, {}).execute([np.zeros((1, 3, 8, 8), np.float32)])
     assert out.shape == (1, 4, 4, 4)
-    # of zeros a convolution leaves the bias, the same at every place
+    # a convolution of zeros leaves the bias, the same at every place
     np.testing.assert_array_equal(out, np.broadcast_to(out[:, :, :1, :1], out.shape))
 
 
@@ -148,10 +148,12 @@ def test_a_delegate_needs_its_backend() -> None:
 
 
 class TestDigits:
-    """A network that reads digits gives what PyTorch gives."""
+    """The outputs of a network that reads digits equal those of PyTorch."""
 
     @pytest.mark.parametrize("method", ["forward", "embed"])
-    def test_every_output_is_near_pytorchs(self, recorded: Mapping[str, np.ndarray], method: str) -> None:
+    def test_every_output_is_close_to_that_of_pytorch(
+        self, recorded: Mapping[str, np.ndarray], method: str
+    ) -> None:
         program = open_program(DATA / "digits" / "digits_portable.pte")
         loaded = load_method(program, method, KERNELS, {})
         found = np.concatenate([loaded.execute([image[None]])[0] for image in recorded["images"]])
@@ -193,7 +195,7 @@ METHODS = [
 
 
 def example_input(value: model.EValue, rng: np.random.Generator) -> object:
-    """A random input; integers are small enough to be indices."""
+    """Return a random input; integers are small enough to be indices."""
     if not isinstance(value, model.SerializedTensor):
         return 2
     integral = value.scalar_type is ScalarType.LONG

@@ -1,4 +1,4 @@
-"""Programs that ExecuTorch exported, with their data files, give what PyTorch recorded, run after run."""
+"""Programs that ExecuTorch exported, with their data files: each run equals the one that PyTorch recorded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAYERS = EXPORTS / "external_constants.pte"
 WHERE_VALUES_GO: Mapping[str, Callable[..., list[Any]]] = {
     "nested": lambda b, a, first, second: [b, a, first, second, True, 2.5, None]
 }
-"""The inputs that are no tensors, which `answers.npz` does not hold."""
+"""The inputs that are not tensors, which `answers.npz` lacks."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def answers() -> Mapping[str, np.ndarray]:
 
 
 def runs_of(name: str, answers: Mapping[str, np.ndarray]) -> Iterator[tuple[list[Any], list[np.ndarray]]]:
-    """The inputs and outputs of each recorded run."""
+    """Yield the inputs and outputs of each recorded run."""
     for run in itertools.count():
         inputs, outputs = (list(tensors(f"{name}/{run}/{role}", answers)) for role in ("in", "out"))
         if not outputs:
@@ -66,7 +66,7 @@ def data_files(name: str) -> Sequence[Path]:
         "unbounded",
     ],
 )
-def test_every_run_gives_what_pytorch_gave(name: str, answers: Mapping[str, np.ndarray]) -> None:
+def test_every_run_equals_that_of_pytorch(name: str, answers: Mapping[str, np.ndarray]) -> None:
     program = open_program(EXPORTS / f"{name}.pte", data=data_files(name))
     method = load_method(program, "forward", KERNELS, {})
     runs = list(runs_of(name, answers))
@@ -86,7 +86,7 @@ def test_each_instance_has_buffers_of_its_own(answers: Mapping[str, np.ndarray])
         assert_close(output, answer)
 
 
-def test_a_method_refuses_to_load_without_its_data_and_says_all_that_is_missing() -> None:
+def test_a_method_refuses_to_load_without_its_data_and_lists_all_missing_keys() -> None:
     with pytest.raises(MissingDataError) as caught:
         load_method(open_program(LAYERS), "forward", KERNELS, {})
     assert caught.value.keys == ("first.bias", "second.weight", "second.bias")
@@ -161,7 +161,7 @@ class TestDelegates:
 
 
 class TestCommands:
-    """`--data` gives a program its data files; `inspect` shows what is where."""
+    """`--data` names the data files of a program; `inspect` shows where each tensor is."""
 
     DATA_FILE = LAYERS.with_suffix(".ptd")
 
@@ -178,7 +178,7 @@ class TestCommands:
         with np.load(place / "y.npz") as outputs:
             assert_close(outputs["out0"], answers["external_two_files/0/out0"])
 
-    def test_run_without_them_says_what_to_give(self, cli: Callable[..., Outcome]) -> None:
+    def test_run_without_data_files_names_the_missing_ones(self, cli: Callable[..., Outcome]) -> None:
         assert cli("run", LAYERS, "--input", "x.npy") == Outcome(
             2,
             "",
@@ -214,7 +214,7 @@ class TestCommands:
             ["second.bias", "float32", "[4]", str(part)],
         ]
 
-    def test_inspect_says_it_as_json(self, cli: Callable[..., Outcome]) -> None:
+    def test_inspect_shows_it_as_json(self, cli: Callable[..., Outcome]) -> None:
         printed = cli("inspect", LAYERS, "--data", self.DATA_FILE, "--json").json
         assert printed["data_files"] == [{"path": str(self.DATA_FILE), "size_bytes": 784, "keys": 3}]
         assert printed["methods"][0]["external_tensors"][0] == {

@@ -29,16 +29,16 @@ def execute(method: Method, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 class TestArchitectures:
-    """A program gives what PyTorch gives, call by call."""
+    """The outputs of a program equal those of PyTorch, call by call."""
 
     @pytest.mark.parametrize("name", RECORDS)
-    def test_outputs_are_those_of_pytorch(self, name: str) -> None:
+    def test_outputs_equal_those_of_pytorch(self, name: str) -> None:
         method = load(name)
         for inputs, expected in recorded_calls(name):
             assert_model_close(execute(method, inputs), expected)
 
     @pytest.mark.parametrize("name", RECORDS)
-    def test_operators_are_those_that_were_recorded(self, name: str) -> None:
+    def test_operators_are_the_recorded_ones(self, name: str) -> None:
         plan = open_program(DATA / f"{name}.pte").plan("forward")
         recorded = RECORDS[name]["forward"]["operators"]
         assert [operator.full_name for operator in plan.operators] == recorded
@@ -50,7 +50,7 @@ class TestArchitectures:
 class TestKeyValueCache:
     """Every Method has a cache of its own, kept from execute to execute."""
 
-    def test_what_was_executed_before_changes_the_outputs(self) -> None:
+    def test_earlier_executes_change_the_outputs(self) -> None:
         calls = recorded_calls("llama")
         with_history, without = load("llama"), load("llama")
         for inputs, _ in calls[:-1]:
@@ -59,7 +59,7 @@ class TestKeyValueCache:
         assert_model_close(execute(with_history, inputs), expected)
         assert np.abs(execute(without, inputs)[0] - expected[0]).max() > 0.01
 
-    def test_methods_that_take_turns_do_not_notice_each_other(self) -> None:
+    def test_methods_that_take_turns_do_not_affect_each_other(self) -> None:
         methods = [load("llama_dynamic") for _ in range(2)]
         for inputs, expected in recorded_calls("llama_dynamic"):
             for method in methods:

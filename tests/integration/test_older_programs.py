@@ -1,4 +1,4 @@
-"""Programs and data files that older releases of ExecuTorch wrote, and constants in places of old."""
+"""Programs and data files that older releases of ExecuTorch wrote, with constants in their old places."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KERNELS = builtin_kernels()
 
 
 def check_runs(path: Path, data: DataSources = ()) -> None:
-    """Three runs give what PyTorch gave; the method counts them."""
+    """Check three runs against PyTorch; the method counts them."""
     method = load_method(open_program(path, data=data), "forward", KERNELS, {})
     with np.load(OLDER / "answers.npz") as answers:
         for run in range(3):
@@ -37,7 +37,7 @@ def test_a_data_file_of_an_older_release_is_read(release: str) -> None:
 
 
 def test_a_data_file_of_release_0_6_is_refused_with_the_reason() -> None:
-    """Its tables are others, under the same identifier."""
+    """It has other tables under the same identifier."""
     path = OLDER / "0.6.0_external.ptd"
     with pytest.raises(UnsupportedProgramError) as caught:
         open_program(OLDER / "0.6.0_external.pte", data=path)
