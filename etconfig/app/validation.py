@@ -24,6 +24,7 @@ from etconfig.profile import (
     load_document,
     parse_project,
     salvage_layer,
+    salvage_layers,
 )
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
@@ -134,14 +135,24 @@ class Validator:
         facts = self._facts.with_overrides({**project.settings.facts, **self.fact_overrides})
         return choose_project_profile(self.installation, project, facts)[0], project
 
-    def _salvaged_problems(self, path: Path) -> tuple[Diagnostic, ...]:
-        """Check the options of a file that is malformed elsewhere, as far as it can be read."""
-        kind = OriginKind.PROJECT if path.name in PROJECT_FILES else OriginKind.PROFILE
+    def _salvaged_problems(self, path: Path) -> Iterator[Diagnostic]:
+        """Find what else is wrong with a file that is wrong somewhere, as far as it can be read."""
         try:
-            layers = (salvage_layer(load_document(path), self._profiles.expressions, kind),)
-            return tuple(self._settings_problems(layers, self._specs(layers)[0]))
+            if path.name in PROJECT_FILES:
+                document, expressions = load_document(path), self._profiles.expressions
+                layers: tuple[Layer, ...] = (salvage_layer(document, expressions, OriginKind.PROJECT),)
+                profile = None
+            else:
+                chain, problems = self._profiles.salvage(self.installation.profiles.find(path))
+                layers, declarations = salvage_layers(chain)
+                profile = chain[-1]
+                yield from (*problems, *declarations)
+            yield from self._condition_problems(layers[-1], profile)
+            yield from self._settings_problems(layers, self._specs(layers)[0])
         except ConfigError:
-            return ()  # not TOML, or a wrong choice of plugins: reported already
+            return  # it is not TOML, or chooses plugins wrongly, which was reported
+        if self.program is not None:
+            yield from verify_against_program(layers, self._backends_of(self.program), self._backend_ids)
 
     def _condition_problems(self, layer: Layer, profile: Profile | None) -> Iterator[Diagnostic]:
         """Check the conditions of the file itself; its bases are files of their own."""
@@ -206,8 +217,12 @@ class Validator:
         except ConfigError as error:
             yield from error.diagnostics
 
+    @staticmethod
+    def _backends_of(program: LoadedProgram) -> dict[str, tuple[str, ...]]:
+        return {method: program.backends(method) for method in program.method_names}
+
     def _program_problems(self, program: LoadedProgram, layers: Sequence[Layer]) -> Iterator[Diagnostic]:
-        backends_of = {method: program.backends(method) for method in program.method_names}
+        backends_of = self._backends_of(program)
         yield from verify_against_program(layers, backends_of, self._backend_ids)
         needed = sorted({backend for backends in backends_of.values() for backend in backends})
         specs = {backend: find_spec(self.installation, backend) for backend in needed}

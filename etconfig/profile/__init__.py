@@ -64,6 +64,7 @@ _HOME = {
     "parse_project": "project",
     "range_of_value": "expression.ranges",
     "salvage_layer": "project",
+    "salvage_layers": "layers",
     "select_profile": "selection",
     "typical_value": "expression.example_facts",
 }
@@ -105,7 +106,7 @@ if TYPE_CHECKING:
         TextValue,
         Unset,
     )
-    from etconfig.profile.layers import layers_of
+    from etconfig.profile.layers import layers_of, salvage_layers
     from etconfig.profile.library import (
         ProfileFile,
         ProfileLibrary,
@@ -180,6 +181,7 @@ __all__ = [
     "parse_project",
     "range_of_value",
     "salvage_layer",
+    "salvage_layers",
     "select_profile",
     "typical_value",
 ]

@@ -13,7 +13,7 @@ from etconfig.profile.bundled_conditions import bundled_conditions
 from etconfig.profile.document import load_document
 from etconfig.profile.expression import CheckedCondition, ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary
-from etconfig.profile.profile import Profile, Reference, parse_profile
+from etconfig.profile.profile import Profile, Reference, parse_profile, salvage_profile
 
 MAX_CHAIN_LENGTH = 10
 """The most profiles on a path from a profile to a base."""
@@ -81,6 +81,22 @@ class ProfileReader:
         if walk.problems:
             raise ProfileError(diagnostics=tuple(walk.problems))
         return tuple(walk.found.values())
+
+    def salvage(self, file: ProfileFile) -> tuple[tuple[Profile, ...], tuple[Diagnostic, ...]]:
+        """Read what can be read of a profile that is wrong somewhere, and of all that it extends.
+
+        Returns:
+            The bases that could be read and the profile itself; and the problems of what it extends.
+
+        Raises:
+            ConfigError: the file cannot be read, or is not TOML.
+        """
+        profile = salvage_profile(load_document(file.path), self.expressions)
+        walk = _Walk(self)
+        walk.visited.add(file.real_path)
+        for reference in profile.extends:
+            walk.follow(reference, (file,))
+        return (*walk.found.values(), profile), tuple(walk.problems)
 
 
 def _checked_conditions(registry: FactRegistry) -> Mapping[str, CheckedCondition]:

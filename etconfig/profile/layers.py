@@ -35,6 +35,24 @@ def layers_of(chain: Sequence[Profile], project: ProjectFile | None = None) -> t
     return tuple(settings.to_layer(kind, name, methods) for kind, name, settings in sources)
 
 
+def salvage_layers(chain: Sequence[Profile]) -> tuple[tuple[Layer, ...], tuple[Diagnostic, ...]]:
+    """Make layers of profiles though instances are declared wrongly; one without a method is of any.
+
+    Returns:
+        The layers, base first; and what is wrong with the instances.
+    """
+    try:
+        return layers_of(chain), ()
+    except ProfileError as error:
+        layers = (
+            profile.settings.to_layer(
+                OriginKind.PROFILE, profile.name, dict.fromkeys(profile.settings.inherited, "*")
+            )
+            for profile in chain
+        )
+        return tuple(layers), error.diagnostics
+
+
 def _declare(settings: DocumentSettings, declared: dict[str, InstanceDeclaration]) -> Iterator[Diagnostic]:
     """Add the instances of one document to those `declared` before; yields the problems."""
     for declaration in settings.instances:

@@ -77,12 +77,28 @@ def parse_profile(document: Document, expressions: ExpressionParser) -> Profile:
         ProfileError: with every problem of the document.
     """
     root = TomlTable(document, (), document.data, [])
+    profile = _read_profile(root, expressions)
+    if root.problems:
+        raise root.error()
+    return profile
+
+
+def salvage_profile(document: Document, expressions: ExpressionParser) -> Profile:
+    """Read what can be read of a profile that is wrong somewhere, so that the rest can be checked, too.
+
+    What is wrong is left out and not reported again; the name may be empty.
+    """
+    return _read_profile(TomlTable(document, (), document.data, []), expressions)
+
+
+def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
+    """Read a profile; problems go to `root.problems`."""
     root.check_keys(("profile", *SETTINGS_KEYS), _FOREIGN_KEYS)
     root.require("profile", _HEAD_HELP)
     settings = read_settings(root, expressions, OriginKind.PROFILE)
     head = root.table("profile", _HEAD_HELP)
-    if head is None:
-        raise root.error()
+    if head is None:  # a document without a head is an empty one
+        head = TomlTable(root.document, (), {}, [])
     head.check_keys(_HEAD_KEYS)
     head.require("name", 'write name = "vendor/device"')
     name = head.string("name")
@@ -94,16 +110,12 @@ def parse_profile(document: Document, expressions: ExpressionParser) -> Profile:
         Reference(target, partial(head.value_span, "extends", index))
         for index, target in enumerate(head.strings("extends"))
     ]
-    description = head.string("description")
-    match = read_expression(head, "match", expressions, ExpressionType.BOOL)
-    if name is None or root.problems:
-        raise root.error()
     return Profile(
-        name=name,
+        name=name or "",
         find_name_span=partial(head.value_span, "name"),
         extends=tuple(extends),
-        description=description,
-        match=match,
+        description=head.string("description"),
+        match=read_expression(head, "match", expressions, ExpressionType.BOOL),
         settings=settings,
-        path=document.path,
+        path=root.document.path,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import stat
@@ -12,6 +13,7 @@ import pytest
 from command_line import DATA, ROOT, Outcome
 
 PI5 = DATA / "sheets" / "raspberry-pi-5.json"
+DIGITS = DATA / "digits" / "digits.pte"
 HEAD = '[profile]\nname = "acme/board"\n'
 GOOD = f"{HEAD}[options.ReferenceNpuBackend]\ncore = 1\n"
 TYPO = GOOD.replace("core", "coer")
@@ -84,7 +86,11 @@ class TestEveryProblem:
     @pytest.mark.parametrize(
         ("name", "text", "codes"),
         [
-            ("both.toml", HEAD + OPTIONS + INSTANCE, ["unknown-fact", "unknown-option", "unknown-option"]),
+            (
+                "both.toml",
+                HEAD + OPTIONS + INSTANCE,
+                ["unknown-fact", "unknown-option", "unknown-instance", "unknown-option"],
+            ),
             ("both.toml", OPTIONS, ["missing-key", "unknown-option"]),
             ("etconfig.toml", "profil = 1\n" + OPTIONS, ["unknown-key", "unknown-option"]),
             (
@@ -295,3 +301,75 @@ class TestPreCommit:
         names = ["etconfig.toml", "app/etconfig.toml", "profiles/acme/board.toml"]
         assert all(re.search(hook["files"], name) for name in names)
         assert not any(re.search(hook["files"], name) for name in ["Cargo.toml", "not-etconfig.toml"])
+
+
+class TestAllMistakesInOneRun:
+    """No mistake hides another one, whatever it is about."""
+
+    TEXT = """\
+[profile]
+name = "Acme board!"
+extends = ["generic/nope", "../../outside.toml"]
+match = "cpu.archh == 'arm64'"
+description = 3
+colour = "x"
+
+[facts]
+"power.sorce" = "mains"
+"cpu.available_cores" = "four"
+
+[options.ReferenceNpuBackend]
+core = 9
+power_mod = "low"
+precision = { expr = "cpu.available_cores +" }
+
+[options.RefereceNpuBackend]
+core = 1
+
+[instances.left]
+options.ReferenceNpuBackend.core = 1
+
+[[when]]
+if = "power.source == 3"
+options.ReferenceCpuBackend.num_threads = 0
+
+[[when]]
+iff = "true"
+options.ReferenceCpuBackend.num_threads = { expr = "0 - cpu.available_cores" }
+
+[methods.forwrd.options.ReferenceNpuBackend]
+core = 77
+"""
+    FOUND = (
+        "2:8 invalid-name",
+        "3:12 unknown-profile",
+        "3:28 extends-outside-tree",
+        "4:10 unknown-fact",
+        "5:15 wrong-type",
+        "6:1 unknown-key",
+        "9:1 unknown-fact",
+        "10:25 invalid-fact-value",
+        "13:8 invalid-value",
+        "14:1 unknown-option",
+        "15:44 invalid-expression",
+        "17:10 unknown-backend",
+        "20:12 unknown-instance",
+        "24:7 expression-type",
+        "25:43 invalid-value",
+        "27:3 missing-key",
+        "28:1 unknown-key",
+        "29:52 invalid-value",
+        "31:10 unknown-method",
+        "32:8 invalid-value",
+    )
+
+    def test_each_is_reported_at_its_place(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        path = write("board.toml", self.TEXT)
+        done = cli("validate", path, "--program", DIGITS, "--format", "json")
+        found = [
+            f"{each['spans'][0]['line']}:{each['spans'][0]['column']} {each['code']}"
+            for each in json.loads(done.stdout)
+        ]
+        assert found == list(self.FOUND)
