@@ -55,7 +55,7 @@ def compile_table_reader(layout: Layout, offsets: tuple[int, ...], table_bytes: 
     again would be a fifth of the time that opening a small program takes.
 
     Raises:
-        VtableError: Fields overlap each other, leave the table or are not aligned.
+        VtableError: fields overlap each other, leave the table or are not aligned.
     """
     by_field = [offsets[f.slot] if f.slot < len(offsets) else 0 for f in layout.fields]
     present = sorted((offset, index) for index, offset in enumerate(by_field) if offset)

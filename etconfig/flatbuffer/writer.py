@@ -63,7 +63,7 @@ class FlatBufferWriter:
                 field out; a default is written like any other number.
 
         Raises:
-            KeyError: The layout has no such field.
+            KeyError: the layout has no such field.
         """
         fields = {field.name: field for field in layout.fields}
         present = [(fields[name], value) for name, value in values.items() if value is not None]

@@ -72,7 +72,7 @@ def read_bundle(file: Cursor) -> Bundle:
     """Read all cases, and find the program, which is not read yet.
 
     Raises:
-        ProgramError: The file is malformed.
+        ProgramError: the file is malformed.
     """
     return file.at(file.root(), "root", _BundleReader(file).read)
 

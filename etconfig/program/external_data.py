@@ -29,7 +29,7 @@ class ExternalData:
         """Join `files`; the keys of `inside` are those that the program itself stores.
 
         Raises:
-            MalformedProgramError: A key occurs twice.
+            MalformedProgramError: a key occurs twice.
         """
         self.files = tuple(files)
         self._homes = dict.fromkeys(inside, "the program")
@@ -47,8 +47,8 @@ class ExternalData:
         """Return the data of the external tensors of `plan`, by fully qualified name.
 
         Raises:
-            MissingDataError: Some are in none of the files; the error lists all of these.
-            MalformedProgramError: A file has another type or shape for one of them.
+            MissingDataError: some are in none of the files; the error lists all of these.
+            MalformedProgramError: a file has another type or shape for one of them.
         """
         wanted = [
             value for value in different(plan.values) if type(value) is SerializedTensor and value.external

@@ -84,7 +84,7 @@ class DataFile:
         """Return all bytes of the file, read-only, for an executor that parses them itself.
 
         Raises:
-            ProgramError: The file cannot be read, or became shorter.
+            ProgramError: the file cannot be read, or became shorter.
         """
         with naming(self.path):
             return self._file.view(Extent(0, self.size_bytes), "")
@@ -109,7 +109,7 @@ def open_data_file(
         load_mode: `copy` reads the file, `mmap` maps it; see `LoadMode`.
 
     Raises:
-        ProgramError: The file cannot be read, is not a data file, or is malformed.
+        ProgramError: the file cannot be read, is not a data file, or is malformed.
         ValueError: `load_mode` is unknown.
     """
     path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None

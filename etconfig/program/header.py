@@ -38,8 +38,8 @@ def read_header(file: Cursor) -> ExtendedHeader | None:
     """Return the extended header, verified against the file's size, or None if there is none.
 
     Raises:
-        MalformedProgramError: The header contradicts itself.
-        TruncatedProgramError: The file is smaller than the header says.
+        MalformedProgramError: the header contradicts itself.
+        TruncatedProgramError: the file is smaller than the header says.
     """
     if file.head(_START + len(_MAGIC))[_START:] != _MAGIC:
         return None

@@ -48,8 +48,8 @@ def check_is_program(file: Cursor) -> None:
     """Check that the file has the identifier of a program.
 
     Raises:
-        NotAProgramError: It is something else; the message says what, and what to do.
-        UnsupportedProgramError: It is a program of another schema version.
+        NotAProgramError: it is something else; the message says what, and what to do.
+        UnsupportedProgramError: it is a program of another schema version.
     """
     head = file.head(_HEAD_BYTES)
     identifier = head[4:8]
@@ -73,7 +73,7 @@ def check_is_data_file(file: Cursor) -> None:
     """Check that the file has the identifier of a data file.
 
     Raises:
-        NotAProgramError: It is something else; the message says what, and what to do.
+        NotAProgramError: it is something else; the message says what, and what to do.
     """
     head = file.head(_HEAD_BYTES)
     if head[4:8] != b"FT01":

@@ -50,7 +50,7 @@ class InstructionReader:
         """Read the chains of the vector at `position`; a plan has at least one.
 
         Raises:
-            ProgramError: A chain is malformed, or an instruction refers to something that is not there.
+            ProgramError: a chain is malformed, or an instruction refers to something that is not there.
         """
         chains = self._cursor.each(position, "chains", self._read_chain)
         if not chains:

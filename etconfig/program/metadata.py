@@ -74,7 +74,7 @@ class MethodMeta:
         """Return the kind of input `index`: Tensor, Int, Bool, Double, String, or None for a symbolic number.
 
         Raises:
-            IndexError: There is no such input.
+            IndexError: there is no such input.
         """
         return _tag(self._at(self._inputs, index, "input"))
 
@@ -82,7 +82,7 @@ class MethodMeta:
         """Return the kind of output `index`, as `input_tag` does.
 
         Raises:
-            IndexError: There is no such output.
+            IndexError: there is no such output.
         """
         return _tag(self._at(self._outputs, index, "output"))
 
@@ -90,8 +90,8 @@ class MethodMeta:
         """Return the shape, type and memory of input `index`.
 
         Raises:
-            IndexError: There is no such input.
-            TypeError: It is not a tensor.
+            IndexError: there is no such input.
+            TypeError: it is not a tensor.
         """
         return _tensor_info(self._at(self._inputs, index, "input"), f"input {index}")
 
@@ -99,8 +99,8 @@ class MethodMeta:
         """Return the shape, type and memory of output `index`.
 
         Raises:
-            IndexError: There is no such output.
-            TypeError: It is not a tensor.
+            IndexError: there is no such output.
+            TypeError: it is not a tensor.
         """
         return _tensor_info(self._at(self._outputs, index, "output"), f"output {index}")
 
@@ -116,7 +116,7 @@ class MethodMeta:
         """Return the shape, type and memory of attribute `index`.
 
         Raises:
-            IndexError: There is no such attribute.
+            IndexError: there is no such attribute.
         """
         return _tensor_info(self._at([*self._attributes.values()], index, "attribute"), f"attribute {index}")
 

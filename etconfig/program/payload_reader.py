@@ -28,7 +28,7 @@ def read_payloads(
         file_bytes: The size of the whole file, segments included.
 
     Raises:
-        ProgramError: A payload lies outside the file or its segment, or overlaps another one.
+        ProgramError: a payload lies outside the file or its segment, or overlaps another one.
     """
     _, _, constant_buffer, delegate_data, segment_list, constant_segment, mutable_data, named_data = root
     base = header.segment_base_offset if header else 0

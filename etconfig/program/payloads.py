@@ -39,8 +39,8 @@ class Payloads:
         """Return the extent of a constant tensor of `size_bytes` bytes.
 
         Raises:
-            MalformedProgramError: There is no such constant.
-            TruncatedProgramError: It is smaller.
+            MalformedProgramError: there is no such constant.
+            TruncatedProgramError: it is smaller.
         """
         return _subextent(self.constants, data_buffer_idx, size_bytes, "constants")
 
@@ -60,7 +60,7 @@ class Payloads:
         """Return the extent of a delegate's payload.
 
         Raises:
-            MalformedProgramError: There is no such payload.
+            MalformedProgramError: there is no such payload.
         """
         if reference.location is DataLocation.INLINE:
             extents, target = self.inline_delegates, "backend_delegate_data"

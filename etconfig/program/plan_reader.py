@@ -56,7 +56,7 @@ class PlanReader:
         """Read the plan at `table`.
 
         Raises:
-            ProgramError: It is malformed, or refers to something that does not exist.
+            ProgramError: it is malformed, or refers to something that does not exist.
         """
         cursor = self._cursor
         name, values, inputs, outputs, chains, operators, delegates, sizes, devices = cursor.table(

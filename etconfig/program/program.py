@@ -120,8 +120,8 @@ class Program:
         """Return the method `name`, verified. It is read once; other threads wait meanwhile.
 
         Raises:
-            MethodNotFoundError: The program has no such method.
-            ProgramError: The method is malformed (only with Verification.Minimal), or the program is closed.
+            MethodNotFoundError: the program has no such method.
+            ProgramError: the method is malformed (only with Verification.Minimal), or the program is closed.
         """
         with self._used() as contents:
             if name not in contents.plan_tables:
@@ -139,8 +139,8 @@ class Program:
         """Return the first `size_bytes` bytes of a constant.
 
         Raises:
-            MalformedProgramError: There is no such constant.
-            TruncatedProgramError: It has fewer bytes.
+            MalformedProgramError: there is no such constant.
+            TruncatedProgramError: it has fewer bytes.
         """
         with self._used() as contents:
             return contents.file.view(contents.payloads.constant(data_buffer_idx, size_bytes), "constants")
@@ -162,7 +162,7 @@ class Program:
         """Return the payload of a delegate of one of this program's plans.
 
         Raises:
-            MalformedProgramError: There is no such payload.
+            MalformedProgramError: there is no such payload.
         """
         with self._used() as contents:
             return contents.file.view(contents.payloads.delegate(delegate.processed), "processed")
@@ -193,7 +193,7 @@ class Program:
         """Return all bytes of the program, read-only, for an executor that parses them itself.
 
         Raises:
-            ProgramError: The file cannot be read or became shorter, or the program is closed.
+            ProgramError: the file cannot be read or became shorter, or the program is closed.
         """
         with self._used() as contents:
             return contents.file.view(Extent(0, self.size_bytes), "")
@@ -202,8 +202,8 @@ class Program:
         """Return the data of the tensors of `plan` outside the program, by fully qualified name.
 
         Raises:
-            MissingDataError: Some are in none of the data files; the error lists all of these.
-            MalformedProgramError: A data file has another type or shape for one of them.
+            MissingDataError: some are in none of the data files; the error lists all of these.
+            MalformedProgramError: a data file has another type or shape for one of them.
         """
         with self._used() as contents:
             return contents.external.tensors(plan)
@@ -272,7 +272,7 @@ def open_program(
         phase: Returns a context, such as a timer, for a part of the work, from the part's name.
 
     Raises:
-        ProgramError: A file cannot be read, is not a program or data file, or is malformed, or a key is
+        ProgramError: a file cannot be read, is not a program or data file, or is malformed, or a key is
             stored twice. Whatever the files contain, no other exception is raised.
         ValueError: `load_mode` is unknown.
     """

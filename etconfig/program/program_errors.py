@@ -130,7 +130,7 @@ def known(members: Mapping[int, _T], number: int, field: str) -> _T:
     """Return the member of an enumeration with this number.
 
     Raises:
-        UnsupportedProgramError: There is none; a later version may know it.
+        UnsupportedProgramError: there is none; a later version may know it.
     """
     try:
         return members[number]

@@ -20,7 +20,7 @@ def read_segments(cursor: Cursor, position: int, base: int, end: int) -> tuple[E
         end: The position after the last segment.
 
     Raises:
-        ProgramError: A segment leaves these bounds, or shares bytes with another one.
+        ProgramError: a segment leaves these bounds, or shares bytes with another one.
     """
 
     def read(table: int) -> Extent:

@@ -41,8 +41,8 @@ def open_bytes(source: ProgramSource, load_mode: LoadMode, limits: Limits) -> Cu
     Immutable bytes are used as they are. Mutable ones are copied, because verified bytes must not change.
 
     Raises:
-        UnreadableProgramError: The file cannot be read.
-        UnsupportedProgramError: It exceeds `limits.max_file_bytes`.
+        UnreadableProgramError: the file cannot be read.
+        UnsupportedProgramError: it exceeds `limits.max_file_bytes`.
         ValueError: `load_mode` is unknown.
     """
     if load_mode not in ("copy", "mmap"):
@@ -110,7 +110,7 @@ class _Blocks:
             `end`, or the position where the bytes end if the file is shorter now.
 
         Raises:
-            UnreadableProgramError: The system cannot read the file.
+            UnreadableProgramError: the system cannot read the file.
         """
         with self._lock.current():
             for block in range(start // FILE_BLOCK_BYTES, -(-end // FILE_BLOCK_BYTES)):

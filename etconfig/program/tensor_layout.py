@@ -48,7 +48,7 @@ def read_tensor_layout(
         dim_order: The position of its dim order.
 
     Raises:
-        ProgramError: It does not describe a shape.
+        ProgramError: it does not describe a shape.
     """
     layout = TensorLayout(
         known(_SCALAR_TYPES, scalar_type, "scalar_type"),
@@ -66,7 +66,7 @@ def check_span(sizes: Sequence[int], scalar_type: ScalarType, offset: int) -> No
     A size of 0 counts as 1, because strides are products of the other sizes; numpy refuses such arrays, too.
 
     Raises:
-        MalformedProgramError: It takes too many bytes.
+        MalformedProgramError: it takes too many bytes.
     """
     count = math.prod(sizes) or math.prod(size or 1 for size in sizes)
     if count * scalar_type.itemsize_bytes > MAX_TENSOR_BYTES:
@@ -78,7 +78,7 @@ def check_shape(sizes: Sequence[int], dim_order: Sequence[int], offset: int) -> 
     """Check that sizes and dim order, in the table at `offset`, describe a shape.
 
     Raises:
-        MalformedProgramError: They do not.
+        MalformedProgramError: they do not.
     """
     if len(sizes) > MAX_RANK:
         detail = f"the tensor has {len(sizes)} dimensions, at most {MAX_RANK} are supported"

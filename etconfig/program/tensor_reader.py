@@ -45,7 +45,7 @@ class TensorReader:
         """Read the tensor at `table`.
 
         Raises:
-            ProgramError: It is malformed, or its memory does not exist.
+            ProgramError: it is malformed, or its memory does not exist.
         """
         cursor = self._cursor
         scalar_type, storage_offset, sizes, dim_order, data_buffer_idx, allocation, dynamism, extra = (

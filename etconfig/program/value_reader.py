@@ -68,7 +68,7 @@ class ValueReader:
         """Read the values of the vector at `position`.
 
         Raises:
-            ProgramError: A value is malformed, or refers to something that does not exist.
+            ProgramError: a value is malformed, or refers to something that does not exist.
         """
         limits = self._cursor.limits
         count = self._cursor.length(position, "values", limits.max_values, "max_values")

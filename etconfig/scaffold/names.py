@@ -43,7 +43,7 @@ def derive_names(name: str, backend_id: str | None = None) -> PackageNames:
         backend_id: The id of the backend, unless it shall follow from `name`.
 
     Raises:
-        ScaffoldError: One of the names is not valid.
+        ScaffoldError: one of the names is not valid.
     """
     if not _DISTRIBUTION.fullmatch(name):
         raise ScaffoldError(

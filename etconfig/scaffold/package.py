@@ -58,7 +58,7 @@ def render_package(
         year: The year of the copyright.
 
     Raises:
-        ScaffoldError: The package's own code needs a name for something else, or the author cannot be
+        ScaffoldError: the package's own code needs a name for something else, or the author cannot be
             written.
     """
     author = f"the {names.distribution} authors" if author is None else author.strip()
@@ -88,7 +88,7 @@ def write_package_files(directory: Path, files: Mapping[Path, bytes]) -> None:
     """Write `files` into `directory`, which is new or empty; a failure leaves nothing behind.
 
     Raises:
-        ScaffoldError: The directory is not empty, or cannot be written.
+        ScaffoldError: the directory is not empty, or cannot be written.
     """
     # not resolve(): `.` needs a name here, but a symbolic link above it must stay one
     target = Path(os.path.abspath(directory))  # noqa: PTH100

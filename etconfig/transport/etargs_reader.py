@@ -45,7 +45,7 @@ def load_package(path: Path) -> Package:
     """Return the package in an `.etargs` file.
 
     Raises:
-        SavedResultError: The file cannot be read, or is damaged or something else.
+        SavedResultError: the file cannot be read, or is damaged or something else.
     """
     try:
         with path.open("rb") as file:
@@ -65,7 +65,7 @@ def read_package(data: bytes, path: Path = Path("package.etargs")) -> Package:
         path: The name of the file in errors.
 
     Raises:
-        SavedResultError: They are damaged or something else; the message says what is wrong.
+        SavedResultError: they are damaged or something else; the message says what is wrong.
     """
     try:
         return _package(data)

@@ -34,7 +34,7 @@ def write_package(package: Package) -> bytes:
     """Return the bytes of an `.etargs` file; equal packages give equal bytes.
 
     Raises:
-        OptionError: A value does not fit the format: an integer of more than 64 bits, or arrays and tables
+        OptionError: a value does not fit the format: an integer of more than 64 bits, or arrays and tables
             nested too deep.
     """
     writer = _Writer()

@@ -44,7 +44,7 @@ class PackedOption:
         return limits.problem(self.sent)
 
     def to_jsonable(self) -> dict[str, Any]:
-        """The option as plain data, without its name."""
+        """Return the option as plain data, without its name."""
         return {
             "value": self.value,
             "key": self.key,
@@ -121,7 +121,7 @@ class Package:
     configurations: tuple[PackedConfiguration, ...]
 
     def to_jsonable(self) -> dict[str, Any]:
-        """The configurations as plain data, as `etconfig inspect --json` prints an `.etargs` file."""
+        """Return the configurations as plain data, as `etconfig inspect --json` prints an `.etargs` file."""
         return {
             "producer": self.producer,
             "configurations": [

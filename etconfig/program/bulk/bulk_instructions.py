@@ -29,8 +29,8 @@ def read_instructions(
     `read_one` reads the arguments of one instruction from their kind and their position.
 
     Raises:
-        DoubtError: Something may be malformed.
-        ProgramError: Something is malformed.
+        DoubtError: something may be malformed.
+        ProgramError: something is malformed.
     """
     kinds, arguments = columns.table(columns.references(position, count), layout.INSTRUCTION)
     columns.check(arguments)

@@ -89,8 +89,8 @@ class BulkValues:
         """Read the values with these types, whose contents lie at these positions.
 
         Raises:
-            DoubtError: Something may be malformed.
-            ProgramError: Something is malformed.
+            DoubtError: something may be malformed.
+            ProgramError: something is malformed.
         """
         values: list[EValue] = []
         places = self._numpy.empty(len(types), "i8")

@@ -68,7 +68,7 @@ def columns_of(cursor: Cursor, row_count: int, *, are_alike: bool) -> Iterator[C
     """A context with columns over the bytes of `cursor`; the work inside is charged only if it succeeds.
 
     Raises:
-        DoubtError: A check inside failed, there are too few rows for columns, or numpy is not installed.
+        DoubtError: a check inside failed, there are too few rows for columns, or numpy is not installed.
     """
     enough = MIN_LIKE_ROWS if are_alike else MIN_ROWS
     make_sure(row_count >= (enough if "numpy" in sys.modules else MIN_ROWS_TO_IMPORT_NUMPY))
@@ -261,7 +261,7 @@ def _at(array: Column, positions: Column) -> Column:
     The bounds check is numpy's own: an index outside of `array` is an IndexError.
 
     Raises:
-        DoubtError: There are no such elements.
+        DoubtError: there are no such elements.
     """
     try:
         found: Column = array[positions >> 2]

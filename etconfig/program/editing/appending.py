@@ -42,7 +42,7 @@ def refer(grown: bytearray, tables: Cursor, place: tuple[int, Layout, str], targ
         target: The new position that the field shall refer to, after that of the field.
 
     Raises:
-        MalformedProgramError: The table lacks the field.
+        MalformedProgramError: the table lacks the field.
     """
     position, table_layout, name = place
     reference = tables.field_position(position, table_layout, name)

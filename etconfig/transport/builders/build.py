@@ -25,7 +25,7 @@ def emit(configuration: PackedConfiguration, language: str, producer: str) -> st
         producer: The name of the generator, for the first line.
 
     Raises:
-        OptionError: The language's binding to ExecuTorch cannot carry options that somebody set.
+        OptionError: the language's binding to ExecuTorch cannot carry options that somebody set.
     """
     target = LANGUAGES[language]
     problems: dict[str, Diagnostic] = {}
