@@ -249,7 +249,7 @@ def viewed_as(array: Array, shape: Shape) -> Array:
         return array
     view: Array = array.reshape(shape)
     if array.size and not np.may_share_memory(view, array):
-        raise ValueError(f"{array.shape} is no view as {shape}")
+        raise ValueError(f"{array.shape} has no view of shape {shape}")
     return view
 
 

@@ -62,7 +62,7 @@ def _for_all(name: str, choose: ChooseParameters) -> Kernel:
         zero_point_out: Tensor,
     ) -> Step:
         require(quant_min < quant_max, "quant_min {} must be less than quant_max {}", quant_min, quant_max)
-        require(x.array.size > 0, "there is no range of no elements")
+        require(x.array.size > 0, "a tensor without elements has no range")
         _prepare(x, (1,), scale_out, zero_point_out)
 
         def run(x: Array, scales: Array, zero_points: Array) -> None:

@@ -210,7 +210,7 @@ def _extreme_of_all(name: str, ufunc: np.ufunc) -> Kernel:
 
 def _extreme_step(ufunc: np.ufunc, self: Tensor, axes: Ints, keepdim: bool, out: Tensor) -> Step:
     require_same_dtype(self=self, out=out)
-    require(_count(self.shape, axes) > 0, "there is no extreme of shape {}", self.shape)
+    require(_count(self.shape, axes) > 0, "shape {} has no elements to find an extreme of", self.shape)
     target = _resize(self, axes, keepdim, out)
     dtype = computation_dtype(self.dtype)
     return in_dtype(dtype, (self.array,), target, lambda x, out: _reduce_step(ufunc, x, axes, out))
@@ -255,7 +255,7 @@ def _place(name: str, find: Callable[..., Array]) -> Kernel:
 def _place_target(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Array:
     require_dtype("indices", out, {ScalarType.LONG})
     axes = dimensions(None if dim is None else (dim,), self.array.ndim)
-    require(_count(self.shape, axes) > 0, "there is no extreme of shape {}", self.shape)
+    require(_count(self.shape, axes) > 0, "shape {} has no elements to find an extreme of", self.shape)
     return _resize(self, axes, keepdim, out)
 
 

@@ -70,7 +70,7 @@ def permute_copy(self: Tensor, dims: Ints, out: Tensor) -> Step:
     """Permute dimensions: dimension i of out is dimension dims[i] of self."""
     rank = self.array.ndim
     if len(dims) != rank:
-        raise ValueError(f"{dims} is no permutation of {rank} dimensions")
+        raise ValueError(f"{dims} is not a permutation of {rank} dimensions")
     return _copy_view(self, self.array.transpose(dimensions(dims, rank)), out)
 
 
@@ -253,7 +253,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int, out: Tensor) -> Step:
     require(self.array.ndim >= 3 and upscale_factor > 0, "{} cannot be shuffled", self.shape)
     *batch, channels, height, width = self.shape
     r = upscale_factor
-    require(channels % (r * r) == 0, "{} channels are no multiple of {} squared", channels, r)
+    require(channels % (r * r) == 0, "{} channels are not a multiple of {} squared", channels, r)
     out.resize((*batch, channels // (r * r), height * r, width * r))
     source = viewed_as(self.array, (*batch, channels // (r * r), r, r, height, width))
     target = viewed_as(out.array, (*batch, channels // (r * r), height, r, width, r))
@@ -267,7 +267,9 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int, out: Tensor) -> Step:
     require(self.array.ndim >= 3 and downscale_factor > 0, "{} cannot be unshuffled", self.shape)
     *batch, channels, height, width = self.shape
     r = downscale_factor
-    require(height % r == 0 and width % r == 0, "{} is no multiple of {}", self.shape, r)
+    require(
+        height % r == 0 and width % r == 0, "the last two sizes of {} are not multiples of {}", self.shape, r
+    )
     out.resize((*batch, channels * r * r, height // r, width // r))
     source = viewed_as(self.array, (*batch, channels, height // r, r, width // r, r))
     target = viewed_as(out.array, (*batch, channels, r, r, height // r, width // r))

@@ -28,7 +28,7 @@ def bind_delegate(run: DelegateRun, arguments: Sequence[object]) -> Step:
 def _resize(arguments: Sequence[object], args: list[Value], index: int, shape: Sequence[int]) -> Array:
     tensor = arguments[index]
     if not isinstance(tensor, Tensor):
-        raise ValueError(f"argument {index} is no tensor")
+        raise ValueError(f"argument {index} is not a tensor")
     tensor.resize(tuple(shape))
     args[index] = tensor.array
     return tensor.array

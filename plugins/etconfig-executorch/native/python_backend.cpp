@@ -77,7 +77,7 @@ class Delegate {
  private:
   nb::object resize(size_t index, const std::vector<aten::SizesType>& sizes) {
     if (index >= values_.size() || !values_[index]->isTensor()) {
-      throw nb::value_error(("argument " + std::to_string(index) + " is no tensor").c_str());
+      throw nb::value_error(("argument " + std::to_string(index) + " is not a tensor").c_str());
     }
     LogCapture capture;
     if (rt::resize_tensor(values_[index]->toTensor(), {sizes.data(), sizes.size()}) != rt::Error::Ok) {

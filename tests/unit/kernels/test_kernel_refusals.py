@@ -110,7 +110,7 @@ def rare_refusals(
             f"{q}choose_qparams.Tensor_out",
             [x, 5, 5, 1e-7, 1, one, place],
         ),
-        "there is no range of no elements": (
+        "a tensor without elements has no range": (
             f"{q}choose_qparams.Tensor_out",
             [tensor(0), 0, 5, 1e-7, 1, one, place],
         ),
@@ -219,9 +219,9 @@ def refusals() -> dict[str, tuple[str, list[Any]]]:
             "aten::native_layer_norm.out",
             [x, (2,), None, None, 1e-5, out, out, out],
         ),
-        "there is no extreme of shape (0,)": ("aten::max.unary_out", [tensor(0), tensor()]),
+        "shape (0,) has no elements to find an extreme of": ("aten::max.unary_out", [tensor(0), tensor()]),
         "6 elements of shape (2, 3) cannot be viewed as (4, -1)": ("aten::view_copy.out", [x, (4, -1), out]),
-        "(0,) is no permutation of 2 dimensions": ("aten::permute_copy.out", [x, (0,), out]),
+        "(0,) is not a permutation of 2 dimensions": ("aten::permute_copy.out", [x, (0,), out]),
         "(2, 3) cannot be expanded to (3,)": ("aten::expand_copy.out", [x, (3,), False, out]),
         "shapes (2, 3) and (2, 4) do not broadcast": ("aten::expand_copy.out", [x, (2, 4), False, out]),
         "(2, 3) cannot be expanded to (1, 3)": ("aten::expand_copy.out", [x, (1, 3), False, out]),

@@ -448,7 +448,7 @@ class TestResizeOutput:
         x, number = builder.tensor(3, 2), builder.scalar(3)
         builder.inputs = [x]
         builder.delegate_call(builder.delegate("Repeating"), x, number)
-        with pytest.raises(DelegateError, match="ValueError: argument 1 is no tensor"):
+        with pytest.raises(DelegateError, match="ValueError: argument 1 is not a tensor"):
             self.load(Repeating(), builder).execute([np.ones((3, 2), np.float32)])
 
     def test_an_executor_may_support_fixed_sizes_only(self) -> None:
