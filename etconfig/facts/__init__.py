@@ -1,7 +1,7 @@
-"""What is known about a device: the registry of facts, fact sheets, and detectors that fill them.
+"""The facts about a device: the registry of facts, fact sheets, and the detectors that fill them.
 
-Importing this package loads none of its modules: who checks conditions against the registry
-pays neither for the detectors nor for JSON.
+Importing this package imports none of its modules: checking conditions against the registry needs neither the
+detectors nor JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A phone on a cable: what detectors read on Android, read over adb all at once.
+"""Facts of a phone on a cable: everything that detectors read on Android, read over adb at once.
 
-`adb` is Android's debug bridge, of its platform tools. Each call takes some tens of
-milliseconds, so nothing is read file by file. Tried with a stand-in for adb, not with a phone.
+`adb` is the debug bridge in Android's platform tools. Each call takes some tens of milliseconds, so files are
+not read one by one. This was tried with a stand-in for adb, not with a phone.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ _FILES = (
     ADRENO_MODEL,
     MALI_INFO,
 )
-"""Patterns for the device's shell."""
+"""The files to read, as patterns for the device's shell."""
 
 _READ_FILES = f"grep -saH '' {' '.join(_FILES)}"
-"""Prints every line of the files after the path and a colon. No path here has a colon."""
+"""Prints each line of the files after the path and a colon. No path contains a colon."""
 
 _LIMIT_S = 10.0
-"""The first call may have to start adb's server."""
+"""The limit for one call, in seconds; the first may have to start adb's server."""
 
 RunCommand: TypeAlias = "Callable[[Sequence[str]], bytes | None]"
 
 
 def attached_device(serial: str | None = None, *, run: RunCommand | None = None) -> System:
-    """The device that adb reaches, for `detect`. What it told is kept: `redetect` sees no change.
+    """Return the device that adb reaches, for `detect`. It is read once, so `redetect` sees no change.
 
     Args:
-        serial: Which device, as `adb devices` lists it; None when there is only one.
-        run: Runs a command and returns what it prints, or None; by default within 10 s.
+        serial: The device's serial number in `adb devices`; None if there is only one device.
+        run: Runs a command and returns its output, or None; the default allows 10 s.
 
     Raises:
-        FactError: adb is not installed, or reaches no such device.
+        FactError: adb is not installed, or does not reach the device.
     """
     run = run or _run
     adb = ("adb",) if serial is None else ("adb", "-s", serial)

@@ -1,4 +1,4 @@
-"""`--fact NAME=VALUE`: facts set by hand on the command line."""
+"""Facts set by hand on the command line: `--fact NAME=VALUE`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 def parse_fact_assignment(
     text: str, registry: FactRegistry = BUILTIN_FACTS
 ) -> tuple[str, Sourced[FactValue]]:
-    """Parse `NAME=VALUE`; the fact's type says how to read the value.
+    """Parse `NAME=VALUE`; the type of the fact decides how the value is read.
 
-    A bool is `true` or `false`, a string is taken as it stands, a string list is
-    separated by commas.
+    A bool is `true` or `false`, a string is taken unchanged, and the items of a string list are separated by
+    commas.
 
     Raises:
-        FactError: there is no `=`, the fact is unknown, or the value is not of its type.
+        FactError: the `=` is missing, the fact is unknown, or the value has the wrong type.
     """
     name, equals, value_text = text.partition("=")
     name = name.strip()
@@ -47,10 +47,10 @@ def parse_fact_assignment(
 def parse_fact_assignments(
     texts: Iterable[str], registry: FactRegistry = BUILTIN_FACTS
 ) -> dict[str, Sourced[FactValue]]:
-    """Parse several `NAME=VALUE`; the last one wins where two name one fact.
+    """Parse several `NAME=VALUE`; if two name the same fact, the last one wins.
 
     Raises:
-        FactError: with the problems of all of them.
+        FactError: some are wrong; the error contains all problems.
     """
     facts: dict[str, Sourced[FactValue]] = {}
     problems: list[Diagnostic] = []
@@ -81,7 +81,7 @@ def _span(text: str, part: str, after: int = 0) -> Span:
 
 
 def _read(fact_type: FactType, text: str) -> object:
-    """The value that `text` spells; `text` itself when it spells none, for `check` to refuse."""
+    """Return the value that `text` spells, or else `text` itself, which `check` will refuse."""
     if fact_type is FactType.BOOL:
         return {"true": True, "false": False}.get(text, text)
     if fact_type is FactType.INT and _INT.fullmatch(text):

@@ -1,4 +1,4 @@
-"""The facts that etconfig itself knows."""
+"""The built-in facts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The limits of the control groups that the process is in, version 1 and 2, and both at once.
+"""The limits of the process's control groups, in version 1, version 2 or a mix of both.
 
-A limit of any ancestor binds too, so the smallest on the way up counts.
+The limits of all ancestors apply too, so the smallest one on the way up counts.
 Source: Linux, Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/.
 """
 
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from etconfig.facts.system import System
 
 _UNLIMITED_BYTES = 1 << 62
-"""Version 1 says "no limit" with the greatest number of whole pages, somewhat below 2**63."""
+"""Version 1 writes "no limit" as the largest number of whole pages, a little below 2**63."""
 
 
 class Limit(NamedTuple):
-    """A limit, and the file it was read from."""
+    """A limit and the file that it was read from."""
 
     value: float
     source: str
@@ -51,14 +51,14 @@ _CPUSET_FILES = {1: ("cpuset.effective_cpus", "cpuset.cpus"), 2: ("cpuset.cpus.e
 
 
 def cpu_quota(system: System) -> Limit | None:
-    """The CPU time per time that the groups allow, in cores, or None when there is no quota."""
+    """Return the share of CPU time that the groups allow, in cores, or None if there is no quota."""
     groups = _groups(system, "cpu")
     quotas = (_quota(system, groups.version, directory) for directory in groups.directories)
     return _smallest(quotas)
 
 
 def cpuset(system: System) -> tuple[frozenset[int], str] | None:
-    """The CPUs that the groups allow, and the file that says so; None when they do not say."""
+    """Return the CPUs that the groups allow and the file that lists them, or None without such a file."""
     groups = _groups(system, "cpuset")
     for directory in groups.directories:
         for file in _CPUSET_FILES[groups.version]:
@@ -69,15 +69,15 @@ def cpuset(system: System) -> tuple[frozenset[int], str] | None:
 
 
 def memory_limit(system: System) -> Limit | None:
-    """The memory that the groups allow, in bytes, or None when there is no limit."""
+    """Return the memory that the groups allow, in bytes, or None if there is no limit."""
     groups = _groups(system, "memory")
     return _smallest(_memory_limit(system, groups.version, directory) for directory in groups.directories)
 
 
 def memory_headroom(system: System) -> Limit | None:
-    """The memory that the groups still allow, in bytes, or None when there is no limit.
+    """Return the memory that the groups still allow, in bytes, or None if there is no limit.
 
-    File cache that nobody used lately counts as free, as in the kernel's MemAvailable.
+    Inactive file cache counts as free, as in the kernel's MemAvailable.
     """
     groups = _groups(system, "memory")
     return _smallest(_headroom(system, groups.version, directory) for directory in groups.directories)
@@ -132,9 +132,9 @@ def _statistic(text: str, key: str) -> int:
 
 
 def _groups(system: System, controller: str) -> _Groups:
-    """The groups that limit `controller`; without any, no directories.
+    """Return the groups that limit `controller`; without any, there are no directories.
 
-    A controller is in one hierarchy at a time: in version 1 if it is listed there.
+    A controller belongs to one hierarchy at a time: to version 1, if it is listed there.
     """
     memberships = _memberships(system)
     for mount in sorted(_mounts(system), key=lambda mount: mount.version):
@@ -146,7 +146,7 @@ def _groups(system: System, controller: str) -> _Groups:
 
 
 def _memberships(system: System) -> dict[str, str]:
-    """The process's group by controller; that of version 2 under the empty name."""
+    """Return the process's group by controller; the group of version 2 has an empty controller name."""
     memberships: dict[str, str] = {}
     for line in (system.read_text("/proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
@@ -156,7 +156,7 @@ def _memberships(system: System) -> dict[str, str]:
 
 
 def _mounts(system: System) -> Iterator[_Mount]:
-    """Where the hierarchies are mounted. Source: proc_pid_mountinfo(5)."""
+    """Yield the mounts of the hierarchies. Source: proc_pid_mountinfo(5)."""
     for line in (system.read_text("/proc/self/mountinfo") or "").splitlines():
         before, _, after = line.partition(" - ")
         fields, kind = before.split(), after.split()
@@ -167,11 +167,11 @@ def _mounts(system: System) -> Iterator[_Mount]:
 
 
 def _directories(mount: _Mount, path: str) -> tuple[str, ...]:
-    """The directories of a group and its ancestors as far as they are mounted, innermost first."""
+    """Return the directories of a group and its mounted ancestors, innermost first."""
     root = mount.root.rstrip("/")
     inside = path == root or path.startswith(f"{root}/")
     parts = path[len(root) :].strip("/").split("/") if inside else []
-    if ".." in parts:  # the group lies outside the namespace: only the mounted top is visible
+    if ".." in parts:  # the group is outside the namespace, so only the mounted top is visible
         parts = []
     names = [part for part in parts if part]
     depths = range(len(names), -1, -1)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 COMMAND_LIMIT_S = 1.0
-"""How long one command may take, in seconds; a detector has twice as much."""
+"""The time limit of one command, in seconds; a detector has twice as much."""
 
 MAX_OUTPUT_BYTES = 1 << 20
 
@@ -19,10 +19,10 @@ MAX_OUTPUT_BYTES = 1 << 20
 def run_command(
     command: Sequence[str], *, limit_s: float = COMMAND_LIMIT_S, max_bytes: int = MAX_OUTPUT_BYTES
 ) -> bytes | None:
-    """What a command prints, or None when it cannot be started, takes too long or prints too much.
+    """Return the output of a command, or None if it cannot be started, takes too long or prints too much.
 
-    What it printed counts also when it failed: `sysctl` prints what it knows and fails for the
-    rest. A command that exceeds a bound is killed, with the processes it started.
+    The output counts even if the command fails: `sysctl` prints what it knows and fails for the rest. A
+    command that exceeds a limit is killed, with the processes that it started.
     """
     try:
         process = subprocess.Popen(  # noqa: S603  # the commands are constants, and no shell reads them
@@ -30,7 +30,7 @@ def run_command(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # the children of a hanging command would keep the pipe open; as a group they can be killed
+            # the children of a hanging command keep the pipe open; a group of its own can be killed whole
             start_new_session=os.name == "posix",
         )
     except OSError:
@@ -46,7 +46,7 @@ def run_command(
     timer.start()
     with process:
         try:
-            assert process.stdout is not None  # it was asked for above
+            assert process.stdout is not None  # requested above
             output = process.stdout.read(max_bytes + 1)
             if len(output) > max_bytes:
                 stop()
@@ -57,11 +57,11 @@ def run_command(
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    # not poll(): a dead parent that is not waited for keeps its number from being given to others
+    # not poll(): as long as nobody waits for a dead process, its number is not reused
     if process.returncode is not None:
         return
     if sys.platform == "win32":
         process.kill()
         return
-    with suppress(ProcessLookupError):  # it ended meanwhile
+    with suppress(ProcessLookupError):  # it ended in the meantime
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,6 +1,4 @@
-"""`detect` runs detectors within bounds of time and puts their readings on a fact sheet;
-`redetect` brings a sheet up to date.
-"""
+"""`detect` runs detectors with a time limit and fills a fact sheet; `redetect` brings a sheet up to date."""
 
 from __future__ import annotations
 
@@ -22,12 +20,12 @@ from etconfig.facts.system import System
 from etconfig.provenance import Origin, OriginKind
 
 DETECTOR_LIMIT_S = 2.0
-"""How long one detector may take, in seconds."""
+"""The time limit of one detector, in seconds."""
 
 
 @dataclass
 class _Run:
-    """One detector at work, and the facts that it gave so far."""
+    """One run of a detector, and the facts that it has found so far."""
 
     detector: Detector
     facts: list[Fact] = field(default_factory=list)
@@ -42,18 +40,18 @@ def detect(
     host: Host | None = None,
     limit_s: float = DETECTOR_LIMIT_S,
 ) -> FactSheet:
-    """Detect the facts of this device, or of the one that a tree of files was captured on.
+    """Detect the facts of this device, or of the device that a tree of files was captured on.
 
-    Where two detectors know a fact, the one that comes first wins.
+    If two detectors know a fact, the first one wins.
 
     Args:
-        device: The root of a file tree, `/` for this device, or a `System` such as
-            `etconfig.facts.adb.attached_device` makes.
-        registry: The facts that the sheet holds.
-        detectors: Who looks for them.
-        host: What is not told by files of a tree. Without it, `Host.current()` on this device,
-            and `Host.captured(root)` for a tree, so that the two are never mixed.
-        limit_s: How long one detector may take, in seconds.
+        device: The root of a file tree, `/` for this device, or a `System`, for example from
+            `etconfig.facts.adb.attached_device`.
+        registry: The facts of the sheet.
+        detectors: The detectors to run.
+        host: The properties that files do not contain. The default is `Host.current()` on this device and
+            `Host.captured(root)` for a tree, so that the two are never mixed.
+        limit_s: The time limit of one detector, in seconds.
 
     Raises:
         ValueError: a detector provides a fact that is not in the registry, or the tree's
@@ -80,16 +78,16 @@ def redetect(
     host: Host | None = None,
     limit_s: float = DETECTOR_LIMIT_S,
 ) -> FactSheet:
-    """A sheet on which the facts of one volatility are detected anew, and all others kept.
+    """Return a sheet with the facts of one volatility detected again, and all others kept.
 
-    Only the detectors that provide such facts run. What a person or a saved sheet said is
-    kept too: only what was detected before is detected again.
+    Only the detectors that provide such facts run. Facts that were set by hand or come from a saved sheet are
+    kept too: only detected facts are detected again.
 
     Args:
-        sheet: What `detect` returned, or `with_overrides` of it.
-        volatility: Which facts to detect.
-        device: As in `detect`, and the same as there.
-        detectors: As in `detect`, and the same as there.
+        sheet: The result of `detect`, or of its `with_overrides`.
+        volatility: The volatility of the facts to detect.
+        device: The same device as for `detect`.
+        detectors: The same detectors as for `detect`.
         host: As in `detect`.
         limit_s: As in `detect`.
 
@@ -108,7 +106,7 @@ def redetect(
 
     fixed = {name for name, fact in sheet.facts.items() if not is_renewed(fact)}
     found = {name: fact for name, fact in fresh.facts.items() if is_renewed(fact) and name not in fixed}
-    # kept in its place on the sheet; a member of a family that is gone is left out
+    # keep the order of the sheet, and leave out members of families that no longer exist
     facts = {name: fact for name, fact in sheet.facts.items() if name in fixed or name in found}
     return FactSheet(facts | found, registry)
 
@@ -130,12 +128,12 @@ def _check_provides(detector: Detector, registry: FactRegistry) -> None:
 def _run_all(
     detectors: Sequence[Detector], system: System, registry: FactRegistry, limit_s: float
 ) -> Iterator[_Run]:
-    """Run the detectors in order, all in one thread, until one of them overruns its time.
+    """Run the detectors in order, all in one thread, until one of them exceeds its time limit.
 
-    Python cannot kill a thread. One that hangs is left behind as a daemon, which does not
-    keep the interpreter from ending (only a system call that the kernel itself cannot
-    interrupt does), and the other detectors go on in a new thread. A command that it waits
-    for is killed, see `etconfig.facts.commands`.
+    Python cannot kill a thread. A thread that hangs is abandoned as a daemon, and the other detectors
+    continue in a new thread. A daemon does not keep the interpreter from exiting, unless it is in a system
+    call that the kernel cannot interrupt. A command that it waits for is killed, see
+    `etconfig.facts.commands`.
     """
     remaining = list(detectors)
     while remaining:
@@ -171,17 +169,17 @@ def _work(
                 if abandoned.is_set():
                     return
                 run.facts.append(fact_of(reading, run.detector, registry))
-        except BaseException as error:  # a plugin that calls sys.exit() must not take the others along
+        except BaseException as error:  # sys.exit() in a plugin must not stop the other detectors
             run.failure = f"failed: {type(error).__name__}: {error}"
         done.put(run)
 
 
 def fact_of(reading: object, detector: Detector, registry: FactRegistry) -> Fact:
-    """The fact that a reading tells, which a plugin may have got wrong.
+    """Return the fact of a reading, which may be wrong if a plugin made it.
 
     Raises:
-        TypeError: it is no reading.
-        ValueError: it is of a fact that the detector does not provide, or of another type.
+        TypeError: it is not a reading.
+        ValueError: the detector does not provide the fact, or the value has the wrong type.
     """
     if not isinstance(reading, Reading):
         raise TypeError(f"expected a Reading, found {type(reading).__name__}")
@@ -198,12 +196,12 @@ def fact_of(reading: object, detector: Detector, registry: FactRegistry) -> Fact
 
 
 def _missing_facts(run: _Run, registry: FactRegistry) -> Iterator[Fact]:
-    """An unknown fact for each one that the detector promised and did not give."""
+    """Yield an unknown fact for each one that the detector provides and did not find."""
     given = {fact.name for fact in run.facts}
     reason = f"detector {run.detector.name!r} {run.failure or 'gave no reading'}"
     origin = Origin(OriginKind.DETECTED, f"detector {run.detector.name}")
     for name in run.detector.provides:
         info = registry.get(name)
-        # None is a family: how many members it should have is not known
+        # the pattern of a family gives None: the number of its members is unknown
         if info is not None and name not in given:
             yield Fact.unknown(name, info, reason, origin)

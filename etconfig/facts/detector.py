@@ -1,4 +1,4 @@
-"""What a detector is, and what it returns. Plugins implement `Detector` too."""
+"""Detectors and the readings that they return. Plugins implement `Detector` too."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from etconfig.records import record
 
 @record(frozen=True)
 class Reading:
-    """What a detector found out about one fact.
+    """The result of a detector for one fact.
 
     Attributes:
         name: The fact, such as `cpu.model` or `gpu.0.name`.
-        value: The value, or None when it is unknown.
-        source: Where it was read or looked for: a path on the device, a call.
-        detail: How the value follows from the source, where that is not plain.
-        reason: Why the value is unknown, in words; None when it is known.
+        value: The value, or None if it is unknown.
+        source: The place that was read: a path on the device, or a call.
+        detail: How the value follows from the source, if that is not obvious.
+        reason: Why the value is unknown, in words; None if it is known.
     """
 
     name: str
@@ -36,14 +36,14 @@ class Reading:
     def of(
         cls, name: str, value: FactValue | None, source: str, *, otherwise: str, detail: str | None = None
     ) -> Reading:
-        """A reading of `value`; when that is None, an unknown one for the reason `otherwise`."""
+        """Return a reading of `value`, or an unknown one with the reason `otherwise` if it is None."""
         if value is None:
             return cls(name, None, source, reason=otherwise)
         return cls(name, value, source, detail)
 
     @classmethod
     def unknown(cls, name: str, source: str, reason: str) -> Reading:
-        """A reading that tells why the fact is unknown."""
+        """Return a reading of a fact that is unknown, with the reason."""
         return cls(name, None, source, reason=reason)
 
 
@@ -52,22 +52,22 @@ Find: TypeAlias = "Callable[[System], Iterable[Reading]]"
 
 
 class Detector(Protocol):
-    """Finds facts. It may take 2 s; what it has given by then counts, the rest is unknown."""
+    """Finds facts within 2 s; the readings given by then count, the other facts are unknown."""
 
     @property
     def name(self) -> str:
-        """What reasons call it, such as `memory`."""
+        """The name in reasons, such as `memory`."""
 
     @property
     def provides(self) -> Sequence[str]:
-        """The facts that it looks for, by their names in the registry: `gpu.<n>.name`."""
+        """The names in the registry of the facts that it finds, such as `gpu.<n>.name`."""
 
     def detect(self, system: System) -> Iterable[Reading]:
-        """Give the readings one by one. It runs in a thread of its own.
+        """Return the readings one by one. This runs in another thread.
 
-        An exception makes the facts that were not yet given unknown, with the exception as
-        the reason. Whoever reads and runs commands only through `system` can be tested on
-        captured trees, and leaves no process behind.
+        An exception makes the remaining facts unknown, with the exception as the reason. A detector that
+        reads files and runs commands only through `system` can be tested on captured trees and leaves no
+        process behind.
         """
 
 
@@ -76,9 +76,9 @@ class FunctionDetector:
     """A detector made of one function.
 
     Attributes:
-        name: What reasons call it.
-        provides: The facts that it looks for.
-        function: Gives the readings.
+        name: The name in reasons.
+        provides: The facts that it finds.
+        function: Returns the readings.
     """
 
     name: str
@@ -86,5 +86,5 @@ class FunctionDetector:
     function: Callable[[System], Iterable[Reading]]
 
     def detect(self, system: System) -> Iterable[Reading]:
-        """Give the readings of the function."""
+        """Return the readings of the function."""
         return self.function(system)

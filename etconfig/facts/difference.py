@@ -1,4 +1,4 @@
-"""`diff_sheets`: which facts of two sheets differ in what they say, wherever they come from."""
+"""`diff_sheets`: the facts of two sheets that differ in their values, whatever their origins."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FactChange: TypeAlias = "tuple[FactValue, FactValue]"
 
 @record(frozen=True, kw_only=True)
 class SheetDifference:
-    """What changed from one sheet to another. A fact that is unknown counts as absent.
+    """The changes from one sheet to another. An unknown fact counts as absent.
 
     Attributes:
         added: Facts that only the new sheet knows, with their values.
         removed: Facts that only the old sheet knows, with their values.
-        changed: Facts with another value, the old one first.
+        changed: Facts with different values, the old value first.
     """
 
     added: Mapping[str, FactValue]
@@ -31,18 +31,18 @@ class SheetDifference:
         return bool(self.added or self.removed or self.changed)
 
     def to_jsonable(self) -> dict[str, object]:
-        """The difference as JSON has it; of a changed fact an object with `old` and `new`."""
+        """Return the difference as plain data; a changed fact is an object with `old` and `new`."""
         changed = {name: {"old": old, "new": new} for name, (old, new) in self.changed.items()}
         return {"added": dict(self.added), "removed": dict(self.removed), "changed": changed}
 
 
 def diff_sheets(old: FactSheet, new: FactSheet, *, ignore_live: bool = False) -> SheetDifference:
-    """Compare the values of two sheets; units are the registry's, and origins do not count.
+    """Compare the values of two sheets. Origins do not count; units are fixed by the registry.
 
     Args:
         old: The sheet before.
         new: The sheet after.
-        ignore_live: Leave out what may change at any time, such as the available memory.
+        ignore_live: True to leave out facts that may change at any time, such as the available memory.
     """
     before, after = (_compared(sheet, ignore_live) for sheet in (old, new))
     return SheetDifference(

@@ -13,11 +13,11 @@ class Fact:
 
     Attributes:
         name: Dotted, such as `cpu.available_cores`.
-        value: The value, or None when it is unknown.
+        value: The value, or None if it is unknown.
         unit: The unit of the value, or None.
-        volatility: How long the value stays true.
-        origin: Where the value came from, or where it was looked for.
-        reason: Why the value is unknown, in words; None when it is known.
+        volatility: The time for which the value stays true.
+        origin: The source of the value, or the place that was searched for it.
+        reason: Why the value is unknown, in words; None if it is known.
     """
 
     name: str
@@ -29,22 +29,22 @@ class Fact:
 
     @classmethod
     def known(cls, name: str, info: FactInfo, value: FactValue, origin: Origin) -> Fact:
-        """A fact with a value that `info.check` returned."""
+        """Return a fact with a value that `info.check` returned."""
         return cls(name, value, info.unit, info.volatility, origin)
 
     @classmethod
     def unknown(cls, name: str, info: FactInfo, reason: str, origin: Origin) -> Fact:
-        """A fact without a value."""
+        """Return a fact without a value."""
         return cls(name, None, info.unit, info.volatility, origin, reason)
 
     @property
     def is_known(self) -> bool:
-        """Whether there is a value."""
+        """True if there is a value."""
         return self.value is not None
 
 
 def unknown_facts(registry: FactRegistry, reason: str, origin: Origin) -> dict[str, Fact]:
-    """Every fact of `registry`, unknown for one reason. Families have no members yet."""
+    """Return every fact of `registry` as unknown for the same reason. Families have no members yet."""
     return {
         info.name: Fact.unknown(info.name, info, reason, origin)
         for info in registry.infos

@@ -1,4 +1,4 @@
-"""`Host`: what an operating system tells through calls instead of files."""
+"""`Host`: the properties of a device that come from system calls instead of files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from etconfig.records import record
 
 MACHINE_FILE = "machine.json"
-"""What a captured tree says of its `Host`."""
+"""The file of a captured tree that describes its `Host`."""
 
 _MAX_CPUS = 1 << 16
 _CPU_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
@@ -19,15 +19,15 @@ _CPU_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 @record(frozen=True, kw_only=True)
 class Host:
-    """What an operating system tells through calls instead of files; None is not known.
+    """The properties of a device that come from system calls instead of files; None if unknown.
 
     Attributes:
         system: The operating system's name: `Linux`, `Android`, `Darwin` (macOS), `Windows`.
         release: The kernel's release.
-        machine: The architecture as uname has it, such as `aarch64`.
+        machine: The architecture in the form of uname, such as `aarch64`.
         affinity: The numbers of the hardware threads that this process may run on.
         python: The version of Python.
-        search_path: The directories in which Python finds what is installed.
+        search_path: The directories in which Python finds installed packages.
     """
 
     system: str | None = None
@@ -39,7 +39,7 @@ class Host:
 
     @classmethod
     def current(cls) -> Host:
-        """This device and this process. The affinity is that of the calling thread."""
+        """Return this device and this process. The affinity is that of the calling thread."""
         return cls(
             **_uname(),
             affinity=frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
@@ -49,10 +49,10 @@ class Host:
 
     @classmethod
     def captured(cls, root: Path) -> Host:
-        """The device that the tree at `root` was captured on, from its `machine.json`.
+        """Return the device that the tree at `root` was captured on, from its `machine.json`.
 
-        The file is an object with the attributes of `Host` as keys, each of which may be
-        left out; `affinity` is a CPU list such as `"0-3,8"`. Without the file nothing is known.
+        The file is an object with the attributes of `Host` as keys, each of which may be missing; `affinity`
+        is a CPU list such as `"0-3,8"`. Without the file everything is unknown.
 
         Raises:
             ValueError: the file is malformed.
@@ -72,11 +72,11 @@ class Host:
 
 
 def _uname() -> dict[str, str]:
-    """Name, release and machine of this device."""
+    """Return the name, release and machine of this device."""
     if sys.platform == "win32":
         version = sys.getwindowsversion()
         release = f"{version.major}.{version.minor}.{version.build}"
-        # a 32-bit Python on a 64-bit Windows finds the machine's own name in the second variable
+        # a 32-bit Python on a 64-bit Windows has the machine's architecture in the first variable
         machine = os.environ.get("PROCESSOR_ARCHITEW6432") or os.environ.get("PROCESSOR_ARCHITECTURE", "")
         return {"system": "Windows", "release": release, "machine": machine}
     uname = os.uname()
@@ -86,10 +86,10 @@ def _uname() -> dict[str, str]:
 
 
 def parse_cpu_list(text: str) -> frozenset[int]:
-    """Parse a list such as `0-3,8`, the kernel's way to write a set of CPUs.
+    """Parse a list such as `0-3,8`, in which the kernel writes sets of CPUs.
 
     Raises:
-        ValueError: `text` is no such list, or names a CPU beyond the 65,536th.
+        ValueError: `text` is not such a list, or contains a CPU number above 65,535.
     """
     cpus: set[int] = set()
     for part in filter(None, text.strip().split(",")):

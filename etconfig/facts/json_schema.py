@@ -1,4 +1,4 @@
-"""JSON Schemas of fact sheets and hand-set facts, for editors and whoever checks without etconfig."""
+"""JSON Schemas of fact sheets and of facts set by hand, for editors and other tools."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TYPES: dict[FactType, dict[str, object]] = {
 
 
 def sheet_schema(registry: FactRegistry) -> dict[str, object]:
-    """The schema of sheets that hold the facts of `registry`, in draft 2020-12.
+    """Return the schema of sheets with the facts of `registry`, in draft 2020-12.
 
-    It accepts what `FactSheet.from_json` accepts, but for what a schema cannot say: that keys
+    It accepts what `FactSheet.from_json` accepts, except for rules that a schema cannot express: that keys
     appear once, that strings are printable, and how long the text may be.
     """
     return {
@@ -46,7 +46,7 @@ def sheet_schema(registry: FactRegistry) -> dict[str, object]:
 
 
 def facts_schema(registry: FactRegistry) -> dict[str, object]:
-    """The schema of a table of hand-set facts: names with values, such as `[facts]` in a profile."""
+    """Return the schema of a table of facts set by hand, such as `[facts]` in a profile."""
     return {
         "type": "object",
         "additionalProperties": False,
@@ -84,5 +84,5 @@ def _value(info: FactInfo) -> dict[str, object]:
 
 
 def _pattern(family: str) -> str:
-    """A pattern for the members of a family such as `gpu.<n>.name`."""
+    """Return a pattern for the members of a family such as `gpu.<n>.name`."""
     return f"^{re.escape(family).replace(re.escape(INDEX), INDEX_PATTERN)}$"

@@ -1,4 +1,4 @@
-"""`JsonText`: JSON that remembers where its parts stand. The standard library's forgets."""
+"""`JsonText`: JSON with the positions of its parts, which the standard library does not keep."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _LONGEST_INT = 20
 
 
 class JsonSpan(NamedTuple):
-    """A piece of the text, as offsets."""
+    """A range of the text, as offsets."""
 
     start: int
     end: int
 
 
 class JsonMember(NamedTuple):
-    """A member of an object, and where it stands."""
+    """A member of an object, with the positions of its key and value."""
 
     key: str
     value: Any
@@ -38,7 +38,7 @@ class JsonText:
         self._decoder = json.JSONDecoder(parse_int=_parse_int)
 
     def decode(self) -> Any:
-        """The value of the text.
+        """Return the value of the text.
 
         Raises:
             json.JSONDecodeError: it is not valid JSON.
@@ -47,7 +47,7 @@ class JsonText:
         return self._decoder.decode(self._text)
 
     def members(self, start: int) -> Iterator[JsonMember]:
-        """The members of the outermost object that stands at or after `start`, duplicates included.
+        """Yield the members of the outermost object at or after `start`, including duplicates.
 
         The text must be valid JSON there.
         """
@@ -65,7 +65,7 @@ class JsonText:
 
 
 def _parse_int(digits: str) -> int | float:
-    # int() takes quadratic time, and no number of interest is as long
+    # int() takes quadratic time, and no valid number is as long
     return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
 
 

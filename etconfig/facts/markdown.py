@@ -1,4 +1,4 @@
-"""The reference of known facts as Markdown."""
+"""The reference of all facts as Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _HEAD = "| fact | type | unit | volatility | meaning |\n|---|---|---|---|---|\n"
 
 
 def facts_markdown(registry: FactRegistry) -> str:
-    """A Markdown table of the facts, a row each, in the registry's order."""
+    """Return a Markdown table with a row for each fact, in the order of the registry."""
     return _HEAD + "".join(map(_row, registry.infos))
 
 

@@ -1,6 +1,6 @@
-"""Names that people and systems use for values that facts call otherwise: `aarch64` for `arm64`.
+"""Common names for values that facts spell differently, such as `aarch64` for `arm64`.
 
-Without them a condition such as `cpu.arch == "aarch64"` would be valid and never hold.
+Without them, a condition such as `cpu.arch == "aarch64"` would be valid but never true.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _MISNOMERS: Mapping[str, Mapping[str, str]] = {
     },
     "os.name": {"darwin": "macos", "mac": "macos", "osx": "macos", "nt": "windows", "win32": "windows"},
 }
-"""By fact; the values of these facts are in lower case."""
+"""The common names by fact; the values of these facts are in lower case."""
 
 
 def meant_value(fact: str, value: object) -> str | None:
-    """The value that a fact has where somebody calls it `value`; None if that may be right."""
+    """Return the fact's own spelling of `value`, or None if `value` may be right."""
     if fact not in _MISNOMERS or not isinstance(value, str):
         return None
     lower = value.lower()

@@ -1,7 +1,7 @@
-"""NVIDIA's management library, through ctypes: no package is needed, and none is loaded without it.
+"""NVIDIA's management library through ctypes, which needs no further package.
 
-Source: nvml.h of CUDA 12. The library itself was not at hand; the tests call a stand-in with
-the same functions.
+Source: nvml.h of CUDA 12. This was not tried with the library itself; the tests call a stand-in with the same
+functions.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _BUS_ID = slice(16 + 5 * 4, None)
 
 @record(frozen=True)
 class NvmlGpu:
-    """One GPU as NVML tells it.
+    """One GPU in the list of NVML.
 
     Attributes:
-        pci_address: In the kernel's form, such as `0000:01:00.0`.
-        name: Such as `NVIDIA GeForce RTX 4090`.
-        memory_bytes: Its own memory; None where it has none, as on Jetson.
+        pci_address: The address in the kernel's form, such as `0000:01:00.0`.
+        name: The name, such as `NVIDIA GeForce RTX 4090`.
+        memory_bytes: The size of its own memory; None if it has none, as on Jetson.
     """
 
     pci_address: str
@@ -37,7 +37,7 @@ class NvmlGpu:
 
 
 def load_library() -> Any | None:
-    """The library, or None when it is not installed."""
+    """Return the library, or None if it is not installed."""
     import ctypes
 
     for name in _LIBRARIES:
@@ -49,7 +49,7 @@ def load_library() -> Any | None:
 
 
 def list_gpus(library: Any) -> tuple[NvmlGpu, ...] | None:
-    """The GPUs that the library lists, or None when it cannot work, as without the driver."""
+    """Return the GPUs that the library lists, or None if it does not work, for example without the driver."""
     import ctypes
 
     if library.nvmlInit_v2() != _SUCCESS:
@@ -69,7 +69,7 @@ def _gpu(library: Any, index: int) -> NvmlGpu | None:
 
     handle = ctypes.c_void_p()
     if library.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(handle)) != _SUCCESS:
-        return None  # such as a GPU that fell off the bus
+        return None  # for example, the GPU fell off the bus
     name = ctypes.create_string_buffer(_NAME_BYTES)
     pci = ctypes.create_string_buffer(_PCI_INFO_BYTES)
     if library.nvmlDeviceGetName(handle, name, _NAME_BYTES) != _SUCCESS:
@@ -87,6 +87,6 @@ def _memory_bytes(library: Any, handle: ctypes.c_void_p) -> int | None:
 
 
 def _address(pci_info: ctypes.Array[ctypes.c_char]) -> str:
-    """NVML writes the domain with 8 digits and in upper case: `00000000:01:00.0`."""
+    """Return the address in the kernel's form; NVML writes 8 digits and upper case: `00000000:01:00.0`."""
     bus_id = pci_info.raw[_BUS_ID].split(b"\0")[0].decode(errors="replace")
     return bus_id.lower()[-len("0000:00:00.0") :]

@@ -1,4 +1,4 @@
-"""The diagnostics about facts that sheets, `--fact` and hand-set facts share."""
+"""Diagnostics about facts from sheets, `--fact` and profiles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from etconfig.facts.registry import FactInfo, FactRegistry
 
 
 def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
-    """No fact has this name."""
+    """Return the diagnostic for a name that no fact has."""
     guess = registry.nearest(name)
     return Diagnostic(
         code="unknown-fact",
@@ -24,7 +24,7 @@ def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
 
 
 def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *spans: Span) -> Diagnostic:
-    """`info.check(value)` raised `error`."""
+    """Return the diagnostic for a value that `info.check` refused with `error`."""
     guess = nearest(value, info.choices) if isinstance(value, str) else None
     guess = meant_value(name, value) or guess
     unit = f", {info.unit}" if info.unit else ""

@@ -1,4 +1,4 @@
-"""The registry of known facts: names, types, units, meanings. `BUILTIN_FACTS` lies in builtin.py."""
+"""The registry of facts: their names, types, units and meanings. `BUILTIN_FACTS` is in builtin.py."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from etconfig.facts.misnomers import meant_value
 from etconfig.records import record
 
 FactValue: TypeAlias = "bool | int | float | str | tuple[str, ...]"
-"""A fact's value; which of these it is follows from the fact's `FactType`."""
+"""The value of a fact; the fact's `FactType` decides which of these types it has."""
 
 INDEX = "<n>"
-"""Stands for a number in the name of an indexed family: `gpu.<n>.name` has the member `gpu.0.name`."""
+"""The placeholder for a number in the name of a family: `gpu.<n>.name` has the member `gpu.0.name`."""
 
 INDEX_PATTERN = "(0|[1-9][0-9]{0,3})"
-"""A regular expression for the numbers that may stand there."""
+"""A regular expression for these numbers."""
 
 _NAME = re.compile(rf"[a-z][a-z0-9_]*(\.({INDEX}|[a-z][a-z0-9_]*))+")
 _NUMBER = re.compile(INDEX_PATTERN)
@@ -34,17 +34,17 @@ class FactType(enum.Enum):
     INT = "int"
     """Signed, 64 bits."""
     FLOAT = "float"
-    """Finite. An int is taken for the same number."""
+    """Finite. An int is accepted as the same number."""
     STRING = "string"
     """Printable: no line breaks and no control characters."""
     STRING_LIST = "string list"
-    """A tuple in Python; a list is taken for the same."""
+    """A tuple in Python; a list is accepted too."""
 
     def check(self, value: object) -> FactValue:
         """Return `value` as a value of this type.
 
         Raises:
-            ValueError: it is of another type; the message says what was expected and found.
+            ValueError: it has another type; the message says what was expected and found.
         """
         checked = self._convert(value)
         if checked is None:
@@ -88,35 +88,35 @@ def _is_text(value: object) -> TypeGuard[str]:
 
 
 def shown_value(value: object) -> str:
-    """`value` as a message shows it: short, and `true` for True."""
+    """Return `value` for a message: shortened, and with `true` for True."""
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
 
 
 class Volatility(enum.Enum):
-    """How long a fact stays true."""
+    """The time for which a fact stays true."""
 
     STATIC = "static"
-    """As long as the hardware is the same."""
+    """As long as the hardware stays the same."""
     BOOT = "boot"
-    """Until the device restarts, or its software is installed anew or upgraded."""
+    """Until the device restarts, or its software is reinstalled or upgraded."""
     LIVE = "live"
     """It may change at any time."""
 
 
 @record(frozen=True, kw_only=True)
 class FactInfo:
-    """What is known about a fact before it is measured.
+    """The declaration of a fact.
 
     Attributes:
         name: Dotted, such as `cpu.cache.l2`; a part `<n>` makes it an indexed family.
         type: The type of its value.
-        doc: What it means, in a sentence.
-        volatility: How long it stays true.
-        unit: The unit of its value, such as `bytes`; None when it has none.
-        choices: The only values a string may have; empty when it may have any.
-        minimum: The least value of a number, or None.
-        maximum: The greatest value of a number, or None.
+        doc: Its meaning, in a sentence.
+        volatility: The time for which it stays true.
+        unit: The unit of its value, such as `bytes`; None if it has no unit.
+        choices: The allowed values of a string; empty if any is allowed.
+        minimum: The smallest value of a number, or None.
+        maximum: The largest value of a number, or None.
     """
 
     name: str
@@ -142,14 +142,14 @@ class FactInfo:
 
     @property
     def is_family(self) -> bool:
-        """Whether the name stands for many facts, one per index."""
+        """True if the name stands for many facts, one for each index."""
         return INDEX in self.name.split(".")
 
     def check(self, value: object) -> FactValue:
         """Return `value` as a value of this fact.
 
         Raises:
-            ValueError: the type is another, or the value is out of bounds.
+            ValueError: the value has another type, or is out of bounds.
         """
         checked = self.type.check(value)
         if self.choices and checked not in self.choices:
@@ -171,10 +171,10 @@ class FactInfo:
 
 @record(frozen=True)
 class FactRegistry:
-    """The known facts. It never changes: `extended` makes a new one.
+    """The known facts. A registry never changes; `extended` returns a new one.
 
     Raises:
-        ValueError: two facts have one name.
+        ValueError: two facts have the same name.
     """
 
     infos: tuple[FactInfo, ...]
@@ -192,12 +192,13 @@ class FactRegistry:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names in order of declaration; a family by its pattern, such as `gpu.<n>.name`."""
+        """All names in the order of declaration; families by their pattern, such as `gpu.<n>.name`."""
         return tuple(self._by_name)
 
     def get(self, name: str) -> FactInfo | None:
-        """The fact of this name, or None. `gpu.0.name` gets the family `gpu.<n>.name`; the pattern
-        itself names no fact.
+        """Return the fact of this name, or None.
+
+        `gpu.0.name` gives the family `gpu.<n>.name`; the pattern itself is not the name of a fact.
         """
         info = self._by_name.get(name)
         if info is None:
@@ -205,7 +206,7 @@ class FactRegistry:
         return None if info.is_family else info
 
     def nearest(self, name: str) -> str | None:
-        """The known name that `name` is most likely a typo of, with its indices, or None."""
+        """Return the known name, with indices, that `name` is most likely a typo of, or None."""
         from etconfig.diagnostics import nearest
 
         guess = nearest(_with_indices_hidden(name), self._by_name)
@@ -219,10 +220,10 @@ class FactRegistry:
         return guess
 
     def extended(self, infos: Iterable[FactInfo]) -> FactRegistry:
-        """A registry that knows `infos` too: the facts of one plugin, in namespaces of its own.
+        """Return a registry with the facts of one plugin added, which have their own namespaces.
 
         Raises:
-            ValueError: a namespace is taken already, or two of the facts have one name.
+            ValueError: a namespace is already taken, or two of the facts have the same name.
         """
         added = tuple(infos)
         taken = {info.namespace for info in self.infos}

@@ -1,4 +1,4 @@
-"""`FactSheet`: all facts of one device, detected, replayed or set by hand."""
+"""`FactSheet`: all facts of one device, whether detected, read from a file or set by hand."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from etconfig.provenance import Origin, OriginKind, Sourced
 class FactSheet:
     """All facts of one device, by name.
 
-    It holds every fact of its registry, the unknown ones with the reason, and of indexed
-    families the members that were found. Two sheets are equal when the same facts are
-    known with equal values: origins and reasons do not count.
+    A sheet contains every fact of its registry, unknown ones with a reason, and the members of indexed
+    families that were found. Two sheets are equal if the same facts are known with equal values; origins and
+    reasons do not count.
 
     Attributes:
         facts: The facts, by name.
-        registry: What the facts mean.
-        values: The values of the known facts, by name, read-only: what conditions are evaluated on.
+        registry: The declarations of the facts.
+        values: The values of the known facts by name, read-only. Conditions are evaluated on them.
     """
 
     facts: Mapping[str, Fact] = field(repr=False)
@@ -38,14 +38,14 @@ class FactSheet:
 
     def __post_init__(self) -> None:
         known = {name: fact.value for name, fact in self.facts.items() if fact.value is not None}
-        # vendors' code is given the values, and the sheet must stay as it is
+        # read-only, since vendors' code gets the values and must not change the sheet
         object.__setattr__(self, "values", MappingProxyType(known))
 
     @classmethod
     def empty(
         cls, registry: FactRegistry = BUILTIN_FACTS, reason: str = "it was not looked for"
     ) -> FactSheet:
-        """A sheet on which nothing is known, for `with_overrides` to fill."""
+        """Return a sheet on which every fact is unknown; `with_overrides` can fill it."""
         return cls(unknown_facts(registry, reason, Origin(OriginKind.DEFAULT, "empty fact sheet")), registry)
 
     def __getitem__(self, name: str) -> Fact:
@@ -61,7 +61,7 @@ class FactSheet:
         return name in self.facts
 
     def get(self, name: str) -> Fact | None:
-        """The fact of this name, or None when the sheet does not hold it."""
+        """Return the fact of this name, or None if the sheet does not contain it."""
         return self.facts.get(name)
 
     def __eq__(self, other: object) -> bool:
@@ -71,20 +71,20 @@ class FactSheet:
         return hash(frozenset(self.values.items()))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return FactSheet, (self.facts, self.registry)  # the view of the values does not pickle
+        return FactSheet, (self.facts, self.registry)  # a MappingProxyType cannot be pickled
 
     def fingerprint(self) -> str:
-        """SHA-256 over the known values, in hexadecimal: equal sheets have equal fingerprints."""
-        import hashlib  # costs more to import than the rest of this module
+        """Return the SHA-256 of the known values in hexadecimal; equal sheets have equal fingerprints."""
+        import hashlib  # imported late: it takes longer than the rest of this module
 
         canonical = json.dumps(dict(self.values), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     def with_overrides(self, overrides: Mapping[str, Sourced[object]]) -> FactSheet:
-        """A sheet on which the facts in `overrides` have the values set by hand, and their origins.
+        """Return a sheet with the facts in `overrides` replaced, including their origins.
 
         Raises:
-            FactError: with every fact that is unknown or has a value of another type.
+            FactError: some facts do not exist or have values of another type; the error contains all of them.
         """
         facts = dict(self.facts)
         problems: list[Diagnostic] = []
@@ -103,12 +103,12 @@ class FactSheet:
         return FactSheet(facts, self.registry)
 
     def to_json(self) -> str:
-        """The sheet as JSON text, one fact a line; `from_json` reads it back."""
+        """Return the sheet as JSON text, one fact per line; `from_json` reads it back."""
         return sheet_json.sheet_text(self.facts.values())
 
     @classmethod
     def from_json(cls, text: str, source: str, registry: FactRegistry = BUILTIN_FACTS) -> FactSheet:
-        """Read a sheet that `to_json` wrote, or a person. Facts that it lacks are unknown.
+        """Read a sheet that was written by `to_json` or by hand. Facts that it lacks are unknown.
 
         Example:
             >>> text = '{"etconfig_fact_sheet": 1, "facts": {"cpu.available_cores": {"value": 4}}}'
@@ -119,7 +119,7 @@ class FactSheet:
             source: The name of the text, for origins and diagnostics.
 
         Raises:
-            FactError: with every problem of the text, each with its line and column.
+            FactError: the text has problems; the error contains all of them, with line and column.
         """
         facts = unknown_facts(registry, "the sheet does not hold it", Origin(OriginKind.SHEET, source))
         return cls(facts | sheet_json.parse_sheet(text, source, registry), registry)

@@ -9,7 +9,7 @@
       }
     }
 
-`unit` and `origin` may be left out; a unit that is given must be the registry's.
+`unit` and `origin` are optional; a unit must be the one in the registry.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _GUIDE = "write the sheet as `etconfig facts --save` does"
 
 
 def sheet_text(facts: Iterable[Fact]) -> str:
-    """The facts as the text of a sheet, one a line, with a line feed at the end."""
+    """Return the facts as the text of a sheet, one per line, ending in a newline."""
     body = ",\n".join(f"    {json.dumps(fact.name)}: {json.dumps(_entry(fact))}" for fact in facts)
     return f'{{\n  "{VERSION_KEY}": {SHEET_VERSION},\n  "facts": {{\n{body}\n  }}\n}}\n'
 
 
 def _entry(fact: Fact) -> dict[str, object]:
-    # a fact that came from a sheet keeps what that sheet says of its origin
+    # a fact from a sheet keeps the origin that is written there
     is_replayed = fact.origin.kind is OriginKind.SHEET and fact.origin.detail is not None
     origin = _printable(fact.origin.detail if is_replayed else fact.origin)
     if not fact.is_known:
@@ -55,12 +55,12 @@ def _entry(fact: Fact) -> dict[str, object]:
 
 
 def _printable(text: object) -> str:
-    # a path or an exception may hold what the reader refuses
+    # a path or an exception may contain characters that the reader refuses
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
 
 
 def load_text(path: Path) -> str:
-    """Read a file, but no more of it than a sheet may have.
+    """Read a file, up to the maximum size of a sheet.
 
     Raises:
         FactError: the file is missing, unreadable or too large.
@@ -80,15 +80,15 @@ def load_text(path: Path) -> str:
     if has_program_identifier(data):
         problem = _not_a_sheet(f"{path} is an ExecuTorch program, and no fact sheet", Span(file=str(path)))
         raise FactError(diagnostics=(problem,))
-    # what is not UTF-8 becomes surrogates, which `parse_sheet` refuses where they stand
+    # invalid UTF-8 becomes surrogates, which `parse_sheet` refuses with their place
     return data.decode("utf-8-sig", errors="surrogateescape")
 
 
 def parse_sheet(text: str, source: str, registry: FactRegistry) -> dict[str, Fact]:
-    """The facts that a sheet's text holds.
+    """Return the facts in the text of a sheet.
 
     Raises:
-        FactError: with every problem that was found.
+        FactError: the text has problems; the error contains all of them.
     """
     if len(text) > MAX_SHEET_BYTES:
         raise FactError(diagnostics=(_too_large(source),))
@@ -122,7 +122,7 @@ def _not_a_sheet(message: str, span: Span, guide: str = _GUIDE) -> Diagnostic:
 
 
 class _Reader:
-    """Reads one text from the outside in, and collects its problems."""
+    """A reader of one text, from the outside in, which collects the problems."""
 
     def __init__(self, document: JsonText, registry: FactRegistry) -> None:
         self.problems: list[Diagnostic] = []

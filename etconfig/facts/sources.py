@@ -1,6 +1,6 @@
-"""Where a `System` looks: this device, or what was captured of another.
+"""The sources of a `System`: this device, or files and outputs captured on another.
 
-Every method answers None for what is not there, and raises nothing.
+Every method returns None if something is missing; none raises.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Protocol, TypeAlias
 from etconfig.facts.nvml import NvmlGpu
 
 DEVICE_ROOT = Path("/")
-"""The root of this device; any other is that of a captured tree."""
+"""The root of this device; any other root belongs to a captured tree."""
 
 COMMANDS, CALLS, REGISTRY_FILE, NVML_FILE = "commands", "calls", "registry.json", "nvml.json"
-"""Where a captured tree holds what is not told by files."""
+"""The names in a captured tree for everything that the device does not have as files."""
 
 _MAX_CAPTURED_BYTES = 1 << 20
 
@@ -26,33 +26,33 @@ RegistryValues: TypeAlias = "Mapping[str, object]"
 
 
 class Source(Protocol):
-    """What `System` reads from. Paths are those of the device: absolute, with slashes."""
+    """The source of a `System`. Paths are those of the device: absolute, with slashes."""
 
     def read(self, path: str, max_bytes: int) -> bytes | None:
-        """The bytes of a file, unless they are more than `max_bytes`."""
+        """Return the bytes of a file, unless there are more than `max_bytes`."""
 
     def names(self, path: str) -> tuple[str, ...] | None:
-        """The names in a directory, sorted."""
+        """Return the names in a directory, sorted."""
 
     def run(self, command: Sequence[str]) -> bytes | None:
-        """What a command prints."""
+        """Return the output of a command."""
 
     def windows_call(self, name: str) -> bytes | None:
-        """What a function of Windows answers; `etconfig.facts.windows` lists them."""
+        """Return the result of a function of Windows; `etconfig.facts.windows` lists these functions."""
 
     def registry_values(self, key: str) -> RegistryValues | None:
-        r"""The values of a key of the Windows registry, such as `HKLM\SOFTWARE`."""
+        r"""Return the values of a key of the Windows registry, such as `HKLM\SOFTWARE`."""
 
     def nvml_gpus(self) -> tuple[NvmlGpu, ...] | None:
-        """The GPUs that NVIDIA's management library lists."""
+        """Return the GPUs that NVIDIA's management library lists."""
 
 
 class Tree:
     """A directory of captured files.
 
-    `commands/<command>.txt` holds the output of a command, its words without the directory;
-    `calls/<name>.hex` the answer of a Windows function; `registry.json` the values of
-    registry keys; `nvml.json` what NVML lists.
+    `commands/<command>.txt` contains the output of a command, named by its words without the directory;
+    `calls/<name>.hex` the result of a Windows function; `registry.json` the values of registry keys;
+    `nvml.json` the GPUs that NVML lists.
     """
 
     def __init__(self, root: Path) -> None:
@@ -60,33 +60,33 @@ class Tree:
         self._boundary = root.resolve()
 
     def read(self, path: str, max_bytes: int) -> bytes | None:
-        """As `Source.read`. A link that leads out of the tree is not followed."""
+        """Do as `Source.read`, without following links out of the tree."""
         located = self._root / path.lstrip("/")
-        # a link in a captured tree must not lead to a file of this device
+        # a link in a captured tree must not reach a file of this device
         return _read(located, max_bytes) if self._is_inside(located) else None
 
     def names(self, path: str) -> tuple[str, ...] | None:
-        """As `Source.names`. A link that leads out of the tree is not followed."""
+        """Do as `Source.names`, without following links out of the tree."""
         located = self._root / path.lstrip("/")
         return _names(located) if self._is_inside(located) else None
 
     def run(self, command: Sequence[str]) -> bytes | None:
-        """The captured output."""
+        """Return the captured output."""
         program, *arguments = command
         words = " ".join([program.rpartition("/")[2], *arguments])
         return self._captured(f"{COMMANDS}/{words}.txt")
 
     def windows_call(self, name: str) -> bytes | None:
-        """The captured answer."""
+        """Return the captured result."""
         text = self._captured(f"{CALLS}/{name}.hex")
         return None if text is None else bytes.fromhex(text.decode("ascii"))
 
     def registry_values(self, key: str) -> RegistryValues | None:
-        """The captured values."""
+        """Return the captured values."""
         return self._registry.get(key)
 
     def nvml_gpus(self) -> tuple[NvmlGpu, ...] | None:
-        """The captured list."""
+        """Return the captured list."""
         text = self._captured(NVML_FILE)
         return None if text is None else tuple(NvmlGpu(**record) for record in json.loads(text))
 
@@ -107,16 +107,18 @@ class ThisDevice:
     """The device that etconfig runs on."""
 
     def read(self, path: str, max_bytes: int) -> bytes | None:
-        """As `Source.read`."""
+        """Do as `Source.read`."""
         return _read(Path(path), max_bytes)
 
     def names(self, path: str) -> tuple[str, ...] | None:
-        """As `Source.names`."""
+        """Do as `Source.names`."""
         return _names(Path(path))
 
     def run(self, command: Sequence[str]) -> bytes | None:
-        """Run the command, within a second."""
-        from etconfig.facts.commands import run_command  # Linux needs none, and it costs 5 ms
+        """Run the command, for at most a second."""
+        from etconfig.facts.commands import (
+            run_command,
+        )  # imported late: Linux runs no commands, and it takes 5 ms
 
         return run_command(command)
 
@@ -133,7 +135,7 @@ class ThisDevice:
         return registry_values(key)
 
     def nvml_gpus(self) -> tuple[NvmlGpu, ...] | None:
-        """Load the library and ask it."""
+        """Load the library and list the GPUs."""
         from etconfig.facts.nvml import list_gpus, load_library
 
         library = load_library()
@@ -141,7 +143,7 @@ class ThisDevice:
 
 
 class RecordedFiles:
-    """Files of a device that were read all at once, such as over a cable.
+    """The files of a device that were read all at once, for example over a cable.
 
     Args:
         files: The contents by path.
@@ -159,27 +161,27 @@ class RecordedFiles:
                 directory, _, name = directory.rpartition("/")
 
     def read(self, path: str, max_bytes: int) -> bytes | None:
-        """As `Source.read`."""
+        """Do as `Source.read`."""
         content = self._files.get(path)
         return content if content is not None and len(content) <= max_bytes else None
 
     def names(self, path: str) -> tuple[str, ...] | None:
-        """The names that lead to a recorded file."""
+        """Return the names that lead to a recorded file."""
         names = self._names.get(path.rstrip("/"))
         return None if names is None else tuple(sorted(names))
 
     def run(self, command: Sequence[str]) -> bytes | None:
-        """The recorded output."""
+        """Return the recorded output."""
         return self._outputs.get(tuple(command))
 
     def windows_call(self, name: str) -> None:
-        """Nothing: it is no Windows device."""
+        """Return nothing: this is not a Windows device."""
 
     def registry_values(self, key: str) -> None:
-        """Nothing: it is no Windows device."""
+        """Return nothing: this is not a Windows device."""
 
     def nvml_gpus(self) -> None:
-        """Nothing: the library cannot be asked from here."""
+        """Return nothing: the library is on the device."""
 
 
 def _read(path: Path, max_bytes: int) -> bytes | None:

@@ -1,4 +1,4 @@
-"""`System`: all that a detector may look at, on this device or in a tree captured on another."""
+"""`System`: everything that a detector may read, on this device or in a tree captured on another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from etconfig.facts.nvml import NvmlGpu
 
 MAX_FILE_BYTES = 4 << 20
-"""More than /proc/cpuinfo takes on a machine with two thousand cores."""
+"""More than the size of /proc/cpuinfo on a machine with two thousand cores."""
 
 
 class System:
@@ -21,7 +21,7 @@ class System:
 
     Args:
         where: The root of the file tree, `/` for this device; or any other source.
-        host: What is not told by files.
+        host: The properties that files do not contain.
     """
 
     def __init__(self, where: Path | Source, host: Host) -> None:
@@ -32,20 +32,20 @@ class System:
         self._source = where
 
     def read_text(self, path: str, max_bytes: int = MAX_FILE_BYTES) -> str | None:
-        """The text of a file, or None when it is missing, unreadable or larger than `max_bytes`.
+        """Return the text of a file, or None if it is missing, unreadable or larger than `max_bytes`.
 
-        Bytes that are not UTF-8 become U+FFFD.
+        Invalid UTF-8 becomes U+FFFD.
         """
         data = self._source.read(path, max_bytes)
         return None if data is None else data.decode(errors="replace")
 
     def read_line(self, path: str) -> str | None:
-        """The text of a file of one line without the space around it, or None; also when it is empty."""
+        """Return the stripped text of a file of one line, or None if it is missing or empty."""
         text = self.read_text(path)
         return text.strip() or None if text is not None else None
 
     def read_int(self, path: str) -> int | None:
-        """The decimal number in a file, or None when there is none."""
+        """Return the decimal number in a file, or None if there is none."""
         text = self.read_line(path)
         try:
             return None if text is None else int(text)
@@ -53,7 +53,7 @@ class System:
             return None
 
     def read_cpus(self, path: str) -> frozenset[int] | None:
-        """The CPU list in a file, or None when there is none or it is empty."""
+        """Return the CPU list in a file, or None if there is none or it is empty."""
         text = self.read_line(path)
         try:
             return parse_cpu_list(text) or None if text is not None else None
@@ -61,14 +61,14 @@ class System:
             return None
 
     def list_directory(self, path: str) -> tuple[str, ...] | None:
-        """The names in a directory, sorted, or None when it cannot be listed."""
+        """Return the names in a directory, sorted, or None if it cannot be listed."""
         return self._source.names(path)
 
     def run(self, *command: str) -> str | None:
-        """What a command of the operating system prints, or None.
+        """Return the output of a command of the operating system, or None.
 
-        None stands for a command that is missing, takes more than a second or prints more
-        than a megabyte; it is killed then. A `System` runs the same command once.
+        The result is None if the command is missing, or is killed because it takes more than a second or
+        prints more than a megabyte. A `System` runs the same command only once.
         """
         if command not in self._outputs:
             output = self._source.run(command)
@@ -76,13 +76,13 @@ class System:
         return self._outputs[command]
 
     def windows_call(self, name: str) -> bytes | None:
-        """The structure that a function of Windows fills in, or None. `etconfig.facts.windows` has them."""
+        """Return the structure that a function of `etconfig.facts.windows` fills in, or None."""
         return self._source.windows_call(name)
 
     def registry_values(self, key: str) -> RegistryValues:
-        r"""The values of a key of the Windows registry, such as `HKLM\SOFTWARE`; empty without the key."""
+        r"""Return the values of a key of the Windows registry such as `HKLM\SOFTWARE`, or nothing."""
         return self._source.registry_values(key) or {}
 
     def nvml_gpus(self) -> Sequence[NvmlGpu] | None:
-        """The GPUs that NVIDIA's management library lists, or None without the library."""
+        """Return the GPUs that NVIDIA's management library lists, or None without the library."""
         return self._source.nvml_gpus()

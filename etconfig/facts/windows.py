@@ -1,8 +1,8 @@
-"""Windows: its registry and the few functions whose answers detectors read.
+"""Windows: the registry and the few functions whose results detectors read.
 
-A function's answer is handed on as the bytes of the structure that it fills in, so that
-captured answers can stand for a device. The calls below were checked against Microsoft's
-documentation, but not on Windows; what reads their answers is tested on captured bytes.
+The result of a function is the bytes of the structure that it fills in, so that captured results can replace
+a device. The calls below were checked against Microsoft's documentation, but not on Windows; the code that
+reads their results is tested with captured bytes.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if sys.platform == "win32":
     _POWER_BYTES = 12
 
     def windows_call(name: str) -> bytes | None:
-        """Call a function of kernel32 and return what it answers, or None when it fails."""
+        """Call a function of kernel32 and return its result, or None if it fails."""
         kernel = ctypes.WinDLL("kernel32", use_last_error=True)
         if name == MEMORY:
-            # the first member tells the function the size of the structure
+            # the first member must contain the size of the structure
             memory = ctypes.create_string_buffer(_MEMORY_BYTES.to_bytes(4, "little"), _MEMORY_BYTES)
             return memory.raw if kernel.GlobalMemoryStatusEx(memory) else None
         if name == POWER:
@@ -65,7 +65,7 @@ if sys.platform == "win32":
         return process.value.to_bytes(8, "little") + system.value.to_bytes(8, "little")
 
     def registry_values(key: str) -> Mapping[str, object] | None:
-        r"""The values of a key such as `HKLM\SOFTWARE` by name, or None when there is no such key."""
+        r"""Return the values of a key such as `HKLM\SOFTWARE` by name, or None if the key does not exist."""
         values: dict[str, object] = {}
         try:
             with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key.removeprefix("HKLM\\")) as opened:
@@ -79,9 +79,9 @@ if sys.platform == "win32":
 else:
 
     def windows_call(name: str) -> bytes | None:
-        """Nothing: this is not Windows."""
+        """Return nothing: this is not Windows."""
         return None
 
     def registry_values(key: str) -> Mapping[str, object] | None:
-        """Nothing: this is not Windows."""
+        """Return nothing: this is not Windows."""
         return None

@@ -1,4 +1,4 @@
-"""The detectors that come with etconfig: small, and each of one topic."""
+"""The built-in detectors, one for each topic."""
 
 from etconfig.facts.detector import Detector
 from etconfig.facts.detectors.available_cores import AVAILABLE_CORES
@@ -26,6 +26,6 @@ BUILTIN_DETECTORS: tuple[Detector, ...] = (
     NPU,
     RUNTIME,
 )
-"""In order; where two know a fact, the first wins."""
+"""The detectors in order; if two know a fact, the first one wins."""
 
 __all__ = ["BUILTIN_DETECTORS"]

@@ -1,8 +1,7 @@
-"""Android: its properties, and the services that the shell may ask (an app may not, `adb` may).
+"""Android: its properties, and the services that the shell may query (`adb` may too, an app may not).
 
-Written from the Android Open Source Project's sources and documentation: `getprop` of
-system/core/toolbox, BatteryService.dump, ThermalManagerService.dump. Tried on captured
-outputs only.
+Written from the sources and documentation of the Android Open Source Project: `getprop` of
+system/core/toolbox, BatteryService.dump, ThermalManagerService.dump. Tested with captured outputs only.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ THERMAL = ("/system/bin/dumpsys", "thermalservice")
 ADRENO_MODEL = "/sys/class/kgsl/kgsl-3d0/gpu_model"
 MALI_INFO = "/sys/class/misc/mali0/device/gpuinfo"
 COMMANDS = (GETPROP, BATTERY, THERMAL)
-"""All that these functions run."""
+"""All commands that the functions below run."""
 
 _PROPERTY = re.compile(r"\[([^\]]+)\]: \[(.*)\]")
 
 _THERMAL_STATES = ("nominal", "fair", "fair", "serious", "critical", "critical", "critical")
-"""By Android's number: none, light, moderate, severe, critical, emergency, shutdown.
+"""The states by Android's number: none, light, moderate, severe, critical, emergency, shutdown.
 Source: PowerManager.getCurrentThermalStatus.
 """
 
@@ -34,7 +33,7 @@ _TEMPERATURE = re.compile(r"^\s*Temperature\{mValue=(-?[0-9.]+),", re.MULTILINE)
 
 
 def _operating_system(system: System) -> Iterator[Reading]:
-    """Name, kernel, release and API level."""
+    """Find name, kernel, release and API level."""
     properties = _properties(system)
     yield Reading("os.name", "android", "uname")
     yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not tell")
@@ -46,18 +45,18 @@ def _operating_system(system: System) -> Iterator[Reading]:
 
 
 def _device(system: System) -> Iterator[Reading]:
-    """Maker, model, board and system on a chip."""
+    """Find vendor, model, board and system on a chip."""
     properties = _properties(system)
     yield _property(properties, "device.vendor", "ro.product.manufacturer")
     yield _property(properties, "device.model", "ro.product.model")
     yield _property(properties, "device.board", "ro.product.board")
-    # Android 12 and later name the chip; before, the platform is the nearest that there is
+    # Android 12 and later name the chip; before that, the platform comes closest
     yield _property(properties, "soc.vendor", "ro.soc.manufacturer")
     yield _property(properties, "soc.model", "ro.soc.model", "ro.board.platform")
 
 
 def _power(system: System) -> Iterator[Reading]:
-    """Source and level; nothing where the service may not be asked."""
+    """Find source and level; nothing if the service must not be queried."""
     text = system.run(*BATTERY) or ""
     state = dict(_BATTERY_STATE.findall(text))
     if not {"level", "scale"} <= state.keys():
@@ -69,7 +68,7 @@ def _power(system: System) -> Iterator[Reading]:
 
 
 def _thermal(system: System) -> Iterator[Reading]:
-    """State and temperature; nothing where the service may not be asked."""
+    """Find state and temperature; nothing if the service must not be queried."""
     text = system.run(*THERMAL) or ""
     status = _STATUS.search(text)
     if status is None:
@@ -82,11 +81,11 @@ def _thermal(system: System) -> Iterator[Reading]:
 
 
 def _gpu(system: System) -> Iterator[Reading]:
-    """The GPU, by the class of its vendor's driver."""
+    """Find the GPU by the class of its vendor's driver."""
     adreno = system.read_line(ADRENO_MODEL)
     mali = system.read_line(MALI_INFO)
     if adreno is not None:
-        # "Adreno740v2": the revision of the silicon does not matter
+        # "Adreno740v2": leave out the revision of the silicon
         name, vendor, source = adreno.partition("v")[0].replace("Adreno", "Adreno "), "Qualcomm", ADRENO_MODEL
     elif mali is not None:
         # "Mali-G715 7 cores r1p2 0xA0020C0B"
@@ -102,7 +101,7 @@ def _gpu(system: System) -> Iterator[Reading]:
 
 
 def _npu(system: System) -> Iterator[Reading]:
-    """None that could be seen."""
+    """Report that NPUs cannot be listed."""
     yield Reading.unknown(
         "npu.count", "getprop", "Android lists no neural processors; soc.model tells the chip"
     )

@@ -1,4 +1,4 @@
-"""The architecture of the processor under one name, whatever the system calls it."""
+"""The architecture of the processor, under the same name on every system."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from etconfig.facts.system import System
 
 
 def architecture(system: System) -> Reading:
-    """`cpu.arch`, from what uname calls the machine."""
+    """Return `cpu.arch`, from the machine name of uname."""
     machine = system.host.machine
     name = None if machine is None else meant_value("cpu.arch", machine) or machine
     return Reading.of("cpu.arch", name, "uname", otherwise="uname does not tell")

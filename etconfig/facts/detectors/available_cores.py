@@ -1,4 +1,4 @@
-"""How much of the processor this process may use: its affinity, its cpuset and its quota."""
+"""The share of the processor that this process may use: its affinity, cpuset and quota."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _available(system: System, quota: Limit | None) -> Reading:
     allowed = cpuset(system)
     if allowed is not None and affinity & allowed[0] < affinity:
         cpus, source = affinity & allowed[0], allowed[1]
-    # rounded down: a thread more than the quota feeds would be throttled in every period
+    # rounded down: a thread beyond the quota would be throttled in every period
     if quota is not None and int(quota.value) < len(cpus):
         detail = f"a quota of {quota.value:g} cores, rounded down"
         return Reading(_AVAILABLE, max(1, int(quota.value)), quota.source, detail)

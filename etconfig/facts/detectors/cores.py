@@ -1,4 +1,4 @@
-"""The cores: how many there are, which of them are fast, and which are not in use."""
+"""The cores: their number, the fast ones, and those not in use."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _online(system: System, online: Cpus | None) -> Iterator[Reading]:
 
 
 def _offline(system: System, online: Cpus | None) -> Reading:
-    # the file "offline" also lists CPUs that may be added one day, of which virtual machines have many
+    # the file "offline" also lists CPUs that could be plugged in; virtual machines have many of these
     path = f"{CPUS}/present"
     present = system.read_cpus(path)
     count = None if present is None or online is None else len(present - online.numbers)
@@ -59,7 +59,7 @@ def _offline(system: System, online: Cpus | None) -> Reading:
 
 def _isolated(system: System) -> Reading:
     path = f"{CPUS}/isolated"
-    is_there = system.read_text(path) is not None  # it is empty more often than not
+    is_there = system.read_text(path) is not None  # the file is usually empty
     count = len(system.read_cpus(path) or ()) if is_there else None
     return Reading.of("cpu.isolated_cores", count, path, otherwise=f"there is no {path}")
 

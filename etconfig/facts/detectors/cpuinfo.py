@@ -1,4 +1,4 @@
-"""/proc/cpuinfo: who made the cores, what they are called and what they can do."""
+"""/proc/cpuinfo: the vendor, model and features of the cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from etconfig.facts.system import System
 CPUINFO = "/proc/cpuinfo"
 
 CpuinfoBlock: TypeAlias = "Mapping[str, str]"
-"""What /proc/cpuinfo says of one hardware thread, by key."""
+"""The block of /proc/cpuinfo for one hardware thread, by key."""
 
 _X86_VENDORS = {"GenuineIntel": "Intel", "AuthenticAMD": "AMD"}
 
@@ -60,23 +60,23 @@ _ARM_PARTS = {
     0xD87: "Cortex-A725",
     0xD8E: "Neoverse-N3",
 }
-"""Cores that Arm itself designed, by part number. Source: the same file."""
+"""The cores that Arm designed, by part number. Source: the same file."""
 
 
 def read_blocks(system: System) -> dict[int, CpuinfoBlock]:
-    """The blocks of /proc/cpuinfo by the number of the hardware thread; empty when there are none."""
+    """Return the blocks of /proc/cpuinfo by the number of the hardware thread."""
     blocks: dict[int, CpuinfoBlock] = {}
     for text in (system.read_text(CPUINFO) or "").split("\n\n"):
         pairs = (line.partition(":") for line in text.splitlines())
         block = {key.strip(): value.strip() for key, _, value in pairs}
         number = block.get("processor", "")
-        if number.isdecimal():  # boards add a block of their own, without a thread
+        if number.isdecimal():  # some boards add a block of their own without a thread
             blocks[int(number)] = block
     return blocks
 
 
 def cpu_vendor(block: CpuinfoBlock) -> str | None:
-    """Who designed the core, or None when the block does not tell, or by a number without a name."""
+    """Return the designer of the core, or None if the block lacks it or has an unknown number."""
     implementer = _number(block, "CPU implementer")
     if implementer is not None:
         return _ARM_IMPLEMENTERS.get(implementer)
@@ -85,7 +85,7 @@ def cpu_vendor(block: CpuinfoBlock) -> str | None:
 
 
 def cpu_model(block: CpuinfoBlock) -> str | None:
-    """The name of the processor or core, or None when the block does not tell."""
+    """Return the name of the processor or core, or None if the block lacks it."""
     if cpu_vendor(block) == "Arm":
         part = _number(block, "CPU part")
         return None if part is None else _ARM_PARTS.get(part)
@@ -93,8 +93,8 @@ def cpu_model(block: CpuinfoBlock) -> str | None:
 
 
 def cpu_features(blocks: Sequence[CpuinfoBlock]) -> tuple[str, ...] | None:
-    """The extensions that all of the threads have, sorted, or None when none of them tells."""
-    # most threads say the same, so sets are made of the few different texts only
+    """Return the extensions that all threads have, sorted, or None if no block lists any."""
+    # most threads have the same text, so build sets only of the few different ones
     texts = {block.get("flags") or block.get("Features") for block in blocks}
     extensions = [frozenset(text.split()) for text in texts if text is not None]
     return tuple(sorted(frozenset.intersection(*extensions))) if extensions else None

@@ -1,4 +1,4 @@
-"""What the device is, as its firmware says: DMI tables on PCs, a device tree on boards and phones."""
+"""The device according to its firmware: DMI tables on PCs, a device tree on boards and phones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _from_firmware(system: System, fact: str, dmi_name: str, in_tree: str | None
 
 
 def _soc(compatible: list[str]) -> Iterator[Reading]:
-    # "compatible" goes from the board to the chip: raspberrypi,5-model-b then brcm,bcm2712
+    # "compatible" lists the board first and the chip last: raspberrypi,5-model-b then brcm,bcm2712
     source = f"{_DEVICE_TREE}/compatible"
     vendor, chip = compatible[-1].split(",", 1) if _names_a_chip(compatible) else (None, None)
     for fact, value in (("soc.vendor", vendor), ("soc.model", chip)):
@@ -50,7 +50,7 @@ def _names_a_chip(compatible: list[str]) -> bool:
 
 
 def _device_tree_strings(system: System, name: str) -> list[str]:
-    """The strings of a property; each ends with a NUL."""
+    """Return the strings of a property, each of which ends with a NUL."""
     text = system.read_text(f"{_DEVICE_TREE}/{name}") or ""
     return [part.strip() for part in text.split("\0") if part.strip()]
 

@@ -1,7 +1,7 @@
-"""Names of GPUs and NPUs by their ids. Few: a device without a name here is still told by its id.
+"""The names of common GPUs and NPUs by their ids. Other devices can still be identified by the id.
 
-Source: the PCI ID database (pci-ids.ucw.cz, version 2026.08.22), shortened to what makers call
-the products; device tree bindings of Linux for what is not on a PCI bus.
+Source: the PCI ID database (pci-ids.ucw.cz, version 2026.08.22), shortened to the product names; device tree
+bindings of Linux for devices that are not on a PCI bus.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VENDORS = {
     "1da3": "Habana",
     "1e60": "Hailo",
     "1af4": "Red Hat",
-    # as device tree names begin
+    # the prefixes of device tree names
     "amlogic": "Amlogic",
     "apple": "Apple",
     "arm": "Arm",
@@ -117,12 +117,12 @@ NPUS = {
 
 
 def device_vendor(device: SysfsDevice) -> str | None:
-    """Who made a device, or None when etconfig does not know."""
+    """Return the vendor of a device, or None if it is unknown."""
     if device.pci_id is not None:
         return VENDORS.get(device.pci_id.partition(":")[0])
     return VENDORS.get((device.compatible or "").partition(",")[0])
 
 
 def device_name(device: SysfsDevice, names: dict[str, str]) -> str | None:
-    """What a device is called, or None when etconfig does not know."""
+    """Return the name of a device, or None if it is unknown."""
     return names.get(device.pci_id or device.compatible or "")

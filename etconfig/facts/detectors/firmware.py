@@ -1,4 +1,4 @@
-"""What firmware says of a device, if its maker said anything."""
+"""Texts from firmware, which vendors often leave as placeholders."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ _PLACEHOLDERS = frozenset(
 
 
 def filled_in(text: str | None) -> str | None:
-    """`text`, or None when it is empty or what firmware says when nothing was filled in."""
+    """Return `text`, or None if it is empty or a placeholder."""
     return text if text and text.lower() not in _PLACEHOLDERS else None

@@ -1,9 +1,9 @@
 """Graphics processors: DRM and PCI devices, and NVIDIA's by its management library.
 
-Counted are those that can compute: what has a DRM render node, and Intel's, AMD's and NVIDIA's
-display controllers on the PCI bus, for which NVIDIA's driver makes no render node on servers.
-The display chips of servers' management controllers and of virtual machines are neither.
-Jetson's GPU, which has no PCI address, is found by its driver; NVML is not asked for it.
+Only GPUs that can compute count: those with a DRM render node, and the display controllers of Intel, AMD and
+NVIDIA on the PCI bus, since NVIDIA's driver creates no render nodes on servers. The display chips of
+management controllers and of virtual machines are neither. Jetson's GPU has no PCI address and is found by
+its driver, without NVML.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DISPLAY_CLASS = 0x03
 _COMPUTING_VENDORS = (INTEL, AMD, NVIDIA)
 
 _MEMORY_FILES = ("mem_info_vram_total", "tile0/physical_vram_size_bytes")
-"""In the device's directory: amdgpu's and xe's. Intel's i915 does not tell."""
+"""The files of amdgpu and xe in the device's directory. Intel's i915 has none."""
 
 _NVML = "NVML"
 
@@ -52,8 +52,10 @@ def _detect(system: System) -> Iterator[Reading]:
 
 
 def _usable(devices: Iterable[SysfsDevice], by_address: Mapping[str, NvmlGpu]) -> list[SysfsDevice]:
-    """Of NVIDIA's GPUs those that the library lists: a container sees the others on the bus, but cannot
-    use them; in WSL the library lists what is on no bus.
+    """Return the devices without those GPUs of NVIDIA that the library does not list.
+
+    A container sees these on the bus but cannot use them. In WSL the library also lists GPUs that are not on
+    the bus.
     """
     kept = [device for device in devices if not _is_nvidia(device) or device.pci_address in by_address]
     unlisted = by_address.keys() - {device.pci_address for device in kept}
@@ -68,12 +70,12 @@ def _can_compute(device: SysfsDevice) -> bool:
     if device.path.startswith(PCI_DEVICES):
         is_display = device.pci_class >> 16 == _DISPLAY_CLASS
         return is_display and (device.pci_id or "").partition(":")[0] in _COMPUTING_VENDORS
-    # of Jetson's display engine, whose GPU is listed by its own driver, and of virtual machines
+    # not Jetson's display engine, whose GPU has another driver, nor the displays of virtual machines
     return not (device.compatible or "").startswith("nvidia,tegra") and device.driver != "virtio_gpu"
 
 
 def _nvml_gpus(system: System, devices: Iterable[SysfsDevice]) -> Sequence[NvmlGpu] | None:
-    """What the library lists, where there is reason to load it: that may take a tenth of a second."""
+    """Return the library's list, or None without a sign of such a GPU: loading may take 0.1 s."""
     if any(map(_is_nvidia, devices)) or "dxg" in (system.list_directory("/dev") or ()):
         return system.nvml_gpus()
     return None

@@ -1,8 +1,7 @@
 """macOS: what sysctl, vm_stat, pmset, notifyutil and ioreg print.
 
-Written from their manual pages and Apple's documentation, and tried on captured outputs
-only. system_profiler knows more, but takes seconds. On iOS no command can be run: save a
-sheet by hand there.
+Written from their manual pages and Apple's documentation, and tested with captured outputs only.
+system_profiler knows more, but takes seconds. iOS allows no commands, so write a sheet by hand there.
 """
 
 from __future__ import annotations
@@ -48,13 +47,13 @@ _ARM_FEATURES = {
     "arm.FEAT_SME": "sme",
     "arm.FEAT_SME2": "sme2",
 }
-"""Linux's names by those below `hw.optional`."""
+"""Linux's names of features, by the names below `hw.optional`."""
 
 _INTEL_FEATURES = {"avx1.0": "avx", "sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2"}
-"""Linux's names where they differ."""
+"""Linux's names of features, where they differ."""
 
 _PRESSURE_STATES = {"0": "nominal", "1": "fair", "2": "serious", "3": "critical", "4": "critical"}
-"""nominal, moderate, heavy, trapping, sleeping. Source: OSThermalNotification.h."""
+"""The states by number: nominal, moderate, heavy, trapping, sleeping. Source: OSThermalNotification.h."""
 
 _PAGES = re.compile(r"^(Pages free|Pages inactive):\s+([0-9]+)\.$", re.MULTILINE)
 _PAGE_BYTES = re.compile(r"page size of ([0-9]+) bytes")
@@ -66,14 +65,14 @@ _GPU_MODEL = re.compile(r'^\s*"model" = "([^"]+)"$', re.MULTILINE)
 
 
 def _operating_system(system: System) -> Iterator[Reading]:
-    """Name, kernel and version."""
+    """Find name, kernel and version."""
     yield Reading("os.name", "macos", "uname")
     yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not tell")
     yield _text(_sysctl(system), "os.version", "kern.osproductversion")
 
 
 def _cpu(system: System) -> Iterator[Reading]:
-    """Architecture, model, features and caches."""
+    """Find architecture, model, features and caches."""
     values = _sysctl(system)
     yield architecture(system)
     yield _text(values, "cpu.model", "machdep.cpu.brand_string")
@@ -81,13 +80,13 @@ def _cpu(system: System) -> Iterator[Reading]:
     yield Reading.of("cpu.vendor", vendor, "sysctl machdep.cpu", otherwise="sysctl does not tell")
     features = _features(values)
     yield Reading.of("cpu.features", features or None, "sysctl", otherwise="sysctl lists none")
-    # Apple's processors have caches for each kind of core, the fast ones first
+    # Apple's processors list the caches of each kind of core, fast cores first
     for fact, name in (("l1d", "l1dcachesize"), ("l2", "l2cachesize"), ("l3", "l3cachesize")):
         yield _number(values, f"cpu.cache.{fact}", f"hw.perflevel0.{name}", f"hw.{name}")
 
 
 def _cores(system: System) -> Iterator[Reading]:
-    """Threads and cores, fast and slow."""
+    """Count threads and cores, fast and slow."""
     values = _sysctl(system)
     yield _number(values, "cpu.logical_cores", "hw.logicalcpu")
     yield _number(values, "cpu.physical_cores", "hw.physicalcpu")
@@ -99,12 +98,12 @@ def _cores(system: System) -> Iterator[Reading]:
 
 
 def _available_cores(system: System) -> Iterator[Reading]:
-    """All threads: macOS limits no process to some of them."""
+    """Count all threads: macOS does not limit processes to some of them."""
     yield _number(_sysctl(system), "cpu.available_cores", "hw.activecpu", "hw.logicalcpu")
 
 
 def _memory(system: System) -> Iterator[Reading]:
-    """Total, swap, and what is free or was not used lately."""
+    """Find total, swap, and the free and inactive memory."""
     values = _sysctl(system)
     yield _number(values, "memory.total", "hw.memsize")
     swap = _SWAP_TOTAL.search(values.get("vm.swapusage", ""))
@@ -121,7 +120,7 @@ def _memory(system: System) -> Iterator[Reading]:
 
 
 def _power(system: System) -> Iterator[Reading]:
-    """Source and level."""
+    """Find source and level."""
     text = system.run(*BATTERY) or ""
     source = _POWER_SOURCE.search(text)
     name = None if source is None else "mains" if source[1] == "AC" else "battery"
@@ -132,14 +131,14 @@ def _power(system: System) -> Iterator[Reading]:
 
 
 def _thermal(system: System) -> Iterator[Reading]:
-    """State; temperatures are not told to programs."""
+    """Find the state; programs cannot read temperatures."""
     level = _PRESSURE.search(system.run(*THERMAL_PRESSURE) or "")
     state = None if level is None else _PRESSURE_STATES.get(level[1])
     yield Reading.of("thermal.state", state, "notifyutil", otherwise="notifyutil does not tell")
 
 
 def _device(system: System) -> Iterator[Reading]:
-    """Apple, and the model; on Apple silicon also the chip."""
+    """Find vendor and model, and on Apple silicon the chip."""
     values = _sysctl(system)
     yield Reading("device.vendor", "Apple", "uname")
     yield _text(values, "device.model", "hw.model")
@@ -150,7 +149,7 @@ def _device(system: System) -> Iterator[Reading]:
 
 
 def _gpu(system: System) -> Iterator[Reading]:
-    """The GPUs that ioreg names; on an Intel Mac it names none."""
+    """List the GPUs of ioreg, which on an Intel Mac lists none."""
     models = _GPU_MODEL.findall(system.run(*ACCELERATORS) or "")
     yield Reading.of("gpu.count", len(models) or None, "ioreg", otherwise="ioreg names none")
     for index, model in enumerate(models):
@@ -160,7 +159,7 @@ def _gpu(system: System) -> Iterator[Reading]:
 
 
 def _npu(system: System) -> Iterator[Reading]:
-    """The Neural Engine, which every Mac with Apple silicon has, but no virtual machine on it."""
+    """Find the Neural Engine, which every Mac with Apple silicon has, but virtual machines lack."""
     values = _sysctl(system)
     if not _is_apple_silicon(values):
         yield Reading.unknown("npu.count", "sysctl", "sysctl tells of no Apple silicon")
@@ -194,7 +193,7 @@ def _text(values: Mapping[str, str], fact: str, name: str) -> Reading:
 
 
 def _number(values: Mapping[str, str], fact: str, *names: str) -> Reading:
-    """The first of several numbers that there is."""
+    """Return the first of several numbers that exists."""
     for name in names:
         if values.get(name, "").isdecimal():
             return Reading(fact, int(values[name]), f"sysctl {name}")

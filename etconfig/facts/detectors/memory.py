@@ -1,4 +1,4 @@
-"""Memory; on Linux from /proc/meminfo and the control groups."""
+"""Memory, on Linux from /proc/meminfo and the control groups."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Neural processors: devices of the kernel's `accel` class, and those known by their PCI ids,
-whose drivers (of Coral and Hailo, for example) may have classes of their own.
+"""Neural processors: devices of the kernel's `accel` class, and devices with known PCI ids.
 
-What etconfig cannot see: the NPU inside a phone's system on a chip, which Android lists
-nowhere, and whether a runtime can use the device. OpenVINO's and ONNX Runtime's own lists of
-devices come from their plugins' detectors, as facts in the plugins' own namespaces.
+The drivers of the latter, for example of Coral and Hailo, may have classes of their own. etconfig cannot see
+the NPU in a phone's system on a chip, which Android does not list, nor whether a runtime can use a device.
+Plugins for OpenVINO and ONNX Runtime provide the lists of these runtimes, as facts in the plugins' own
+namespaces.
 """
 
 from __future__ import annotations

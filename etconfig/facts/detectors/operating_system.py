@@ -1,4 +1,4 @@
-"""The operating system; on Linux from uname and os-release."""
+"""The operating system, on Linux from uname and os-release."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _detect(system: System) -> Iterator[Reading]:
 
 
 def _os_release(system: System) -> tuple[str, dict[str, str]]:
-    """The first os-release file that there is, and its variables. Source: os-release(5)."""
+    """Return the first os-release file that exists, and its variables. Source: os-release(5)."""
     for path in _OS_RELEASE_FILES:
         text = system.read_text(path)
         if text is not None:

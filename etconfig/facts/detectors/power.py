@@ -1,4 +1,4 @@
-"""What feeds the device. Source: Linux, Documentation/ABI/testing/sysfs-class-power."""
+"""The power supply. Source: Linux, Documentation/ABI/testing/sysfs-class-power."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _detect(system: System) -> Iterator[Reading]:
 
 
 def _battery(system: System, path: str) -> _Battery | None:
-    """The battery at `path`, or None: also for that of a mouse, which does not feed the device."""
+    """Return the battery at `path`, or None; batteries of peripherals such as a mouse do not count."""
     if system.read_line(f"{path}/type") != "Battery" or system.read_line(f"{path}/scope") == "Device":
         return None
     if system.read_int(f"{path}/present") == 0:
@@ -63,7 +63,7 @@ def _source(system: System, adapters: list[str], batteries: list[_Battery]) -> R
 
 
 def _level(batteries: list[_Battery]) -> Reading:
-    # worn batteries report up to a few percent more than full
+    # worn batteries may report a few percent more than full
     levels = [min(battery.percent, 100) for battery in batteries if battery.percent is not None]
     if not batteries:
         return Reading.unknown("power.battery_level", _CLASS, "the kernel knows of no battery")

@@ -1,5 +1,6 @@
-"""Installed versions, from the names of metadata directories. Nothing is imported to learn them,
-and `importlib.metadata` is not either: its import alone takes longer than all of this.
+"""The versions of installed packages, from the names of metadata directories, without importing anything.
+
+Importing `importlib.metadata` alone takes longer than this.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ def _detect(system: System) -> Iterator[Reading]:
 
 
 def _installed(system: System) -> dict[str, tuple[str, str]]:
-    """Version and metadata directory by distribution; the first on the search path counts."""
+    """Return version and metadata directory by distribution; the first on the search path counts."""
     found: dict[str, tuple[str, str]] = {}
     for directory in system.host.search_path:
         for entry in system.list_directory(directory) or ():
-            # listing thousands of entries is cheap, matching each against a pattern is not
+            # listing thousands of entries is fast, matching each with a pattern is not
             if not entry.endswith("-info") or not entry.lower().startswith(_DISTRIBUTIONS):
                 continue
             match = _METADATA.fullmatch(entry)

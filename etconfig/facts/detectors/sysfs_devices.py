@@ -1,4 +1,4 @@
-"""Devices as sysfs lists them: those of a class such as `accel`, and those on the PCI bus."""
+"""The devices in sysfs: those of a class such as `accel`, and those on the PCI bus."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PCI_DEVICES = "/sys/bus/pci/devices"
 
 
 class SysfsDevice(NamedTuple):
-    """What the kernel says of one device in its `uevent`.
+    """One device, as described in its `uevent`.
 
     Attributes:
         path: Its directory.
         driver: The driver that it is bound to.
         pci_id: Vendor and device in hexadecimal, such as `8086:7d55`.
-        pci_address: Its place on the bus, such as `0000:00:02.0`.
+        pci_address: Its address on the bus, such as `0000:00:02.0`.
         pci_class: Class, subclass and interface, such as 0x030000.
         compatible: The first name in its device tree node, such as `brcm,2712-v3d`.
     """
@@ -32,20 +32,20 @@ class SysfsDevice(NamedTuple):
 
 
 class SysfsListing(NamedTuple):
-    """Where devices of one kind are listed: names that begin with `prefix`, in `directory`."""
+    """A directory that lists devices of one kind: the names that begin with `prefix`."""
 
     directory: str
     prefix: str
     inside: str = ""
-    """What leads from the listed name to the device."""
+    """The path from the listed name to the device."""
 
 
 def find_devices(
     system: System, listings: Sequence[SysfsListing], is_wanted: Callable[[SysfsDevice], bool]
 ) -> list[SysfsDevice] | None:
-    """The listed devices that are wanted, then those on the PCI bus, each once.
+    """Return the wanted devices, first the listed ones, then those on the PCI bus, each once.
 
-    None when neither any of the directories nor the bus can be listed.
+    The result is None if neither a directory nor the bus can be listed.
     """
     listed = [system.list_directory(listing.directory) for listing in listings]
     addresses = system.list_directory(PCI_DEVICES)
@@ -66,7 +66,7 @@ def find_devices(
 
 
 def device_at(system: System, path: str) -> SysfsDevice:
-    """The device whose directory is `path`; of one that says nothing, only the path."""
+    """Return the device with the directory `path`; without a `uevent`, only the path is known."""
     lines = (system.read_text(f"{path}/uevent") or "").splitlines()
     said = {key: value for key, equals, value in (line.partition("=") for line in lines) if equals}
     return SysfsDevice(
@@ -82,14 +82,14 @@ def device_at(system: System, path: str) -> SysfsDevice:
 def readings(
     prefix: str, device: SysfsDevice, *, name: str | None, vendor: str | None, named_by: str | None = None
 ) -> Iterator[Reading]:
-    """The facts that a GPU and an NPU have alike.
+    """Yield the facts that GPUs and NPUs have in common.
 
     Args:
-        prefix: Such as `gpu.0`.
+        prefix: The beginning of the facts' names, such as `gpu.0`.
         device: The device.
         name: Its name.
-        vendor: Its maker.
-        named_by: The source of the name, where that is not the device's id.
+        vendor: Its vendor.
+        named_by: The source of the name, if it is not the device's id.
     """
     source = device.path
     shown = device.pci_id or device.compatible or "a device without an id"
@@ -101,7 +101,7 @@ def readings(
 
 
 def count(fact: str, devices: Iterable[SysfsDevice] | None, looked_in: str) -> Reading:
-    """The fact that counts them."""
+    """Return the fact that counts the devices."""
     number = None if devices is None else len(list(devices))
     return Reading.of(fact, number, looked_in, otherwise=f"neither {looked_in} nor a PCI bus can be listed")
 

@@ -1,4 +1,4 @@
-"""`SystemDetector`: one topic, looked into in another way on each operating system."""
+"""`SystemDetector`: a detector of one topic, with a function for each operating system."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from etconfig.facts.system import System
 from etconfig.records import record
 
 MODULES = {"Android": "android", "Darwin": "macos", "Windows": "windows"}
-"""The modules that know a system, by `Host.system`; each is imported on its system only."""
+"""The modules of the systems, by `Host.system`; each is imported only on its system."""
 
 
 @record(frozen=True)
@@ -18,11 +18,11 @@ class SystemDetector:
     """A detector of one topic.
 
     Attributes:
-        name: What reasons call it, and its key in `FINDERS` of each system's module.
-        provides: The facts that it looks for.
-        in_files: Finds them in the files of Linux. It is asked wherever no function of the
-            system's own gives a reading, and says truly which files are missing.
-        elsewhere: The systems, as in `MODULES`, that have a function of their own.
+        name: The name in reasons, and the key in `FINDERS` of each system's module.
+        provides: The facts that it finds.
+        in_files: Finds them in the files of Linux. It runs wherever the system's own function gives no
+            reading, and reports the files that are missing.
+        elsewhere: The systems in `MODULES` that have a function of their own.
     """
 
     name: str
@@ -31,7 +31,7 @@ class SystemDetector:
     elsewhere: tuple[str, ...] = ()
 
     def detect(self, system: System) -> Iterator[Reading]:
-        """Give the readings of the system's function, and a reason for what it does not look for."""
+        """Return the readings of the system's function, and unknown ones for facts that it does not find."""
         given: set[str] = set()
         for find in self._functions(system):
             for reading in find(system):
@@ -40,7 +40,7 @@ class SystemDetector:
             if given:
                 break
         for fact in self.provides:
-            if fact not in given and "<" not in fact:  # how many members a family has is not known
+            if fact not in given and "<" not in fact:  # the number of a family's members is unknown
                 reason = f"etconfig does not look for it on {system.host.system or 'an unnamed system'}"
                 yield Reading.unknown(fact, f"detector {self.name}", reason)
 

@@ -1,4 +1,4 @@
-"""How hot the device is. Source: Linux, Documentation/ABI/testing/sysfs-class-thermal."""
+"""The temperature of the device. Source: Linux, Documentation/ABI/testing/sysfs-class-thermal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MAX_CELSIUS = "thermal.max_celsius"
 _STATE = "thermal.state"
 
 _PLAUSIBLE_CELSIUS = range(-50, 200)
-"""A sensor that is switched off reports -274 or 0 kelvin."""
+"""The range of real temperatures; a sensor that is switched off reports -274 degrees, which is 0 kelvin."""
 
 _NEAR_CELSIUS = 5.0
-"""So far below the temperature at which the kernel slows the device down, it is soon."""
+"""The state is `fair` from this far below the temperature at which the kernel slows the device down."""
 
 _STATES = ("nominal", "fair", "serious", "critical")
 
@@ -48,7 +48,7 @@ def _detect(system: System) -> Iterator[Reading]:
 
 
 def _zone(system: System, path: str) -> _Zone | None:
-    """The sensor at `path`, or None when it does not measure."""
+    """Return the sensor at `path`, or None if it does not measure."""
     millicelsius = system.read_int(f"{path}/temp")
     if millicelsius is None or millicelsius // 1000 not in _PLAUSIBLE_CELSIUS:
         return None
@@ -57,20 +57,22 @@ def _zone(system: System, path: str) -> _Zone | None:
 
 
 def _trip_points(system: System, path: str) -> dict[str, float]:
-    """The lowest temperature of each kind of trip point: passive cooling, hot, critical."""
+    """Return the lowest temperature of each kind of trip point: passive cooling, hot, critical."""
     lowest: dict[str, float] = {}
     for name in system.list_directory(path) or ():
         if not (name.startswith("trip_point_") and name.endswith("_type")):
             continue
         kind = system.read_line(f"{path}/{name}")
         millicelsius = system.read_int(f"{path}/{name[: -len('type')]}temp")
-        if kind is not None and millicelsius is not None and millicelsius > 0:  # 0 and below: not in use
+        if (
+            kind is not None and millicelsius is not None and millicelsius > 0
+        ):  # trip points of 0 and below are unused
             lowest[kind] = min(lowest.get(kind, millicelsius / 1000), millicelsius / 1000)
     return lowest
 
 
 def _state(celsius: float, trips: dict[str, float]) -> str | None:
-    """What a temperature means against trip points; None when none of them slows the device down."""
+    """Return the state of a temperature against trip points; None if none of them slows the device down."""
     if any(celsius >= trips[kind] for kind in ("hot", "critical") if kind in trips):
         return "critical"
     if "passive" not in trips:

@@ -1,4 +1,4 @@
-"""Which hardware threads share a core, and which cores are fast, from sysfs."""
+"""The cores in sysfs: their hardware threads, and the fast cores among them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ CPUS = "/sys/devices/system/cpu"
 _INTEL_PERFORMANCE_CORES = "/sys/devices/cpu_core/cpus"
 
 _MEASURES = (("cpu_capacity", 0.6), ("cpufreq/cpuinfo_max_freq", 0.8))
-"""What tells slow cores, and the share of the fastest core's value below which a core is slow.
+"""The files that distinguish slow cores, and the share of the fastest core below which a core is slow.
 
-Little Arm cores have at most half the capacity of the fastest core, middle ones two thirds
-and more. In frequency they differ less; cores that are alike differ by a tenth at most.
+Little Arm cores have at most half the capacity of the fastest core, middle ones at least two thirds.
+Frequencies differ less: those of equal cores differ by a tenth at most.
 """
 
 
 class Cpus(NamedTuple):
-    """A set of hardware threads, and where it was read."""
+    """A set of hardware threads, and the place where it was read."""
 
     numbers: frozenset[int]
     source: str
@@ -27,14 +27,14 @@ class Cpus(NamedTuple):
 
 
 class Cores(NamedTuple):
-    """The threads of each physical core, and where they were read."""
+    """The threads of each physical core, and the place where they were read."""
 
     siblings: frozenset[frozenset[int]]
     source: str
 
 
 def online_cpus(system: System) -> Cpus | None:
-    """The hardware threads that are online."""
+    """Return the hardware threads that are online."""
     source = f"{CPUS}/online"
     numbers = system.read_cpus(source)
     if numbers is not None:
@@ -44,12 +44,12 @@ def online_cpus(system: System) -> Cpus | None:
 
 
 def physical_cores(system: System, online: Cpus) -> Cores | None:
-    """The threads of each core, by sysfs or else by the ids in /proc/cpuinfo."""
+    """Return the threads of each core from sysfs, or else from the ids in /proc/cpuinfo."""
     return _cores_in_sysfs(system, online) or _cores_in_cpuinfo(system, online)
 
 
 def performance_cpus(system: System, online: Cpus) -> Cpus | None:
-    """The threads of the cores that are not slow; all of them when the cores are alike."""
+    """Return the threads of the cores that are not slow; all of them if the cores are alike."""
     listed = system.read_cpus(_INTEL_PERFORMANCE_CORES)
     if listed is not None and listed & online.numbers:
         return Cpus(listed & online.numbers, _INTEL_PERFORMANCE_CORES)
@@ -63,7 +63,7 @@ def performance_cpus(system: System, online: Cpus) -> Cpus | None:
 
 
 def cache_bytes(system: System, cpu: int) -> dict[int, tuple[int, str]]:
-    """By level the size of the data or unified cache that a thread uses, and the file that tells it."""
+    """Return the size of a thread's data or unified cache and the file with it, by level."""
     caches = f"{CPUS}/cpu{cpu}/cache"
     found: dict[int, tuple[int, str]] = {}
     for name in system.list_directory(caches) or ():
@@ -82,7 +82,7 @@ def _cores_in_sysfs(system: System, online: Cpus) -> Cores | None:
     for cpu in sorted(online.numbers):
         if cpu in seen:
             continue
-        # the second name is the older one of the same list
+        # the second name is the older name of the same list
         for file in ("core_cpus_list", "thread_siblings_list"):
             core = system.read_cpus(f"{CPUS}/cpu{cpu}/topology/{file}")
             if core is not None:

@@ -1,8 +1,8 @@
-"""Windows: the registry, and the answers of a few functions of kernel32.
+"""Windows: the registry, and the results of a few functions of kernel32.
 
-Written from Microsoft's documentation, and tried on captured answers only. Not seen: limits
-of job objects, which is how containers are limited; processor groups other than the
-process's own, on machines with more than 64 threads; GPUs that were removed keep their keys.
+Written from Microsoft's documentation, and tested with captured results only. It does not see the limits of
+job objects, which limit containers, nor processor groups other than the process's own, on machines with more
+than 64 threads. GPUs that were removed still have keys.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FEATURES = {
     41: "avx512f",
     43: "asimddp",
 }
-"""Linux's names by the numbers PF_... of winnt.h. 30, 31, 34 and 43 are those of Arm."""
+"""Linux's names of features by the numbers PF_... in winnt.h. 30, 31, 34 and 43 are Arm's."""
 
 _CORE, _NUMA_NODE, _CACHE = 0, 1, 2
 _INSTRUCTION_CACHE = 1
@@ -59,7 +59,7 @@ class _Core(NamedTuple):
 
 
 class _Processors(NamedTuple):
-    """What GetLogicalProcessorInformationEx lists."""
+    """The result of GetLogicalProcessorInformationEx."""
 
     cores: list[_Core]
     numa_nodes: int
@@ -67,7 +67,7 @@ class _Processors(NamedTuple):
 
 
 def _operating_system(system: System) -> Iterator[Reading]:
-    """Name, version and build."""
+    """Find name, version and build."""
     yield Reading("os.name", "windows", "uname")
     values = system.registry_values(VERSION_KEY)
     build = str(values.get("CurrentBuild", ""))
@@ -78,7 +78,7 @@ def _operating_system(system: System) -> Iterator[Reading]:
 
 
 def _cpu(system: System) -> Iterator[Reading]:
-    """Architecture, model, features and caches."""
+    """Find architecture, model, features and caches."""
     yield architecture(system)
     values = system.registry_values(PROCESSOR_KEY)
     reason = "the registry does not tell"
@@ -96,7 +96,7 @@ def _cpu(system: System) -> Iterator[Reading]:
 
 
 def _cores(system: System) -> Iterator[Reading]:
-    """Threads and cores; the fast ones are those of the highest efficiency class."""
+    """Count threads and cores; fast cores have the highest efficiency class."""
     processors = _processors(system)
     fastest = max((core.efficiency_class for core in processors.cores), default=0)
     count = len(processors.cores)
@@ -114,14 +114,14 @@ def _cores(system: System) -> Iterator[Reading]:
 
 
 def _available_cores(system: System) -> Iterator[Reading]:
-    """The threads that the process's affinity leaves it."""
+    """Count the threads in the process's affinity."""
     answer = system.windows_call(AFFINITY)
     count = None if answer is None else struct.unpack("<QQ", answer)[0].bit_count()
     yield Reading.of("cpu.available_cores", count or None, AFFINITY, otherwise="the function does not tell")
 
 
 def _memory(system: System) -> Iterator[Reading]:
-    """Total and available; swap is what may be committed beyond the total."""
+    """Find total and available; swap is the commit limit beyond the total."""
     answer = system.windows_call(MEMORY)
     total = available = swap = None
     if answer is not None:
@@ -132,7 +132,7 @@ def _memory(system: System) -> Iterator[Reading]:
 
 
 def _power(system: System) -> Iterator[Reading]:
-    """Source and level."""
+    """Find source and level."""
     answer = system.windows_call(POWER)
     line, _, percent = (_UNKNOWN_BYTE,) * 3 if answer is None else struct.unpack_from("<BBB", answer)
     source = {0: "battery", 1: "mains"}.get(line)
@@ -142,7 +142,7 @@ def _power(system: System) -> Iterator[Reading]:
 
 
 def _device(system: System) -> Iterator[Reading]:
-    """What the firmware says."""
+    """Find the names in the firmware."""
     values = system.registry_values(FIRMWARE_KEY)
     names = {
         "device.vendor": "SystemManufacturer",
@@ -156,12 +156,12 @@ def _device(system: System) -> Iterator[Reading]:
 
 
 def _gpu(system: System) -> Iterator[Reading]:
-    """The display adapters that are on a bus; not Windows' own for remote and basic displays."""
+    """List the display adapters on a bus, without Windows' own for remote and basic displays."""
     yield from _devices(system, "gpu", DISPLAY_KEY)
 
 
 def _npu(system: System) -> Iterator[Reading]:
-    """The compute accelerators."""
+    """List the compute accelerators."""
     yield from _devices(system, "npu", NPU_KEY)
 
 
@@ -195,13 +195,13 @@ def _is_on_a_bus(values: Mapping[str, object]) -> bool:
 
 
 def _pci_id(matching: str) -> str | None:
-    r"""`8086:7d55` from `pci\ven_8086&dev_7d55`."""
+    r"""Return `8086:7d55` from `pci\ven_8086&dev_7d55`."""
     vendor, device = matching.partition("ven_")[2][:4], matching.partition("dev_")[2][:4]
     return f"{vendor}:{device}" if matching.startswith("pci") and vendor and device else None
 
 
 def _version(values: Mapping[str, object], build: str) -> str | None:
-    """10 or 11, or the year of a server: Windows itself calls all of them 10."""
+    """Return 10 or 11, or the year of a server; Windows itself reports all of them as 10."""
     product = str(values.get("ProductName", ""))
     if "Server" in product:
         return next((word for word in product.split() if word.isdecimal()), None)
@@ -211,7 +211,7 @@ def _version(values: Mapping[str, object], build: str) -> str | None:
 
 
 def _processors(system: System) -> _Processors:
-    """Source: SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX and its parts, winnt.h."""
+    """Read the structures SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX. Source: winnt.h."""
     answer = system.windows_call(PROCESSORS) or b""
     found = _Processors([], 0, {})
     at, nodes = 0, 0
@@ -233,7 +233,7 @@ def _processors(system: System) -> _Processors:
 
 
 def _threads(answer: bytes, at: int) -> int:
-    """The number of threads of the core whose record begins at `at`: one bit each in the groups' masks."""
+    """Return the number of threads of the core whose record begins at `at`: the bits in the groups' masks."""
     (groups,) = struct.unpack_from("<H", answer, at + 30)
     masks = (struct.unpack_from("<Q", answer, at + 32 + 16 * group)[0] for group in range(groups))
     return sum(mask.bit_count() for mask in masks)
