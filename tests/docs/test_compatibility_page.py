@@ -1,4 +1,4 @@
-"""The table of versions in docs/compatibility.md is what core and plugin come to."""
+"""The table of versions in docs/compatibility.md is what core and plugin negotiate."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from doc_pages import ROOT, Page
 from etconfig.plugin.api_version import negotiate
 from etconfig.schema import ApiRange
 
-ROWS = list(Page(ROOT / "docs" / "compatibility.md").tables("core", "plugin", "what happens"))
+ROWS = list(Page(ROOT / "docs" / "compatibility.md").tables("core", "plugin", "result"))
 
 
 def outcome(core: str, plugin: str) -> str:
     oldest, current, minimum, built = map(int, re.findall(r"\d+", f"{core} {plugin}"))
     try:
-        return f"they speak {negotiate(ApiRange(minimum, built), oldest=oldest, current=current)}"
+        return f"they use {negotiate(ApiRange(minimum, built), oldest=oldest, current=current)}"
     except ValueError as error:
         return str(error)
 
 
-@pytest.mark.parametrize(("core", "plugin", "told"), ROWS)
-def test_a_row_of_the_table_is_true(core: str, plugin: str, told: str) -> None:
-    assert outcome(core, plugin) == told
+@pytest.mark.parametrize(("core", "plugin", "shown"), ROWS)
+def test_a_row_of_the_table_is_true(core: str, plugin: str, shown: str) -> None:
+    assert outcome(core, plugin) == shown
 
 
-def test_the_table_tells_of_success_and_of_both_refusals() -> None:
-    assert {told.split(":")[-1].strip() for *_, told in ROWS} >= {
-        "they speak 1",
+def test_the_table_has_a_success_and_both_refusals() -> None:
+    assert {shown.split(":")[-1].strip() for *_, shown in ROWS} >= {
+        "they use 1",
         "upgrade etconfig",
         "upgrade the plugin",
     }
