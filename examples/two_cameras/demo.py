@@ -77,10 +77,10 @@ def title(number: int, text: str) -> None:
 
 def show_facts(facts: etconfig.FactSheet, config: etconfig.Resolution) -> None:
     """The facts that conditions, expressions, schemas or the selection asked for."""
-    asked = {name for arguments in config for b in arguments for name in arguments.backends[b].facts_asked}
+    used = {name for arguments in config for b in arguments for name in arguments.backends[b].facts_used}
     for match in config.selection.matches if config.selection else ():
-        asked |= match.profile.match.facts if match.profile.match else set()
-    for name in sorted(asked):
+        used |= match.profile.match.facts if match.profile.match else set()
+    for name in sorted(used):
         fact = facts[name]
         if fact.is_known:
             print(f"{name:<22} {f'{fact.value} {fact.unit or str()}'.strip():<14} from {fact.origin.place}")
