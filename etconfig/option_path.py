@@ -48,7 +48,7 @@ def parse_option_path(text: str) -> OptionPath:
     match = _PATH.fullmatch(text.strip())
     if match is None:
         raise ValueError(
-            f"{text!r} is no option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
+            f"{text!r} is not an option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
             "for example forward@camera0:NpuBackend.core"
         )
     return OptionPath(**match.groupdict())

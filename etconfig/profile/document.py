@@ -112,7 +112,7 @@ def _parse_bytes(content: bytes, name: str, path: Path) -> Document:
     if len(content) > MAX_DOCUMENT_BYTES:
         raise _too_large(start)
     if has_program_identifier(content):
-        problem = f"{name} is an ExecuTorch program, and no TOML"
+        problem = f"{name} is an ExecuTorch program, not TOML"
         help = "give it where a program is expected: to `etconfig validate`, as --program"
         raise _document_error("invalid-toml", problem, start, help)
     try:
@@ -218,7 +218,7 @@ def _check_keys(document: Document) -> None:
     problems = [
         Diagnostic(
             code="invisible-character",
-            message=f"the key {key!a} holds the invisible character U+{ord(key[index]):04X}",
+            message=f"the key {key!a} contains the invisible character U+{ord(key[index]):04X}",
             spans=(document.key_span(path),),
             help="retype the key",
         )

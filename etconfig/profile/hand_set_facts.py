@@ -26,7 +26,7 @@ def read_facts(root: TomlTable, registry: FactRegistry, kind: OriginKind) -> Map
     values: dict[str, object] = {}
     for name, value in table.data.items():
         if isinstance(value, dict):
-            message = f"[{table.name}] holds the table {name!r}, but a fact is one value"
+            message = f"[{table.name}] contains the table {name!r}, but a fact is one value"
             meant = _dotted(name, value)
             table.report(
                 "wrong-type", message, table.key_span(name), f'quote its whole name: "{meant}" = ...'

@@ -160,7 +160,7 @@ def _check_name(profile: Profile, file: ProfileFile) -> None:
         return
     problem = Diagnostic(
         code="profile-name-mismatch",
-        message=f"this profile is called {profile.name!r}, but its file makes it {file.name!r}",
+        message=f"this profile is named {profile.name!r}, but its path gives the name {file.name!r}",
         spans=(profile.name_span,),
         help=f'write name = "{file.name}", or move the file',
     )

@@ -162,7 +162,7 @@ class ProfileLibrary:
 
         help = did_you_mean(name, self.names) or "`etconfig profiles list` shows the known ones"
         if os.path.exists(name):  # noqa: PTH110  (pathlib refuses some names)
-            help = f"a name that does not end in {_SUFFIX} is never a path; give a file by a name that does"
+            help = f"a name that does not end in {_SUFFIX} is never a path; give a path that ends in .toml"
         raise _error("unknown-profile", f"there is no profile {name!r}", spans, help)
 
 
@@ -195,7 +195,7 @@ def _path_inside(origin: ProfileFile, reference: Reference) -> Path:
         path, root = (Path(os.path.realpath(p)) for p in (origin.path.parent / target, origin.root))
         is_file = path.is_file()
     except (OSError, ValueError) as error:  # a name that is too long, a null character
-        raise _error("unknown-profile", f"{target!r} is no usable path: {error}", spans) from error
+        raise _error("unknown-profile", f"{target!r} is not a usable path: {error}", spans) from error
     if not path.is_relative_to(root):
         raise _error(outside, f"{target!r} leads outside {origin.root}", spans, help)
     if not is_file:

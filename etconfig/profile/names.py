@@ -15,8 +15,8 @@ _GLOB_CHARACTERS = frozenset("*?[")
 # the place of each name in an option path, whose grammar alone defines the names
 _PATHS = {"method": "{}:B.o", "instance": "m@{}:B.o", "backend": "{}.o", "option": "B.{}"}
 NAME_RULES = {
-    "method": "a method's name has no blanks and none of : @ =; * ? [ make a pattern for several methods",
-    "instance": "an instance's name has no blanks and none of : @ = * ? [",
+    "method": "a method's name contains no blanks and none of : @ =; with * ? [ it is a pattern",
+    "instance": "an instance's name contains no blanks and none of : @ = * ? [",
     "backend": "a backend id has letters, digits, _ and -, and starts with a letter or _",
     "option": "an option's name has letters, digits and _, and starts with a letter or _",
 }

@@ -43,7 +43,7 @@ class ProfileMatch:
     def reasons(self) -> tuple[str, ...]:
         """The reasons why it matches or not: a sentence for each clause that decides."""
         if self.result is None:
-            return ("it has no condition, so it is only for others to extend or for you to name",)
+            return ("it has no condition, so it can only be extended or named",)
         return tuple(
             clause.explanation for clause in self.clauses if (clause.result is True) is self.is_match
         )

@@ -191,7 +191,7 @@ class _Reader:
         if method is None:
             return
         if not is_name_of("method", method) or is_glob(method):
-            message = f"instance {name!r} needs the name of one method, but {method!r} is none"
+            message = f"instance {name!r} needs the name of one method, and {method!r} is not one"
             entry.report("invalid-name", message, entry.value_span("method"), NAME_RULES["method"])
         self.declared[name] = InstanceDeclaration(name, method, partial(entry.value_span, "method"))
 
@@ -223,7 +223,7 @@ class _Reader:
             return self.special_value(TomlTable(table.document, (*table.path, option), raw, table.problems))
         if _is_raw_value(raw):
             return cast(RawValue, raw)
-        message = f"{option!r} holds a date or time, which no option takes"
+        message = f"{option!r} is a date or time, which no option accepts"
         table.report("wrong-type", message, table.value_span(option), "write it as a string")
         return None
 
@@ -232,7 +232,7 @@ class _Reader:
         meaning = "expr" if "expr" in table.data else "unset"
         if len(table.data) > 1:
             table.check_keys(
-                (meaning,), dict.fromkeys(table.data, f"a table with {meaning!r} holds nothing else")
+                (meaning,), dict.fromkeys(table.data, f"a table with {meaning!r} has no other key")
             )
         if meaning == "expr":
             return read_expression(table, "expr", self.expressions)

@@ -105,7 +105,7 @@ class TomlTable:
             return []
         wrong = [(index, item) for index, item in enumerate(value) if not isinstance(item, str)]
         for index, item in wrong:
-            message = f"{self._dotted(key)!r} is an array of strings, but holds {toml_type(item)}"
+            message = f"{self._dotted(key)!r} is an array of strings, but contains {toml_type(item)}"
             self.report("wrong-type", message, self.value_span(key, index))
         return [] if wrong else value
 

@@ -46,11 +46,11 @@ def _doubts(path: Path, otherwise: str) -> Iterator[Diagnostic]:
         yield _untrusted(
             name,
             f"{name} belongs to another user (uid {min(strangers)})",
-            f"if you trust what it says, `chown` it to yourself, or {otherwise}",
+            f"if you trust its contents, `chown` it to yourself, or {otherwise}",
         )
     if status.st_mode & stat.S_IWOTH:
         yield _untrusted(
-            name, f"{name} can be written by every user", f"read what it says, then `chmod o-w {name}`"
+            name, f"{name} can be written by every user", f"check its contents, then `chmod o-w {name}`"
         )
 
 

@@ -43,7 +43,7 @@ def _conflict(backend: str, option: str, sides: Iterable[tuple[Arguments, object
     notes = (f"{a.label}: {show_value(value)}, from {a.origin(backend, option)}" for a, value in sides)
     return Diagnostic(
         code="process-scope-conflict",
-        message=f"{backend}.{option} holds for the whole process, but method instances disagree on it",
+        message=f"{backend}.{option} applies to the whole process, but method instances disagree on it",
         notes=tuple(notes),
-        help=f"set {backend}.{option} for every method alike",
+        help=f"set {backend}.{option} to one value for all methods",
     )

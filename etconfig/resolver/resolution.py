@@ -95,7 +95,7 @@ class Resolution:
             known = f"methods: {', '.join(methods)}"
             if ANY_METHOD in methods:
                 known = (
-                    "without a program options are resolved for any method: give the program, or no method"
+                    "without a program, options are resolved for any method: give the program, or no method"
                 )
             return Diagnostic(
                 code="unknown-method",

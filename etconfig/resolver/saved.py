@@ -29,7 +29,7 @@ def load_saved_resolution(path: Path) -> dict[OptionPath, ReportedValue]:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise saved_result_error(
             "invalid-resolution",
-            f"{path} is no saved resolution",
+            f"{path} is not a saved resolution",
             path,
             "save it with `etconfig resolve --json`",
         ) from error

@@ -9,7 +9,7 @@ import pytest
 from command_line import Outcome, error_at
 
 NO_PATH = (
-    "is no option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
+    "is not an option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
     "for example forward@camera0:NpuBackend.core"
 )
 LIST_OPTIONS = "`etconfig backends` lists the backends, `etconfig schema BACKEND` their options"
@@ -34,7 +34,7 @@ class TestProfiles:
     def test_a_file_whose_name_makes_it_no_path_is_told_so(self, refused: Callable[..., str]) -> None:
         assert refused("--profile", "model.pte") == (
             "error[unknown-profile]: there is no profile 'model.pte'\n"
-            "  = help: a name that does not end in .toml is never a path; give a file by a name that does\n"
+            "  = help: a name that does not end in .toml is never a path; give a path that ends in .toml\n"
         )
 
     def test_the_project_file_may_have_mistyped_it(self, refused: Callable[..., str], place: Path) -> None:

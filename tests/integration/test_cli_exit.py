@@ -116,7 +116,7 @@ class TestCommandLine:
             ),
             (
                 ["explain", "core"],
-                "'core' is no option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
+                "'core' is not an option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
                 "for example forward@camera0:NpuBackend.core",
                 "etconfig explain",
             ),

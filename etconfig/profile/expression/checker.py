@@ -129,9 +129,9 @@ class Checker:
         first = items[0].type
         for item_node, item in zip(node.items, items, strict=True):
             if item.type.is_list:
-                return self._refused("lists do not hold lists", item_node, None)
+                return self._refused("lists cannot contain lists", item_node, None)
             if item.type is not first:
-                message = f"a list of {first} cannot hold {with_article(item.type)}"
+                message = f"a list of {first} cannot contain {with_article(item.type)}"
                 help = type_help.number_help((node.items[0], item_node), (first, item.type))
                 return self._refused(message, item_node, help)
         return Typed(first.list_type, _list_tree([item.tree for item in items]))

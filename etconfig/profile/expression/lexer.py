@@ -86,7 +86,7 @@ def tokenize(source: ExpressionSource) -> list[Token]:
 def _check_visible(source: ExpressionSource) -> None:
     index = find_invisible(source.text)
     if index is not None:
-        problem = f"the expression holds the invisible character U+{ord(source.text[index]):04X}"
+        problem = f"the expression contains the invisible character U+{ord(source.text[index]):04X}"
         raise source.error(
             problem, index, index + 1, code="invisible-character", help="retype the expression"
         )
@@ -101,7 +101,7 @@ def _not_a_token(source: ExpressionSource, position: int) -> Exception:
         )
     number = _BAD_NUMBER.match(text, position)
     if number:
-        problem = f"{number.group()!r} is no number"
+        problem = f"{number.group()!r} is not a number"
         help = "numbers are written 4, 0x1F, 0.5 or 1e6, without units"
         return source.error(problem, position, number.end(), help=help)
     problem = f"unexpected character {character!r}"

@@ -51,7 +51,7 @@ def string_value(source: ExpressionSource, token: Token) -> str:
             character = _character(int(digits, 8 if match.lastindex == _OCTAL else 16))
         if character is None:
             start = token.start + 1 + match.start()
-            problem = f"{match.group()!r} is no escape of a string"
+            problem = f"{match.group()!r} is not an escape sequence"
             help = r"write \\ for a backslash; \n, \t, \" and \u00e9 are escapes too"
             raise source.error(problem, start, start + len(match.group()), help=help)
         return character

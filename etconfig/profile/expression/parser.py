@@ -36,7 +36,7 @@ _LIKELY_MEANT = {
     "not": "write ! for 'not'",
     "is": "write == for 'is'",
     "if": "write condition ? value : other value",
-    "null": "there is no null; has(fact) tells whether a fact is known",
+    "null": "there is no null; has(fact) is true if a fact is known",
 }
 
 

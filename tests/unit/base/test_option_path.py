@@ -26,10 +26,10 @@ class TestOptionPath:
         "text", ["", "core", "NpuBackend.", ".core", "a b:X.y", "@left:X.y", "X.y.z", "a:b:X.y"]
     )
     def test_anything_else_is_refused_with_the_grammar(self, text: str) -> None:
-        with pytest.raises(ValueError, match="is no option path") as caught:
+        with pytest.raises(ValueError, match="is not an option path") as caught:
             parse_option_path(text)
         assert str(caught.value) == (
-            f"{text!r} is no option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
+            f"{text!r} is not an option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
             "for example forward@camera0:NpuBackend.core"
         )
 

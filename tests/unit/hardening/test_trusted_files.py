@@ -78,7 +78,7 @@ class TestWritableByEverybody:
         path.chmod(path.stat().st_mode | 0o002)
         problem = sole_problem(lambda: installation(tmp_path).profiles)
         assert problem.message == f"{path} can be written by every user"
-        assert problem.help == f"read what it says, then `chmod o-w {path}`"
+        assert problem.help == f"check its contents, then `chmod o-w {path}`"
         assert problem.spans[0].file == str(path)
         named = installation(tmp_path, **{PROFILE_PATH_VARIABLE: str(user_profiles)})
         assert "mine/board" in named.profiles.names
@@ -130,7 +130,7 @@ class TestOwnedBySomebodyElse:
         problem = sole_problem(lambda: installation(tmp_path, tmp_path).project)
         assert problem.message == f"{path} belongs to another user (uid {STRANGER})"
         assert problem.help == (
-            f"if you trust what it says, `chown` it to yourself, or name it: {PROJECT_VARIABLE}={path}"
+            f"if you trust its contents, `chown` it to yourself, or name it: {PROJECT_VARIABLE}={path}"
         )
         assert installation(tmp_path, tmp_path, **{PROJECT_VARIABLE: str(path)}).project is not None
 
@@ -150,7 +150,7 @@ class TestOwnedBySomebodyElse:
             os.chown(user_profiles / name, STRANGER, -1)
         problems = problems_of(lambda: installation(tmp_path).profiles)
         assert [problem.help for problem in problems] == [
-            "if you trust what it says, `chown` it to yourself, "
+            "if you trust its contents, `chown` it to yourself, "
             f"or name the directory: {PROFILE_PATH_VARIABLE}={user_profiles}"
         ] * 2
 

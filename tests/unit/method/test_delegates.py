@@ -531,7 +531,7 @@ class TestUpdate:
             ("not-delegated", "method 'forward' delegates nothing to 'Scalin'", "did you mean 'Scaling'?"),
             (
                 "invalid-option-path",
-                "'nonsense' is no option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
+                "'nonsense' is not an option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
                 "for example forward@camera0:NpuBackend.core",
                 "write 'BACKEND.OPTION'",
             ),

@@ -53,7 +53,7 @@ class TestReading:
         path = tmp_path / "model.pte"
         path.write_bytes(b"\x3c\0\0\0ET12eh00")
         (problem,) = problems_of(lambda: load_document(path))
-        assert problem.message == f"{path} is an ExecuTorch program, and no TOML"
+        assert problem.message == f"{path} is an ExecuTorch program, not TOML"
         advice = "give it where a program is expected: to `etconfig validate`, as --program"
         assert problem.help == advice
 
@@ -210,14 +210,14 @@ class TestInvisibleCharacters:
         code_point = ord(character)
         assert said(problem) == (
             f"2:1-7 invisible-character: the key {f'na{character}me'!a} "
-            f"holds the invisible character U+{code_point:04X}; retype the key"
+            f"contains the invisible character U+{code_point:04X}; retype the key"
         )
 
     def test_an_escape_does_not_hide_it(self) -> None:
         (problem,) = problems_of(lambda: parse_document('a = {"x\\u202e" = 1}', "a.toml"))
         assert said(problem) == (
             "1:6-14 invisible-character: the key 'x\\u202e' "
-            "holds the invisible character U+202E; retype the key"
+            "contains the invisible character U+202E; retype the key"
         )
 
     def test_values_may_hold_any_character(self) -> None:

@@ -111,7 +111,7 @@ class TestGrammar:
             (
                 "cpu.cores == null",
                 "1:14-17 invalid-expression: expected a value, a fact or '(', found 'null'; "
-                "there is no null; has(fact) tells whether a fact is known",
+                "there is no null; has(fact) is true if a fact is known",
             ),
             (
                 "1 < 2 < 3",
@@ -130,12 +130,12 @@ class TestGrammar:
             ("'abc", "1:1-4 invalid-expression: this string does not end; close it with '"),
             (
                 "4GB",
-                "1:1-3 invalid-expression: '4GB' is no number; "
+                "1:1-3 invalid-expression: '4GB' is not a number; "
                 "numbers are written 4, 0x1F, 0.5 or 1e6, without units",
             ),
             (
                 "1 + 2.",
-                "1:5-6 invalid-expression: '2.' is no number; "
+                "1:5-6 invalid-expression: '2.' is not a number; "
                 "numbers are written 4, 0x1F, 0.5 or 1e6, without units",
             ),
             (
@@ -144,17 +144,17 @@ class TestGrammar:
             ),
             (
                 r"'a\q'",
-                r"1:3-4 invalid-expression: '\\q' is no escape of a string; "
+                r"1:3-4 invalid-expression: '\\q' is not an escape sequence; "
                 r"write \\ for a backslash; \n, \t, \" and \u00e9 are escapes too",
             ),
             (
                 r"'\ud800'",
-                r"1:2-7 invalid-expression: '\\ud800' is no escape of a string; "
+                r"1:2-7 invalid-expression: '\\ud800' is not an escape sequence; "
                 r"write \\ for a backslash; \n, \t, \" and \u00e9 are escapes too",
             ),
             (
                 "os.name == 'a\u202eb'",
-                "1:14-14 invisible-character: the expression holds the invisible character U+202E; "
+                "1:14-14 invisible-character: the expression contains the invisible character U+202E; "
                 "retype the expression",
             ),
         ],

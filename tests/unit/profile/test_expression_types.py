@@ -108,9 +108,9 @@ class TestTypes:
                 "'a' in os.name",
                 "1:1-14 'in' cannot look for a string in a string; write text.contains(part) for strings",
             ),
-            ("[1, 'a']", "1:5-7 a list of int cannot hold a string; None"),
-            ("[1, 2.0]", "1:5-7 a list of int cannot hold a float; write 1.0"),
-            ("[[1]]", "1:2-4 lists do not hold lists; None"),
+            ("[1, 'a']", "1:5-7 a list of int cannot contain a string; None"),
+            ("[1, 2.0]", "1:5-7 a list of int cannot contain a float; write 1.0"),
+            ("[[1]]", "1:2-4 lists cannot contain lists; None"),
             (
                 "size(1)",
                 "1:1-7 'size' does not take int; "

@@ -65,7 +65,7 @@ class TestProfile:
             ),
             (
                 "[profile]\nname = 'p'\nextends = ['q', 1]",
-                "3:17-17 wrong-type: 'profile.extends' is an array of strings, but holds an int; None",
+                "3:17-17 wrong-type: 'profile.extends' is an array of strings, but contains an int; None",
             ),
             (
                 "[profile]\nname = 'p'\ndescription = 1.5",

@@ -93,8 +93,8 @@ class TestFiles:
         ("target", "message"),
         [
             ("loop.toml", "there is no file 'loop.toml' in {root}"),
-            ("a\\u0000.toml", "'a\\x00.toml' is no usable path: "),
-            (f"{'n' * 5000}.toml", f"'{'n' * 5000}.toml' is no usable path: "),
+            ("a\\u0000.toml", "'a\\x00.toml' is not a usable path: "),
+            (f"{'n' * 5000}.toml", f"'{'n' * 5000}.toml' is not a usable path: "),
         ],
         ids=["loop", "null", "long"],
     )

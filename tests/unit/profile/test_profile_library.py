@@ -67,7 +67,7 @@ class TestNames:
         for target in ("a", tmp_path / "a.toml"):
             (problem,) = problems_of(lambda target=target: load_profile(library(tmp_path), target))
             assert said(problem) == (
-                "1:16-18 profile-name-mismatch: this profile is called 'b', but its file makes it 'a'; "
+                "1:16-18 profile-name-mismatch: this profile is named 'b', but its path gives the name 'a'; "
                 'write name = "a", or move the file'
             )
 

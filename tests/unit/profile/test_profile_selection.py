@@ -125,7 +125,7 @@ class TestReasons:
                 'os.name == "macos" does not hold: os.name is "linux"',
                 "net.is_up is unknown: net.is_up is not known on this device",
             ),
-            ("it has no condition, so it is only for others to extend or for you to name",),
+            ("it has no condition, so it can only be extended or named",),
         ]
 
 
@@ -156,7 +156,7 @@ class TestProblems:
         assert problem.help == "name one with --profile, or add one whose condition holds here"
         assert problem.notes == (
             'a: os.name == "macos" does not hold: os.name is "linux"',
-            "b: it has no condition, so it is only for others to extend or for you to name",
+            "b: it has no condition, so it can only be extended or named",
         )
 
     def test_a_broken_profile_stops_the_selection_with_all_problems(self, tmp_path: Path) -> None:

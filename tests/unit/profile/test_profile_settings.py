@@ -152,18 +152,18 @@ class TestProblems:
             (
                 "[instances.camera0]\nmethod = 'prefill_*'\n",
                 "4:10-20 invalid-name: instance 'camera0' needs the name of one method, "
-                "but 'prefill_*' is none; a method's name has no blanks and none of : @ =; "
-                "* ? [ make a pattern for several methods",
+                "and 'prefill_*' is not one; a method's name contains no blanks and none of : @ =; "
+                "with * ? [ it is a pattern",
             ),
             (
                 "[instances.'cam*']\nmethod = 'f'\n",
                 "3:12-17 invalid-name: 'cam*' cannot be the name of an instance; "
-                "an instance's name has no blanks and none of : @ = * ? [",
+                "an instance's name contains no blanks and none of : @ = * ? [",
             ),
             (
                 "[methods.'a b'.options.B]\nx = 1\n",
                 "3:10-14 invalid-name: 'a b' cannot be the name of a method; "
-                "a method's name has no blanks and none of : @ =; * ? [ make a pattern for several methods",
+                "a method's name contains no blanks and none of : @ =; with * ? [ it is a pattern",
             ),
             (
                 "[options.'B:x']\nx = 1\n",
@@ -177,8 +177,7 @@ class TestProblems:
             ),
             (
                 "[options.B]\nuntil = [1979-05-27]\n",
-                "4:9-20 wrong-type: 'until' holds a date or time, which no option takes; "
-                "write it as a string",
+                "4:9-20 wrong-type: 'until' is a date or time, which no option accepts; write it as a string",
             ),
             (
                 "[options.B]\na = { expr = 'cpu.coers' }\n",
@@ -190,7 +189,7 @@ class TestProblems:
             ),
             (
                 "[options.B]\na = { expr = '1', min = 2 }\n",
-                "4:19-21 unknown-key: [options.B.a] has no key 'min'; a table with 'expr' holds nothing else",
+                "4:19-21 unknown-key: [options.B.a] has no key 'min'; a table with 'expr' has no other key",
             ),
             (
                 "[options.B]\na = { unset = false }\n",
@@ -229,7 +228,7 @@ class TestProblems:
             ),
             (
                 "[facts]\ncpu.cores = 4\n",
-                "4:1-3 wrong-type: [facts] holds the table 'cpu', but a fact is one value; "
+                "4:1-3 wrong-type: [facts] contains the table 'cpu', but a fact is one value; "
                 'quote its whole name: "cpu.cores" = ...',
             ),
             (

@@ -184,7 +184,7 @@ class TestSavedResolution:
         with pytest.raises(SavedResultError) as caught:
             load_saved_resolution(path)
         (problem,) = caught.value.diagnostics
-        assert (problem.code, problem.message) == ("invalid-resolution", f"{path} is no saved resolution")
+        assert (problem.code, problem.message) == ("invalid-resolution", f"{path} is not a saved resolution")
         assert problem.help == "save it with `etconfig resolve --json`"
 
     @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])

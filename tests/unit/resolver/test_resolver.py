@@ -301,7 +301,7 @@ class TestMistakes:
             resolve(make_layer(("decode:CpuBackend.log_level", 2)), targets=targets)
         (problem,) = caught.value.diagnostics
         assert problem.message == (
-            "CpuBackend.log_level holds for the whole process, but method instances disagree on it"
+            "CpuBackend.log_level applies to the whole process, but method instances disagree on it"
         )
         assert problem.notes == ("forward: 0, from default CpuOptions", "decode: 2, from profile p.toml:1:1")
 
@@ -449,5 +449,5 @@ class TestExplain:
             explain_option(any_method, parse_option_path("forward:CpuBackend.num_threads"))
         (problem,) = caught.value.diagnostics
         assert problem.help == (
-            "without a program options are resolved for any method: give the program, or no method"
+            "without a program, options are resolved for any method: give the program, or no method"
         )
