@@ -53,6 +53,7 @@ def ask_process(
             whatever way; temporary files of both are removed.
     """
     with tempfile.TemporaryDirectory(prefix="etconfig-conformance-", ignore_cleanup_errors=True) as directory:
+        # The answer is a file of its own, since the backend may print to stdout and stderr.
         answer, said = Path(directory, "answer.json"), Path(directory, "said.txt")
         with said.open("wb") as output:  # not a pipe: its children might keep that open forever
             process = subprocess.Popen(  # noqa: S603  # the kit's own modules, in this Python
@@ -62,7 +63,7 @@ def ask_process(
                 stderr=subprocess.STDOUT,
                 text=True,
                 env=_environment(settings, directory),
-                start_new_session=True,
+                start_new_session=True,  # makes it the leader of a process group, which `_end` kills
             )
         try:
             process.communicate(json.dumps({**request, "answer": str(answer)}), timeout=timeout_seconds)
@@ -70,6 +71,7 @@ def ask_process(
             return Ended(problem=f"it did not end within {timeout_seconds:g} s", is_late=True)
         finally:
             _end(process)
+        # There may be both an answer and a bad end: a process can crash after its work, while it exits.
         answered = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else None
         if process.returncode == 0 and answered is not None:
             return Ended(answer=answered)

@@ -92,7 +92,7 @@ def watch_imports(packages: Collection[str]) -> dict[str, str]:
             if name in packages and not any(frame.f_code is _ASKING for frame in _frames()):
                 found.setdefault(name, caller())
 
-    sys.meta_path.insert(0, Noting)
+    sys.meta_path.insert(0, Noting)  # first, to be asked for every import; None passes it on
     return found
 
 
@@ -129,4 +129,5 @@ def _host(event: str, arguments: tuple[Any, ...]) -> str | None:
 
 
 def _is_here(host: str) -> bool:
+    # getaddrinfo takes None and "" for this machine
     return host in {"localhost", "::1", "None", ""} or host.startswith("127.")

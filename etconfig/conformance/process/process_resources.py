@@ -66,7 +66,7 @@ class ProcessResources:
         Raises:
             CheckFailedError: at least as many threads or files are new as there were repetitions.
         """
-        gc.collect()
+        gc.collect()  # handles in reference cycles may own threads and files
         deadline = time.monotonic() + _SETTLE_SECONDS
         while (left := self._left(times)) and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -80,7 +80,7 @@ def _picture(value: Any, package: str, within: frozenset[int] = frozenset()) -> 
     """Return a picture of `value` that stays equal as long as its identity and contents do."""
     if isinstance(value, _PLAIN):
         return type(value), repr(value)
-    if id(value) in within:
+    if id(value) in within:  # a cycle: its contents are in the picture already
         return _Same(value)
     within |= {id(value)}
     if isinstance(value, (bytearray, np.ndarray)):

@@ -28,6 +28,8 @@ def run_isolated(check: Check, subject: Subject) -> Result:
     }
     started = time.perf_counter()
     ended = ask_process(WORKER, request, subject.settings, timeout_seconds=check.timeout_seconds)
+    # A failed check explains itself better than the end of its process. A check that passed and then
+    # crashed its process has not passed.
     result = None if ended.answer is None else Result.from_jsonable(ended.answer)
     if result is not None and (ended.problem is None or not result.outcome.is_good):
         return result

@@ -26,6 +26,7 @@ def run_requested_check() -> None:
     _limit_memory(request["memory_limit_bytes"])
     (check,) = (each for each in all_checks() if each.id == request["check"])
     result = run_here(check, Subject(Settings.from_jsonable(request["settings"])))
+    # Written before the process exits, which destructors and threads of the backend may prevent.
     Path(request["answer"]).write_text(json.dumps(result.to_jsonable()), encoding="utf-8")
     sys.stderr.write(
         f"the check has ended, and its process must end within {EXIT_SECONDS} s{_threads_left()}\n"
@@ -41,6 +42,7 @@ def _threads_left() -> str:
 
 
 def _limit_memory(limit_bytes: int) -> None:
+    # A runaway allocation then raises MemoryError here, instead of making the whole machine swap.
     if sys.platform != "linux":
         return
     import resource

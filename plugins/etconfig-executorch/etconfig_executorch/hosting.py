@@ -33,6 +33,8 @@ class Loading:
     def __init__(self, number: int, delegates: Sequence[str], host: DelegateHost) -> None:
         self.number = number
         self._host = host
+        # The runtime passes the id of a backend, not the index of a delegate. It initializes delegates in
+        # the order of the program, so a queue for each id gives the index.
         self._waiting: dict[str, deque[int]] = {backend: deque() for backend in delegates}
         for index, backend in enumerate(delegates):
             self._waiting[backend].append(index)
@@ -75,7 +77,7 @@ class HostedBackends:
     def loading(self, delegates: Sequence[str], host: DelegateHost) -> Iterator[Loading]:
         """Let the runtime find the load by its number while the context is active."""
         loading = Loading(next(self._numbers), delegates, host)
-        self._loadings[loading.number] = loading
+        self._loadings[loading.number] = loading  # without the lock: no two threads share a number
         try:
             yield loading
         finally:
