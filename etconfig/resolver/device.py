@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from etconfig.errors import OptionError
-from etconfig.profile import Expression, Fault
+from etconfig.profile import Expression
 
 
 class DeviceView:
@@ -26,22 +25,11 @@ class DeviceView:
         self.conditions = dict(conditions or {})
 
     def meets(self, condition: Expression) -> bool:
-        """Return True if a condition is true; an unknown one is not.
-
-        Raises:
-            OptionError: the condition cannot be computed.
-        """
+        """Return True if a condition is true; one that is unknown or cannot be computed is not."""
         holds = self.conditions.get(id(condition))
         return self.evaluate(condition) if holds is None else holds
 
     def evaluate(self, condition: Expression) -> bool:
-        """Evaluate a condition as `meets` does, but ignore earlier results.
-
-        Raises:
-            OptionError: the condition cannot be computed.
-        """
-        result = condition.evaluate(self.values)
-        if isinstance(result, Fault):
-            raise OptionError(diagnostics=(condition.failure(result),))
-        holds = self.conditions[id(condition)] = result is True
+        """Evaluate a condition as `meets` does, but ignore earlier results."""
+        holds = self.conditions[id(condition)] = condition.evaluate(self.values) is True
         return holds

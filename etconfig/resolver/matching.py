@@ -229,6 +229,14 @@ def _unmatched_scope(layer: Layer, assignment: Assignment, names: Names) -> Iter
             help=did_you_mean(path.instance, names.instances)
             or declare_instance_help(path.instance, path.method),
         )
+    elif names.instances[path.instance] != path.method:
+        method = names.instances[path.instance]
+        yield Diagnostic(
+            code="unknown-instance",
+            message=f"{path.instance!r} is an instance of {method!r}, not of {path.method!r}",
+            spans=(span,),
+            help=f"write {method}@{path.instance}",
+        )
 
 
 def declare_instance_help(instance: str, method: str) -> str:

@@ -10,6 +10,7 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import OptionError
 from etconfig.option_path import OptionPath, parse_assignment, parse_option_path
 from etconfig.profile import Assignment, AssignmentPlace, Layer, RawValue, TextValue
+from etconfig.profile.names import is_glob
 from etconfig.provenance import Origin, OriginKind
 
 SET_VARIABLE = "ETCONFIG_SET"
@@ -128,8 +129,10 @@ def _layer(kind: OriginKind, name: str, items: Iterable[Assignment | Diagnostic]
 
 
 def _specificity(path: OptionPath) -> int:
-    """Return the sort key for the merge order inside a layer: all methods, one method, one instance."""
-    return (path.method is not None) + (path.instance is not None)
+    """Return the place in the merge order inside a layer: all methods, a pattern, a method, an instance."""
+    if path.method is None:
+        return 0
+    return 3 if path.instance is not None else 1 if is_glob(path.method) else 2
 
 
 def _grammar_problem(error: ValueError, span: Span) -> Diagnostic:

@@ -274,6 +274,14 @@ class TestOverrides:
             advice='declare it in a profile: [instances.left] with method = "forward"',
         )
 
+    def test_an_instance_of_another_method(self, refused: Callable[..., str], place: Path) -> None:
+        instances = '[instances.left]\nmethod = "forward"\n'
+        (place / "etconfig.toml").write_text(instances)
+        override = "encode@left:ReferenceNpuBackend.core=1"
+        assert "error[unknown-instance]: 'left' is an instance of 'forward', not of 'encode'" in refused(
+            "--set", override
+        )
+
 
 class TestFacts:
     """A bad --fact or sheet."""

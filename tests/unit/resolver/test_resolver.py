@@ -73,6 +73,17 @@ class TestPrecedence:
         layer = layer_from_overrides(["forward:CpuBackend.num_threads=7", "CpuBackend.num_threads=2"])
         assert resolve(layer).arguments("forward")[CpuOptions].num_threads == 7
 
+    def test_inside_an_override_an_exact_name_wins_over_a_pattern(self) -> None:
+        layer = layer_from_overrides(["forward:CpuBackend.num_threads=7", "forw*:CpuBackend.num_threads=2"])
+        assert resolve(layer).arguments("forward")[CpuOptions].num_threads == 7
+
+    def test_a_condition_that_cannot_be_computed_does_not_hold(self) -> None:
+        layer = make_layer(
+            ("CpuBackend.num_threads", 2),
+            ("CpuBackend.num_threads", 3, "8 / (cpu.available_cores - cpu.available_cores) > 1"),
+        )
+        assert resolve(layer).arguments("forward")[CpuOptions].num_threads == 2
+
 
 class TestMergeRule:
     """Scalars and arrays replace, tables merge; unset returns an option to what lies below."""
