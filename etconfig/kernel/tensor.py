@@ -261,6 +261,7 @@ class Tensor:
     def _reserve(self, shape: Shape) -> None:
         is_bounded = self.dynamism is TensorShapeDynamism.DYNAMIC_BOUND
         sizes = self.bounds if is_bounded else shape
+        # numpy refuses strides beyond 63 bits, even of arrays without elements
         if math.prod(size or 1 for size in sizes) * self.dtype.itemsize > MAX_TENSOR_BYTES:
             raise MemoryError(f"sizes {sizes} take 2**63 bytes or more")
         size_bytes = math.prod(sizes) * self.dtype.itemsize

@@ -66,6 +66,7 @@ class Registers(Sequence[Register]):
         values = self.values
         plain = [value[0] if isinstance(value, _PLAIN) else _NOT_LOADED for value in values.distinct]
         self._initial = [*values.spread(plain)]
+        # equal values are one object in `distinct`: each is placed once, and its array spread to all of them
         tensors = [value if isinstance(value, model.SerializedTensor) else None for value in values.distinct]
         placed = [_NOT_PLACED if tensor is None else self._place(tensor) for tensor in tensors]
         self.arrays = [*values.spread([array for array, _ in placed])]

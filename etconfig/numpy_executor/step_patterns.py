@@ -99,6 +99,7 @@ class StepPatterns:
             step = None
             op_index, args = instruction
             learned = self._learned.get(op_index)
+            # the program repeats a single output: the last two arguments are the same
             if learned is not None and len(args) > 2 and args[-1] == args[-2]:
                 key = itemgetter(*args)(identities)
                 step = learned.steps.get(key)

@@ -86,6 +86,7 @@ class ConstantFolding:
             return ()
         tensors = [self._tensor(value) for value in live.values]
         target = self._tensor(writes[0]).array
+        # a result that others read in another shape or dtype would need an array for each of them
         if any(not _is_alike(each.array, target) for each in tensors):
             return ()
         result = self._result_of(step, target)

@@ -54,6 +54,7 @@ class CopyElision:
             return ()
         target = self._tensor(written[0]).array
         view = _view_of(copy, target, live.place)
+        # a broadcast source is a read-only view, which kernels would treat as a constant
         if view is None or view.flags.writeable != self._is_any_writeable(reads):
             return ()
         tensors = [*map(self._tensor, live.values)]
@@ -84,9 +85,9 @@ class CopyElision:
         before = live.end if last is not None and last.allows_overlap else live.end + 1
         if live.overwritten < before:
             return False
-        return not view.flags.writeable or not self._liveness.is_written(
-            address_range_of(view), index, before
-        )
+        if not view.flags.writeable:  # nothing ever writes to a constant
+            return True
+        return not self._liveness.is_written(address_range_of(view), index, before)
 
     def _is_readable(self, live: LiveRange, views: Sequence[Array], tensors: Sequence[Tensor]) -> bool:
         if all(_is_laid_out_alike(*each) for each in zip(views, tensors, strict=True)):
@@ -100,7 +101,7 @@ def _view_of(copy: Copy, out: Array, place: AddressRange) -> Array | None:
     source, target = copy.source, copy.target
     if source.shape != target.shape:
         source = np.broadcast_to(source, target.shape)
-    if target is not out:
+    if target is not out:  # kernels copy to views of their output, such as one of another shape
         is_alike = target.shape == out.shape and target.strides == out.strides
         if not is_alike and not (target.flags.c_contiguous and out.flags.c_contiguous):
             return None

@@ -70,7 +70,8 @@ class Liveness:
         self._registers = registers
         self._latest: dict[AddressRange, LiveRange] = {}
         self._owners = _Owners()
-        self._patchworks: list[AddressRange] = []
+        # places that are read although not one write of this run filled them: they must stay as planned
+        self._mixed: list[AddressRange] = []
         self._places = _Places(registers)
         self._write_times: list[int] = []
         self._write_places: list[AddressRange] = []
@@ -83,7 +84,7 @@ class Liveness:
                 self._write(value, index, is_update=value in reads)
         for value in outputs:
             self._read(value, self.end)
-        self._merged = _merged(self._patchworks)
+        self._merged_mixed = _merged(self._mixed)
 
     def is_written(self, place: AddressRange, after: int, before: int) -> bool:
         """Return whether an instruction after `after` and before `before` writes a byte of `place`."""
@@ -102,8 +103,8 @@ class Liveness:
         if live.is_fixed or live.overwritten <= live.written:
             return False
         start, end = live.place
-        after = bisect_right(self._merged, start, key=_end_of)
-        return after == len(self._merged) or self._merged[after][0] >= end
+        after = bisect_right(self._merged_mixed, start, key=_end_of)
+        return after == len(self._merged_mixed) or self._merged_mixed[after][0] >= end
 
     @cached_property
     def _write_table(self) -> Array:
@@ -130,9 +131,9 @@ class Liveness:
         live = self._latest.get(place)
         if live is None:  # the bytes are those that an earlier run left
             live = self._latest[place] = LiveRange(place, -1, self._never, self.end, is_fixed=True)
-            self._patchworks.append(place)
+            self._mixed.append(place)
         elif live.overwritten < index or self._is_partial(live, value):
-            self._patchworks.append(place)
+            self._mixed.append(place)
         if live.end < index:
             live.end = index
         live.readers.append(index)

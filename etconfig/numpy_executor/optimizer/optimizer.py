@@ -126,6 +126,7 @@ class Optimizer:
         )
         changed: Sequence[int] = ()
         if type(step) is Copy:
+            # a view takes no memory, so it comes first, unless products are much faster on a copy
             if is_foldable and self._is_better_packed(index, step):
                 changed = self._folding.fold(index, step)
             changed = changed or self._elision.elide(index, step)

@@ -103,6 +103,7 @@ def _run_again(last: _Bound, index: int, passes: list[Step], views: list[_View])
             become(tensor, array, token, is_alias=is_alias)
     for step in own:
         step()
+    # the same states, at the places that they have among the new passes
     views += [(*view[:-1], len(passes)) for view in own_views]
     passes += own
     return True
@@ -132,7 +133,8 @@ class DynamicStep:
             produced.update(part.written, part.aliases)
         self.parts = parts
         self._entries = [*entries]
-        # the register of a part that cannot join may have got another tensor, moved by an instruction
+        # the register of a part that cannot join may have got another tensor, moved by an instruction;
+        # its token would not do, since binding itself changes that
         self._objects = [] if parts[0].can_join else [*parts[0].written, *parts[0].aliases]
         self._next = following
         self._bound: dict[tuple[Hashable, ...], _Bound] = {}
@@ -145,6 +147,7 @@ class DynamicStep:
 
     def run(self) -> None:
         """Run the instructions of this step, without those that have become a step of their own."""
+        # written out, not in functions: this runs before every step, also when nothing has changed
         key = (
             *[
                 value.token if type(value := each.value) is Tensor else _key_of(value)
@@ -185,7 +188,7 @@ class DynamicStep:
         # they would keep memory that was freed, or that has grown, and can never serve again
         for each in [each for each, bound in self._bound.items() if bound.memories and bound.is_gone()]:
             del self._bound[each]
-        if len(self._bound) == KEPT_SHAPES:
+        if len(self._bound) == KEPT_SHAPES:  # forget the oldest
             del self._bound[next(iter(self._bound))]
 
     def _bind_and_run(self, key: tuple[Hashable, ...]) -> _Bound | None:
@@ -204,6 +207,7 @@ class DynamicStep:
             starts.append(start)
             view_starts.append(len(views))
             try:
+                # its steps work on the same arrays, so they can serve for the new shape as well
                 is_as_before = last is not None and part.read and changed.isdisjoint(part.read)
                 if is_as_before and _run_again(last, len(starts) - 1, passes, views):  # type: ignore[arg-type]
                     continue
@@ -222,7 +226,7 @@ class DynamicStep:
                 raise
             except Exception as error:
                 raise refusal(part.name, error) from error
-            if type(step) is MakeAlias:
+            if type(step) is MakeAlias:  # returning to the state does all that the step would do
                 views.append((step.tensor, step.array, step.token, True, start))
                 continue
             if type(step) is StepSequence:
@@ -230,12 +234,14 @@ class DynamicStep:
             else:
                 passes.append(runnable(step))
             if len(starts) < len(self.parts) and not part.is_fixed and may_resize(step):
+                # the shapes of later parts do not follow from the key, so they need a key of their own
                 self._part_after(len(starts))
                 return None
         if not can_return:
             return None
         starts.append(len(passes))
         view_starts.append(len(views))
+        # bounded tensors keep their memory; unbounded ones may get another block when they grow
         tensors = {*_tensors_in(self._entries), *[view[0] for view in views]}
         memories = [(each, memory_of(each)) for each in tensors if each.form.dynamism is _UNBOUND]
         return _Bound(passes, views, starts, view_starts, memories)
