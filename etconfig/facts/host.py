@@ -97,6 +97,6 @@ def parse_cpu_list(text: str) -> frozenset[int]:
         low = int(match[1]) if match else 0
         high = int(match[2] or match[1]) if match else -1
         if not low <= high < _MAX_CPUS:
-            raise ValueError(f"{text!r} is no CPU list")
+            raise ValueError(f"{text!r} is not a CPU list")
         cpus.update(range(low, high + 1))
     return frozenset(cpus)

@@ -131,7 +131,7 @@ class FactInfo:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(
-                f"{self.name!r} is no fact name; expected lower-case words joined by dots, "
+                f"{self.name!r} is not a fact name; expected lower-case words joined by dots, "
                 f"for example cpu.cache.l2 or gpu.{INDEX}.name"
             )
 

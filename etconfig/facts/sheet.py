@@ -121,7 +121,7 @@ class FactSheet:
         Raises:
             FactError: the text has problems; the error contains all of them, with line and column.
         """
-        facts = unknown_facts(registry, "the sheet does not hold it", Origin(OriginKind.SHEET, source))
+        facts = unknown_facts(registry, "the sheet does not contain it", Origin(OriginKind.SHEET, source))
         return cls(facts | sheet_json.parse_sheet(text, source, registry), registry)
 
 

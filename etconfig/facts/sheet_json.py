@@ -78,7 +78,7 @@ def load_text(path: Path) -> str:
     if len(data) > MAX_SHEET_BYTES:
         raise FactError(diagnostics=(_too_large(str(path)),))
     if has_program_identifier(data):
-        problem = _not_a_sheet(f"{path} is an ExecuTorch program, and no fact sheet", Span(file=str(path)))
+        problem = _not_a_sheet(f"{path} is an ExecuTorch program, not a fact sheet", Span(file=str(path)))
         raise FactError(diagnostics=(problem,))
     # invalid UTF-8 becomes surrogates, which `parse_sheet` refuses with their place
     return data.decode("utf-8-sig", errors="surrogateescape")
@@ -164,7 +164,7 @@ class _Reader:
             self._refuse("expected an object under the key 'facts'", section.value_place)
             return {}
         if len(section.value) > MAX_SHEET_FACTS:
-            self._refuse(f"the sheet holds more than {MAX_SHEET_FACTS} facts", section.key_place)
+            self._refuse(f"the sheet has more than {MAX_SHEET_FACTS} facts", section.key_place)
             return {}
         entries = self._members(section.value_place, "the facts")
         facts = (self._fact(entry) for entry in entries.values())

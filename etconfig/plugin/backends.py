@@ -40,9 +40,9 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
         BackendUnavailableError: the backend cannot run here, or is schema-only.
     """
     if spec.factory is None:
-        reason = f"{entry.source} only declares its options, it holds no implementation"
+        reason = f"{entry.source} only declares its options, it has no implementation"
         help_text = (
-            "take an executor whose runtime holds it, such as 'executorch' of etconfig-executorch; "
+            "use an executor whose runtime has it, such as 'executorch' of etconfig-executorch; "
             "else resolve or pack for the device that has it"
         )
         raise BackendUnavailableError(backend=spec.id, reason=reason, help=help_text)
@@ -52,7 +52,7 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
     backend = guarded(entry, "its factory", spec.factory)
     if not isinstance(backend, Backend):
         made = type(backend).__name__
-        cause = f"{code_place(spec.factory)}its factory made an object of {made}, which is no Backend"
+        cause = f"{code_place(spec.factory)}its factory made an object of {made}, which is not a Backend"
         raise load_error(entry, cause, "derive the class from etconfig.plugin.v1.Backend")
     _check_calls(entry, backend, contract)
     _check_availability(entry, spec, backend)

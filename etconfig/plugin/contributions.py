@@ -40,7 +40,7 @@ def _check_parts(entry: EntryPoint, contribution: FactsContribution) -> None:
     infos: Iterable[object] = contribution.facts
     for info in infos:
         if not isinstance(info, FactInfo):
-            cause = f"its facts hold a {type(info).__name__}"
+            cause = f"its facts contain a {type(info).__name__}"
             raise load_error(entry, cause, "give an etconfig.plugin.v1.FactInfo for each")
     for detector in contribution.detectors:
         _check_detector(entry, detector)
@@ -50,7 +50,7 @@ def _check_detector(entry: EntryPoint, detector: Detector) -> None:
     for name in ("name", "provides", "detect"):
         if not hasattr(detector, name):
             raise load_error(
-                entry, f"its detectors hold a {type(detector).__name__} without {name}", _DETECTOR_HELP
+                entry, f"its detectors contain a {type(detector).__name__} without {name}", _DETECTOR_HELP
             )
     detect: Callable[..., object] = detector.detect
     symbol = f"{type(detector).__name__}.detect"

@@ -200,7 +200,7 @@ def _check_implementation(
     problem = call_problem(function, hook_name, passed)
     # pluggy does not pass arguments that have a default or are keyword-only.
     if problem is None and "request" in set(inspect.signature(function).parameters).difference(passed):
-        problem = f"{code_place(function)}{hook_name} would not be given its request"
+        problem = f"{code_place(function)}{hook_name} would not get its request"
     if problem is not None:
         raise load_error(entry, problem, f"write: {signature}")
 
@@ -213,7 +213,7 @@ def _checked(entry: EntryPoint, hook: Hook[AnswerT], answer: object, place: str)
         raise load_error(entry, cause, f"return a {expected}")
     api: object = answer.api
     if not isinstance(api, ApiRange):
-        cause = f"{place}{hook.name} returned a {hook.answer.__name__} whose api is no ApiRange"
+        cause = f"{place}{hook.name} returned a {hook.answer.__name__} whose api is not an ApiRange"
         raise load_error(entry, cause, "say api=ApiRange(min=..., built=...)")
     try:
         negotiate(api)

@@ -164,7 +164,7 @@ def _quantity(wanted: OptionType, unit: Unit, text: str) -> object | Mismatch:
 def _string(wanted: OptionType, raw: object) -> object | Mismatch:
     if isinstance(raw, str):
         if not raw.isascii() and any("\ud800" <= character <= "\udfff" for character in raw):
-            return _mismatch(wanted, raw, "it holds half a character, which no UTF-8 text can")
+            return _mismatch(wanted, raw, "it contains half a character, which UTF-8 cannot encode")
         return raw if type(raw) is str else str.__str__(raw)
     is_number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
     return _mismatch(wanted, raw, f'write "{show_value(raw)}"' if is_number else None)

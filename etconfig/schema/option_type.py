@@ -134,7 +134,7 @@ def read_option_type(
         kind = OptionKind.INTEGER if annotation is int else OptionKind.FLOAT
         return OptionType(kind=kind, constraints=constraints, unit=unit if accepts_text else None)
     if unit is not None:
-        raise TypeError(f"has the unit {unit.value}, but {_name(annotation)} is no number")
+        raise TypeError(f"has the unit {unit.value}, but {_name(annotation)} is not a number")
     return _unitless(annotation, constraints)
 
 

@@ -97,7 +97,7 @@ def _checked_wire(wire: Wire, option_type: OptionType) -> Wire:
     if wire.values is not None and set(wire.values) != set(option_type.choices):
         raise TypeError("needs a wire value for each of its choices, and for nothing else")
     if wire.separator is not None and option_type.kind is not OptionKind.ARRAY:
-        raise TypeError("has a wire separator, but is no array")
+        raise TypeError("has a wire separator, but is not an array")
     return wire
 
 

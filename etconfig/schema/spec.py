@@ -31,7 +31,7 @@ class ApiRange:
 
     def __post_init__(self) -> None:
         if not 1 <= self.min <= self.built:
-            raise ValueError(f"{self} is no range: expected 1 <= min <= built")
+            raise ValueError(f"{self} is not a range: expected 1 <= min <= built")
 
 
 class CompileSpecEncoding(enum.Enum):
@@ -125,7 +125,7 @@ class BackendSpec:
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:
             raise ValueError(
-                f"{self.id!r} is no backend id; expected at most {MAX_KEY_LENGTH} letters, digits, "
+                f"{self.id!r} is not a backend id; expected at most {MAX_KEY_LENGTH} letters, digits, "
                 "_ and -, not beginning with a digit or -"
             )
         if not self.doc.strip():

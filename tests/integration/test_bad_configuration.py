@@ -372,7 +372,7 @@ class TestFacts:
         assert cli("facts", "--facts", "model.pte") == Outcome(
             2,
             "",
-            "error[invalid-fact-sheet]: model.pte is an ExecuTorch program, and no fact sheet\n"
+            "error[invalid-fact-sheet]: model.pte is an ExecuTorch program, not a fact sheet\n"
             " --> model.pte:1:1\n"
             "  = help: write the sheet as `etconfig facts --save` does\n",
         )

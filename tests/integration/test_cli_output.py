@@ -148,7 +148,7 @@ class TestJson:
         assert list(printed) == ["backend", "doc", "available", "reason", "options"]
         assert (printed["available"], printed["reason"]) == (True, None)
         threads = printed["options"]["num_threads"]
-        assert threads.pop("doc").startswith("How many workers")
+        assert threads.pop("doc").startswith("The number of workers")
         assert threads == {
             "type": "integer",
             "expected": "an integer >= 1",

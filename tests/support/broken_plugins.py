@@ -217,7 +217,7 @@ CASES = [
         "etconfig_backend(request)",
         "etconfig_backend(request=None)",
         "signature-bind",
-        f"{LOADING}plugin.py:11: etconfig_backend would not be given its request; write: def "
+        f"{LOADING}plugin.py:11: etconfig_backend would not get its request; write: def "
         "etconfig_backend(request)",
     ),
     (
@@ -248,7 +248,7 @@ CASES = [
         'id="AcmeBackend"',
         'id="Acme Backend"',
         "signature-bind",
-        f"{LOADING}plugin.py:13: etconfig_backend raised ValueError: 'Acme Backend' is no backend id; "
+        f"{LOADING}plugin.py:13: etconfig_backend raised ValueError: 'Acme Backend' is not a backend id; "
         f"expected at most 63 letters, digits, _ and -, not beginning with a digit or -{ASK_AUTHOR}",
     ),
     (
@@ -272,7 +272,7 @@ CASES = [
         "min=1, built=1",
         "min=2, built=1",
         "signature-bind",
-        f"{LOADING}plugin.py:14: etconfig_backend raised ValueError: ApiRange(min=2, built=1) is no "
+        f"{LOADING}plugin.py:14: etconfig_backend raised ValueError: ApiRange(min=2, built=1) is not a "
         f"range: expected 1 <= min <= built{ASK_AUTHOR}",
     ),
     (
@@ -288,7 +288,7 @@ CASES = [
         "api=ApiRange(min=1, built=1)",
         "api=1",
         "signature-bind",
-        f"{LOADING}plugin.py:11: etconfig_backend returned a BackendSpec whose api is no ApiRange; "
+        f"{LOADING}plugin.py:11: etconfig_backend returned a BackendSpec whose api is not an ApiRange; "
         "say api=ApiRange(min=..., built=...)",
     ),
     (
@@ -311,7 +311,7 @@ CASES = [
         "return AcmeBackend()",
         "return None",
         "signature-bind",
-        f"{LOADING}plugin.py:4: its factory made an object of NoneType, which is no Backend; "
+        f"{LOADING}plugin.py:4: its factory made an object of NoneType, which is not a Backend; "
         "derive the class from etconfig.plugin.v1.Backend",
     ),
     (

@@ -36,7 +36,7 @@ def _operating_system(system: System) -> Iterator[Reading]:
     """Find name, kernel, release and API level."""
     properties = _properties(system)
     yield Reading("os.name", "android", "uname")
-    yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not tell")
+    yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not report it")
     yield _property(properties, "os.version", "ro.build.version.release")
     level = properties.get("ro.build.version.sdk", "")
     number = int(level) if level.isdecimal() else None
@@ -103,7 +103,7 @@ def _gpu(system: System) -> Iterator[Reading]:
 def _npu(system: System) -> Iterator[Reading]:
     """Report that NPUs cannot be listed."""
     yield Reading.unknown(
-        "npu.count", "getprop", "Android lists no neural processors; soc.model tells the chip"
+        "npu.count", "getprop", "Android lists no neural processors; soc.model names the chip"
     )
 
 

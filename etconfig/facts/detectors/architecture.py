@@ -11,4 +11,4 @@ def architecture(system: System) -> Reading:
     """Return `cpu.arch`, from the machine name of uname."""
     machine = system.host.machine
     name = None if machine is None else meant_value("cpu.arch", machine) or machine
-    return Reading.of("cpu.arch", name, "uname", otherwise="uname does not tell")
+    return Reading.of("cpu.arch", name, "uname", otherwise="uname does not report it")

@@ -33,7 +33,7 @@ def _online(system: System, online: Cpus | None) -> Iterator[Reading]:
     cores = physical_cores(system, online)
     if cores is None:
         for name in _BY_CORE:
-            reason = "neither sysfs nor /proc/cpuinfo tells which threads share a core"
+            reason = "neither sysfs nor /proc/cpuinfo shows which threads share a core"
             yield Reading.unknown(name, CPUINFO, reason)
         return
     count = len(cores.siblings)
@@ -41,7 +41,7 @@ def _online(system: System, online: Cpus | None) -> Iterator[Reading]:
     fast = performance_cpus(system, online)
     if fast is None:
         for name in _BY_CORE[1:]:
-            reason = "sysfs tells neither the capacity nor the highest frequency of the cores"
+            reason = "sysfs has neither the capacity nor the highest frequency of the cores"
             yield Reading.unknown(name, CPUS, reason)
         return
     fast_count = sum(1 for core in cores.siblings if core & fast.numbers)

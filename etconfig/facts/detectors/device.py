@@ -34,7 +34,7 @@ def _from_firmware(system: System, fact: str, dmi_name: str, in_tree: str | None
     if in_tree is not None:
         return Reading(fact, in_tree, f"{_DEVICE_TREE}/{tree_name}")
     says = "nothing" if text is None else f"only {text!r}"
-    return Reading.unknown(fact, dmi_path, f"the firmware says {says}, and no device tree tells")
+    return Reading.unknown(fact, dmi_path, f"the firmware says {says}, and no device tree has it")
 
 
 def _soc(compatible: list[str]) -> Iterator[Reading]:

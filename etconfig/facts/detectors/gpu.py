@@ -87,7 +87,7 @@ def _gpu(system: System, prefix: str, device: SysfsDevice, nvidia: NvmlGpu | Non
         yield _memory(system, prefix, device)
         return
     yield from readings(prefix, device, name=nvidia.name, vendor="NVIDIA", named_by=_NVML)
-    reason = "the library does not tell"
+    reason = "the library does not report it"
     yield Reading.of(f"{prefix}.memory", nvidia.memory_bytes, _NVML, otherwise=reason)
 
 

@@ -67,7 +67,7 @@ _GPU_MODEL = re.compile(r'^\s*"model" = "([^"]+)"$', re.MULTILINE)
 def _operating_system(system: System) -> Iterator[Reading]:
     """Find name, kernel and version."""
     yield Reading("os.name", "macos", "uname")
-    yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not tell")
+    yield Reading.of("os.kernel", system.host.release, "uname", otherwise="uname does not report it")
     yield _text(_sysctl(system), "os.version", "kern.osproductversion")
 
 
@@ -77,7 +77,7 @@ def _cpu(system: System) -> Iterator[Reading]:
     yield architecture(system)
     yield _text(values, "cpu.model", "machdep.cpu.brand_string")
     vendor = "Apple" if _is_apple_silicon(values) else "Intel" if "machdep.cpu.vendor" in values else None
-    yield Reading.of("cpu.vendor", vendor, "sysctl machdep.cpu", otherwise="sysctl does not tell")
+    yield Reading.of("cpu.vendor", vendor, "sysctl machdep.cpu", otherwise="sysctl does not report it")
     features = _features(values)
     yield Reading.of("cpu.features", features or None, "sysctl", otherwise="sysctl lists none")
     # Apple's processors list the caches of each kind of core, fast cores first
@@ -92,7 +92,7 @@ def _cores(system: System) -> Iterator[Reading]:
     yield _number(values, "cpu.physical_cores", "hw.physicalcpu")
     yield _number(values, "cpu.performance_cores", "hw.perflevel0.physicalcpu", "hw.physicalcpu")
     if "hw.physicalcpu" in values and "hw.perflevel1.physicalcpu" not in values:
-        yield Reading("cpu.efficiency_cores", 0, "sysctl hw", "it tells of one kind of core")
+        yield Reading("cpu.efficiency_cores", 0, "sysctl hw", "it reports one kind of core")
     else:
         yield _number(values, "cpu.efficiency_cores", "hw.perflevel1.physicalcpu")
 
@@ -108,12 +108,14 @@ def _memory(system: System) -> Iterator[Reading]:
     yield _number(values, "memory.total", "hw.memsize")
     swap = _SWAP_TOTAL.search(values.get("vm.swapusage", ""))
     swap_bytes = None if swap is None else int(float(swap[1]) * (1 << 20))
-    yield Reading.of("memory.swap_total", swap_bytes, "sysctl vm.swapusage", otherwise="sysctl does not tell")
+    yield Reading.of(
+        "memory.swap_total", swap_bytes, "sysctl vm.swapusage", otherwise="sysctl does not report it"
+    )
     text = system.run(*VM_STAT) or ""
     page = _PAGE_BYTES.search(text)
     pages = [int(count) for _, count in _PAGES.findall(text)]
     available = sum(pages) * int(page[1]) if page is not None and len(pages) == 2 else None
-    reason = "vm_stat does not tell"
+    reason = "vm_stat does not report it"
     yield Reading.of(
         "memory.available", available, "vm_stat", otherwise=reason, detail="free and inactive pages"
     )
@@ -124,7 +126,7 @@ def _power(system: System) -> Iterator[Reading]:
     text = system.run(*BATTERY) or ""
     source = _POWER_SOURCE.search(text)
     name = None if source is None else "mains" if source[1] == "AC" else "battery"
-    yield Reading.of("power.source", name, "pmset -g batt", otherwise="pmset does not tell")
+    yield Reading.of("power.source", name, "pmset -g batt", otherwise="pmset does not report it")
     levels = [min(int(percent), 100) for percent in _CHARGE.findall(text)]
     level = sum(levels) / (100 * len(levels)) if levels else None
     yield Reading.of("power.battery_level", level, "pmset -g batt", otherwise="pmset lists no battery")
@@ -134,7 +136,7 @@ def _thermal(system: System) -> Iterator[Reading]:
     """Find the state; programs cannot read temperatures."""
     level = _PRESSURE.search(system.run(*THERMAL_PRESSURE) or "")
     state = None if level is None else _PRESSURE_STATES.get(level[1])
-    yield Reading.of("thermal.state", state, "notifyutil", otherwise="notifyutil does not tell")
+    yield Reading.of("thermal.state", state, "notifyutil", otherwise="notifyutil does not report it")
 
 
 def _device(system: System) -> Iterator[Reading]:
@@ -162,7 +164,7 @@ def _npu(system: System) -> Iterator[Reading]:
     """Find the Neural Engine, which every Mac with Apple silicon has, but virtual machines lack."""
     values = _sysctl(system)
     if not _is_apple_silicon(values):
-        yield Reading.unknown("npu.count", "sysctl", "sysctl tells of no Apple silicon")
+        yield Reading.unknown("npu.count", "sysctl", "sysctl reports no Apple silicon")
         return
     is_virtual = values.get("kern.hv_vmm_present") == "1"
     source = "sysctl kern.hv_vmm_present"

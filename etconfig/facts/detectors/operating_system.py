@@ -9,7 +9,7 @@ from etconfig.facts.detectors.system_detector import SystemDetector
 from etconfig.facts.system import System
 
 _OS_RELEASE_FILES = ("/etc/os-release", "/usr/lib/os-release")
-_NO_UNAME = "uname does not tell"
+_NO_UNAME = "uname does not report it"
 
 
 def _detect(system: System) -> Iterator[Reading]:

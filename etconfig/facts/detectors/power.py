@@ -68,7 +68,7 @@ def _level(batteries: list[_Battery]) -> Reading:
     if not batteries:
         return Reading.unknown("power.battery_level", _CLASS, "the kernel knows of no battery")
     if not levels:
-        return Reading.unknown("power.battery_level", _CLASS, "the battery does not tell its capacity")
+        return Reading.unknown("power.battery_level", _CLASS, "the battery does not report its capacity")
     source = " and ".join(f"{battery.path}/capacity" for battery in batteries)
     return Reading("power.battery_level", sum(levels) / (100 * len(levels)), source)
 

@@ -72,7 +72,7 @@ def _operating_system(system: System) -> Iterator[Reading]:
     values = system.registry_values(VERSION_KEY)
     build = str(values.get("CurrentBuild", ""))
     kernel = f"10.0.{build}.{values.get('UBR', 0)}" if build.isdecimal() else None
-    reason = "the registry does not tell"
+    reason = "the registry does not report it"
     yield Reading.of("os.kernel", kernel, VERSION_KEY, otherwise=reason)
     yield Reading.of("os.version", _version(values, build), VERSION_KEY, otherwise=reason)
 
@@ -81,14 +81,14 @@ def _cpu(system: System) -> Iterator[Reading]:
     """Find architecture, model, features and caches."""
     yield architecture(system)
     values = system.registry_values(PROCESSOR_KEY)
-    reason = "the registry does not tell"
+    reason = "the registry does not report it"
     model = str(values.get("ProcessorNameString", "")).strip() or None
     yield Reading.of("cpu.model", model, PROCESSOR_KEY, otherwise=reason)
     vendor = str(values.get("VendorIdentifier", "")) or None
     yield Reading.of("cpu.vendor", vendor and _VENDORS.get(vendor, vendor), PROCESSOR_KEY, otherwise=reason)
     flags = system.windows_call(FEATURES)
     features = None if flags is None else tuple(sorted(name for bit, name in _FEATURES.items() if flags[bit]))
-    yield Reading.of("cpu.features", features, FEATURES, otherwise="the function does not tell")
+    yield Reading.of("cpu.features", features, FEATURES, otherwise="the function does not report it")
     caches = _processors(system).cache_bytes
     for level, fact in ((1, "l1d"), (2, "l2"), (3, "l3")):
         missing = f"the function lists no level {level} cache"
@@ -117,7 +117,9 @@ def _available_cores(system: System) -> Iterator[Reading]:
     """Count the threads in the process's affinity."""
     answer = system.windows_call(AFFINITY)
     count = None if answer is None else struct.unpack("<QQ", answer)[0].bit_count()
-    yield Reading.of("cpu.available_cores", count or None, AFFINITY, otherwise="the function does not tell")
+    yield Reading.of(
+        "cpu.available_cores", count or None, AFFINITY, otherwise="the function does not report it"
+    )
 
 
 def _memory(system: System) -> Iterator[Reading]:
@@ -128,7 +130,7 @@ def _memory(system: System) -> Iterator[Reading]:
         _, _, total, available, commit_limit, *_ = struct.unpack("<II7Q", answer)
         swap = max(0, commit_limit - total)
     for fact, value in (("total", total), ("available", available), ("swap_total", swap)):
-        yield Reading.of(f"memory.{fact}", value, MEMORY, otherwise="the function does not tell")
+        yield Reading.of(f"memory.{fact}", value, MEMORY, otherwise="the function does not report it")
 
 
 def _power(system: System) -> Iterator[Reading]:
@@ -136,9 +138,9 @@ def _power(system: System) -> Iterator[Reading]:
     answer = system.windows_call(POWER)
     line, _, percent = (_UNKNOWN_BYTE,) * 3 if answer is None else struct.unpack_from("<BBB", answer)
     source = {0: "battery", 1: "mains"}.get(line)
-    yield Reading.of("power.source", source, POWER, otherwise="the function does not tell")
+    yield Reading.of("power.source", source, POWER, otherwise="the function does not report it")
     level = None if percent == _UNKNOWN_BYTE else min(percent, 100) / 100
-    yield Reading.of("power.battery_level", level, POWER, otherwise="the function tells of no battery")
+    yield Reading.of("power.battery_level", level, POWER, otherwise="the function reports no battery")
 
 
 def _device(system: System) -> Iterator[Reading]:

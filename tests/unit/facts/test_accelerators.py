@@ -153,7 +153,7 @@ class TestNvidia:
     def test_memory_that_the_library_does_not_tell_is_unknown(self, make_system):
         gpus = json.dumps([{"pci_address": "0000:17:00.0", "name": "Orin"}])
         files = on_bus("0000:17:00.0", "10de:2331", "30200") | {"/nvml.json": gpus}
-        assert by_name(GPU, make_system(files))["gpu.0.memory"].reason == "the library does not tell"
+        assert by_name(GPU, make_system(files))["gpu.0.memory"].reason == "the library does not report it"
 
 
 class TestNeuralProcessors:

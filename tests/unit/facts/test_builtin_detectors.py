@@ -119,7 +119,7 @@ class TestTopology:
     def test_cores_that_nobody_groups_are_unknown(self, make_system):
         found = readings("cores", make_system({f"{CPUS}/online": "0-3\n"}))
         assert found["cpu.logical_cores"].value == 4
-        reason = "neither sysfs nor /proc/cpuinfo tells which threads share a core"
+        reason = "neither sysfs nor /proc/cpuinfo shows which threads share a core"
         assert found["cpu.physical_cores"].reason == found["cpu.performance_cores"].reason == reason
 
     def test_offline_performance_cores_do_not_count(self, make_system):
@@ -262,7 +262,7 @@ class TestPower:
     def test_a_battery_that_does_not_say_is_named_in_the_reason(self, make_system):
         found = readings("power", make_system(self.supplies(BAT0={"type": "Battery"})))
         assert found["power.source"].reason == "the battery does not say whether it discharges"
-        assert found["power.battery_level"].reason == "the battery does not tell its capacity"
+        assert found["power.battery_level"].reason == "the battery does not report its capacity"
 
     def test_usb_is_an_adapter(self, make_system):
         supplies = self.supplies(
@@ -306,7 +306,7 @@ class TestDevice:
 
     def test_silence_is_told(self, make_system):
         found = readings("device", make_system({}))
-        assert found["device.model"].reason == "the firmware says nothing, and no device tree tells"
+        assert found["device.model"].reason == "the firmware says nothing, and no device tree has it"
 
 
 class TestRuntime:

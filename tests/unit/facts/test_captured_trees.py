@@ -60,7 +60,7 @@ class TestHybridWorkstation:
         sheet = detected("x86_64-hybrid-workstation")
         assert sheet["device.vendor"].value == "ASUS"
         assert sheet["device.model"].reason == (
-            "the firmware says only 'System Product Name', and no device tree tells"
+            "the firmware says only 'System Product Name', and no device tree has it"
         )
 
     def test_installed_versions_are_found_without_an_import(self):
@@ -133,7 +133,7 @@ class TestCgroupV1:
         sheet = detected("container-cgroup-v1")
         assert (sheet.values["cpu.logical_cores"], sheet.values["cpu.physical_cores"]) == (8, 4)
         assert sheet["cpu.performance_cores"].reason == (
-            "sysfs tells neither the capacity nor the highest frequency of the cores"
+            "sysfs has neither the capacity nor the highest frequency of the cores"
         )
 
 

@@ -92,7 +92,7 @@ class TestNames:
     )
     def test_a_malformed_name_is_refused(self, name):
         message = (
-            f"{name!r} is no fact name; expected lower-case words joined by dots, "
+            f"{name!r} is not a fact name; expected lower-case words joined by dots, "
             "for example cpu.cache.l2 or gpu.<n>.name"
         )
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

@@ -99,7 +99,7 @@ class TestReading:
 
     def test_a_fact_that_the_sheet_lacks_is_unknown(self):
         fact = read('{"etconfig_fact_sheet": 1, "facts": {}}')["os.name"]
-        assert (fact.value, fact.reason) == (None, "the sheet does not hold it")
+        assert (fact.value, fact.reason) == (None, "the sheet does not contain it")
         assert fact.origin == Origin(OriginKind.SHEET, SOURCE)
 
     @settings(max_examples=40, deadline=None)
@@ -321,7 +321,7 @@ class TestBounds:
 
     def test_too_many_facts_are_not_checked_one_by_one(self):
         problem = problem_of(with_facts(*(f'"a{number}": 1' for number in range(1001))))
-        assert str(problem) == "sheet.json:3:3: the sheet holds more than 1000 facts"
+        assert str(problem) == "sheet.json:3:3: the sheet has more than 1000 facts"
 
     def test_many_problems_in_one_long_line_share_its_text(self):
         facts = ",".join(f'"a{number}": 1' for number in range(1000))

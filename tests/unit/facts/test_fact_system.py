@@ -75,7 +75,7 @@ class TestCpuLists:
 
     @pytest.mark.parametrize("text", ["3-1", "0-99999999", "a", "1-", "-1", "65536"])
     def test_what_is_no_list_is_refused(self, text):
-        with pytest.raises(ValueError, match=f"^{re.escape(repr(text))} is no CPU list$"):
+        with pytest.raises(ValueError, match=f"^{re.escape(repr(text))} is not a CPU list$"):
             parse_cpu_list(text)
 
     def test_a_file_without_a_list_is_none(self, make_system):

@@ -108,7 +108,7 @@ class TestMacos:
         assert (cpu["cpu.vendor"].value, cpu["cpu.cache.l3"].value) == ("Intel", 12582912)
         assert cpu["cpu.features"].value == ("avx", "avx2", "bmi1", "fpu", "pni", "sse4_1", "sse4_2")
         assert (cores["cpu.performance_cores"].value, cores["cpu.efficiency_cores"].value) == (6, 0)
-        assert found("npu", system)["npu.count"].reason == "sysctl tells of no Apple silicon"
+        assert found("npu", system)["npu.count"].reason == "sysctl reports no Apple silicon"
         assert found("device", system)["soc.model"].reason == "it has no Apple silicon"
 
     def test_a_virtual_machine_has_no_neural_engine(self, make_system):
@@ -150,7 +150,7 @@ class TestAndroid:
         assert sheet["thermal.max_celsius"].value == 62.7
 
     def test_that_its_npu_cannot_be_seen_is_told(self):
-        reason = "Android lists no neural processors; soc.model tells the chip"
+        reason = "Android lists no neural processors; soc.model names the chip"
         assert sheet_of("pixel-8")["npu.count"].reason == reason
 
     def test_an_older_release_names_the_platform(self, make_system):

@@ -171,7 +171,7 @@ class TestBrokenHooks:
                 "let each hook take the one argument request",
             ),
             ("KeywordOnly", r"broken_hooks\.py:\d+: etconfig_backend .*request.*", WRITE),
-            ("Defaulted", r"broken_hooks\.py:\d+: etconfig_backend would not be given its request", WRITE),
+            ("Defaulted", r"broken_hooks\.py:\d+: etconfig_backend would not get its request", WRITE),
             (
                 "ExtraArgument",
                 r"broken_hooks\.py:\d+: etconfig_backend cannot take the call etconfig_backend\(request\): "
@@ -216,7 +216,7 @@ class TestBrokenAnswers:
             ),
             (
                 "NoRange",
-                "etconfig_backend returned a BackendSpec whose api is no ApiRange",
+                "etconfig_backend returned a BackendSpec whose api is not an ApiRange",
                 "say api=ApiRange(min=..., built=...)",
             ),
             (

@@ -84,14 +84,14 @@ class TestFacts:
     @pytest.mark.parametrize(
         ("parts", "cause", "help_text"),
         [
-            ("facts=('x',)", "its facts hold a str", "give an etconfig.plugin.v1.FactInfo for each"),
+            ("facts=('x',)", "its facts contain a str", "give an etconfig.plugin.v1.FactInfo for each"),
             (
                 "facts=3",
                 "looking at its facts and detectors raised TypeError: 'int' object is not iterable",
                 "upgrade or uninstall acme-1, or report it to its author",
             ),
-            ("detectors=('x',)", "its detectors hold a str without name", DETECTOR_HELP),
-            ("detectors=(Named(),)", "its detectors hold a Named without detect", DETECTOR_HELP),
+            ("detectors=('x',)", "its detectors contain a str without name", DETECTOR_HELP),
+            ("detectors=(Named(),)", "its detectors contain a Named without detect", DETECTOR_HELP),
             (
                 "detectors=(Short(),)",
                 r"acme_1\.py:\d+: Short\.detect cannot take the call detect\(system\): "

@@ -134,7 +134,7 @@ class TestCreateBackend:
             registry_of("acme-npu").create_backend("AcmeDsp")
         assert str(caught.value) == (
             "backend 'AcmeDsp' cannot run here: acme-npu 2.1 only declares its options, "
-            "it holds no implementation; take an executor whose runtime holds it, such as 'executorch' of "
+            "it has no implementation; use an executor whose runtime has it, such as 'executorch' of "
             "etconfig-executorch; else resolve or pack for the device that has it"
         )
 
@@ -158,7 +158,7 @@ class TestCreateBackend:
             ("FactoryExits", "its factory raised SystemExit: no message", UPGRADE.format("broken-backends")),
             (
                 "NotABackend",
-                "its factory made an object of dict, which is no Backend",
+                "its factory made an object of dict, which is not a Backend",
                 "derive the class from etconfig.plugin.v1.Backend",
             ),
             (

@@ -25,7 +25,7 @@ class TestBackendSpec:
     @pytest.mark.parametrize("backend_id", ["", "1x", "-a", "a b", "a.b", "ä", "N" * 64])
     def test_other_ids_are_refused(self, backend_id):
         with pytest.raises(
-            ValueError, match="is no backend id; expected at most 63 letters, digits, _ and -"
+            ValueError, match="is not a backend id; expected at most 63 letters, digits, _ and -"
         ):
             spec(id=backend_id)
 
@@ -52,7 +52,7 @@ class TestApiRange:
 
     @pytest.mark.parametrize(("oldest", "built"), [(0, 1), (2, 1), (0, 0)])
     def test_an_empty_range_is_refused(self, oldest, built):
-        with pytest.raises(ValueError, match=r"is no range: expected 1 <= min <= built$"):
+        with pytest.raises(ValueError, match=r"is not a range: expected 1 <= min <= built$"):
             ApiRange(oldest, built)
 
 

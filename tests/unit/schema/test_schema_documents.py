@@ -74,7 +74,7 @@ class TestJsonSchema:
     @given(st.sampled_from(sorted(INFOS)), JSON_VALUES)
     def test_it_accepts_what_the_coercion_rule_accepts(self, option, value):
         accepted = VALIDATOR.is_valid({option: value})
-        # JSON Schema does not tell 1 from 1.0, and a pattern does not tell 8 KiB from 1 B.
+        # JSON Schema cannot distinguish 1 from 1.0, nor a pattern 8 KiB from 1 B.
         is_looser = INFOS[option].type.kind in (OptionKind.INTEGER, OptionKind.FLOAT) and isinstance(
             value, (int, float, str)
         )

@@ -242,7 +242,7 @@ class TestRefusedDeclarations:
         assert str(caught.value).startswith(f"Options.value {problem}")
 
     def test_a_unit_needs_a_number(self):
-        with pytest.raises(TypeError, match=r"^Options\.value has the unit bytes, but str is no number$"):
+        with pytest.raises(TypeError, match=r"^Options\.value has the unit bytes, but str is not a number$"):
             options_class(str, unit="bytes")
 
     def test_a_name_that_pydantic_uses_is_refused(self):
@@ -277,7 +277,7 @@ class TestRefusedDeclarations:
             options_class(Mode, wire=Wire(key="mode", values={"off": 0}))
 
     def test_a_wire_separator_is_for_arrays(self):
-        with pytest.raises(TypeError, match=r"^Options\.value has a wire separator, but is no array$"):
+        with pytest.raises(TypeError, match=r"^Options\.value has a wire separator, but is not an array$"):
             options_class(int, wire=Wire(key="value", separator=","))
 
     @pytest.mark.parametrize("key", ["", "k" * 64])
