@@ -1,4 +1,4 @@
-"""What tests of checks share."""
+"""Fixtures for the tests of checks."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def declare(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def native(declare: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the reference CPU backend be one that another runtime holds, as far as the kit can see."""
+    """Make the reference CPU backend look as if another runtime implemented it."""
     declare(factory=None)
     monkeypatch.setattr(PluginRegistry, "create_backend", lambda self, backend_id: ReferenceCpuBackend())

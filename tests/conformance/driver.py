@@ -1,6 +1,6 @@
-"""What a vendor's driver keeps to itself, outside of the plugin's package, where no kit can look.
+"""The state of a vendor's driver, outside of the plugin's package, where the kit cannot look.
 
-Mutants whose defect is not the state itself keep it here, so that `no-globals` does not find it too.
+Mutants whose defect is not the state itself keep it here, so that `no-globals` does not find it, too.
 """
 
 from __future__ import annotations
@@ -8,4 +8,4 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 STATE = SimpleNamespace()
-"""Anything, by name."""
+"""Any objects, by name."""

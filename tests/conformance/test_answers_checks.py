@@ -1,4 +1,4 @@
-"""The checks on answers, handles, resources and arguments: what their mutants do not show."""
+"""The checks of answers and shapes: behavior that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_ID = {check.id: check for check in CHECKS}
 
 
 class OtherBitsAfterLoad(Interposer):
-    """Rounds otherwise in each load."""
+    """Rounds differently in each load."""
 
     _numbers = count()
 
@@ -34,7 +34,7 @@ class OtherBitsAfterLoad(Interposer):
 
 
 class TestAnswers:
-    """Wrong answers, missing programs and other bits are told."""
+    """Wrong answers, missing programs and differing bits are reported."""
 
     def test_precision_is_not_measured_on_wrong_answers(self):
         with pytest.raises(
@@ -50,15 +50,15 @@ class TestAnswers:
         ):
             answers.dtype_matrix.run(without)
 
-    def test_a_dtype_that_the_kit_has_no_case_of_is_passed_over(self):
+    def test_a_dtype_without_a_case_is_skipped(self):
         answers.dtype_matrix.run(Fronted(Interposer, dtypes=frozenset({"float32", "uint16"}), precision=None))
 
-    def test_a_backend_without_float32_answers_in_what_it_has(self):
+    def test_a_backend_without_float32_is_checked_in_its_own_dtypes(self):
         half = Fronted(Interposer, dtypes=frozenset({"float16"}), precision=None)
         answers.answers.run(half)
         with pytest.raises(NotApplicableError, match=r"the kit has no such case for the capabilities of"):
             answers.signature.run(half)
 
-    def test_other_bits_after_another_load_are_told(self):
+    def test_different_bits_after_another_load_are_reported(self):
         with pytest.raises(CheckFailedError, match=r"add\.forward: run 11 gave other bits than run 1"):
             answers.determinism.run(Fronted(OtherBitsAfterLoad))

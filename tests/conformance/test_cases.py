@@ -1,4 +1,4 @@
-"""The frozen cases: what is read, in the types and layouts that the case has."""
+"""The stored cases are read with their types and layouts."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def cases() -> Mapping[str, Case]:
 
 
 class TestCases:
-    """Every case can be read, and says what a backend must declare to get it."""
+    """Every case can be read, and states the capabilities that it needs."""
 
-    def test_the_simplest_needs_nothing_but_the_defaults(self, cases: Mapping[str, Case]):
+    def test_the_simplest_case_needs_only_the_defaults(self, cases: Mapping[str, Case]):
         first = next(iter(cases.values()))
         assert first.name == "add"
         assert first.dtypes <= Capabilities().dtypes
         assert not first.requires
 
-    def test_what_a_case_requires_is_a_capability(self, cases: Mapping[str, Case]):
+    def test_cases_require_only_capabilities(self, cases: Mapping[str, Case]):
         flags = {field.name for field in fields(Capabilities)}
         assert {name for case in cases.values() for name in case.requires} <= flags
 
-    def test_each_dtype_and_capability_that_programs_show_has_a_case(self, cases: Mapping[str, Case]):
+    def test_each_dtype_and_capability_of_programs_has_a_case(self, cases: Mapping[str, Case]):
         dtypes = {dtype for case in cases.values() for dtype in case.dtypes}
         assert dtypes == {
             *("float64", "float32", "float16", "bfloat16"),
@@ -49,19 +49,19 @@ class TestCases:
             "channels_last",
         }
 
-    def test_tensors_have_exactly_the_dtypes_that_the_case_names(self, cases: Mapping[str, Case]):
+    def test_tensors_have_exactly_the_dtypes_of_the_case(self, cases: Mapping[str, Case]):
         for case in cases.values():
             values = [
                 value for runs in case.runs.values() for run in runs for value in (*run.inputs, *run.outputs)
             ]
             assert {str(each.dtype) for each in values if isinstance(each, np.ndarray)} == case.dtypes
 
-    def test_bfloat16_is_that_of_ml_dtypes(self, cases: Mapping[str, Case]):
+    def test_bfloat16_comes_from_ml_dtypes(self, cases: Mapping[str, Case]):
         (run, _) = cases["add_bfloat16"].runs["forward"]
         assert run.inputs[0].dtype == ml_dtypes.bfloat16
         assert run.outputs[0].tolist() == [n / 128 for n in range(1, 5)]
 
-    def test_channels_last_tensors_have_the_strides_of_it(self, cases: Mapping[str, Case]):
+    def test_channels_last_tensors_have_channels_last_strides(self, cases: Mapping[str, Case]):
         (run, _) = cases["conv2d_channels_last"].runs["forward"]
         for array in (run.inputs[0], run.outputs[0]):
             _, channels, _, width = array.shape
@@ -71,7 +71,7 @@ class TestCases:
                 channels,
             ]
 
-    def test_an_input_that_is_given_twice_is_one_array(self, cases: Mapping[str, Case]):
+    def test_an_input_that_appears_twice_is_one_array(self, cases: Mapping[str, Case]):
         (first, *others) = cases["same_input_twice"].runs["forward"]
         assert first.inputs[0] is not first.inputs[1]
         assert [run.inputs[0] is run.inputs[1] for run in others] == [True, True]
@@ -82,17 +82,17 @@ class TestCases:
                 assert len(runs) > 1 or name == "zero_size"
                 assert len({str(run.outputs) for run in runs}) == len(runs)
 
-    def test_what_is_read_is_the_callers(self):
+    def test_the_caller_may_change_the_arrays(self):
         (first, *_) = load_cases()["add"].runs["forward"]
         first.inputs[0][:] = 0
         assert load_cases()["add"].runs["forward"][0].inputs[0].any()
 
-    def test_they_are_small(self):
+    def test_the_files_are_small(self):
         assert ARRAYS.stat().st_size < 100_000
 
 
 class TestBetrayal:
-    """A type in which a sum is done silently instead of its own shows in the result."""
+    """A sum that is silently computed in another type gives another result."""
 
     @pytest.mark.parametrize(
         ("dtype", "instead"),

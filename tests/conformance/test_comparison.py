@@ -1,4 +1,4 @@
-"""Answers are compared in their own type: exactly, or within the tolerance of the type or the one claimed."""
+"""Answers are compared in their own type: exactly, or within the default or the declared tolerance."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def float32(*values: float) -> np.ndarray:
 
 
 class TestCheckOutputs:
-    """Outputs of the right number, dtype, shape and values pass; all else is told."""
+    """Outputs with the right number, dtype, shape and values pass; any difference is reported."""
 
-    def test_equal_ones_pass(self):
+    def test_equal_outputs_pass(self):
         check_outputs("add", [float32(1, NAN, INF), 3], [float32(1, NAN, INF), 3])
 
     @pytest.mark.parametrize(
@@ -51,15 +51,15 @@ class TestCheckOutputs:
             ),
         ],
     )
-    def test_what_differs_is_told(self, output: np.ndarray, expected: np.ndarray, message: str):
+    def test_a_difference_is_reported(self, output: np.ndarray, expected: np.ndarray, message: str):
         with pytest.raises(CheckFailedError, match=f"add, output 0: {message}"):
             check_outputs("add", [output], [expected])
 
-    def test_a_missing_output_is_told(self):
+    def test_a_missing_output_is_reported(self):
         with pytest.raises(CheckFailedError, match="add: 1 outputs were returned, expected 2"):
             check_outputs("add", [1], [1, 2])
 
-    def test_a_precise_answer_is_within_what_is_claimed(self):
+    def test_a_precise_answer_is_within_the_declared_tolerance(self):
         check_outputs("add", [float32(1, 2.1)], [float32(1, 2)], precise({"float32": 0.1}))
         with pytest.raises(CheckFailedError, match="expected at most 1e-08"):
             check_outputs("add", [float32(1, 2.00001)], [float32(1, 2)], precise({"float32": 1e-8}))

@@ -1,4 +1,4 @@
-"""The checks on finding a plugin, where no mutant leads."""
+"""The checks of how a plugin is found: behavior that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CPU = "ReferenceCpuBackend"
 
 
 def installed(directory: Path, entry_points: str, backend: str = "Acme") -> Subject:
-    """A distribution that declares these entry points."""
+    """Return a subject with a distribution that declares these entry points."""
     write_distribution(directory, "acme-1.0.dist-info", entry_points)
     return subject(backend, search_path=(str(directory),))
 
 
 class TestMetadata:
-    """What is declared is there, and is not imported before it is needed."""
+    """Declared packages are installed, and are not imported before they are needed."""
 
     def test_a_package_that_is_imported_early_is_named(self):
         assert "etconfig_reference" in sys.modules
@@ -48,29 +48,31 @@ class TestMetadata:
 
 
 class TestIds:
-    """An id belongs to one distribution, and to the programs that it made."""
+    """An id belongs to one distribution, and to the programs that it lowered."""
 
-    def test_an_id_that_is_claimed_twice_is_an_error_of_its_own(self):
+    def test_an_id_that_is_declared_twice_is_an_error(self):
         twins = subject("TwinNpu", search_path=tuple(search_path("twin-one", "twin-two")))
         with pytest.raises(DuplicatePluginError, match=r"claimed by twin-one 1\.0 and Twin\.Two 1\.1"):
             unique_id.run(twins)
 
-    def test_without_programs_nothing_is_judged(self, tmp_path: Path):
+    def test_without_programs_the_check_does_not_apply(self, tmp_path: Path):
         with pytest.raises(
             NotApplicableError, match=f"etconfig-reference .* has no golden programs of {CPU}"
         ):
             aot_id_match.run(subject(programs=str(tmp_path)))
 
-    def test_programs_of_another_backend_are_none(self):
+    def test_programs_of_another_backend_do_not_count(self):
         message = "the golden programs delegate to ReferenceNpuBackend, expected ReferenceCpuBackend; lower"
         with pytest.raises(CheckFailedError, match=message):
             aot_id_match.run(subject(programs=str(GOLDEN / "ReferenceNpuBackend")))
 
 
 class TestCalls:
-    """The calls of the core fit, and versions do not matter more than they must."""
+    """The plugin accepts the core's calls, and works with other versions of the API."""
 
-    def test_a_detector_that_takes_no_system_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_detector_that_does_not_accept_a_system_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         (tmp_path / "acme_detecting.py").write_text(
             "from etconfig.plugin.v1 import ApiRange, FactsContribution, hookimpl\n"
             "from etconfig_reference.plugin import SPECS\n"
@@ -99,7 +101,7 @@ class TestCalls:
         from etconfig_reference import plugin
 
         class NoOptions(BackendOptions):
-            """Nothing."""
+            """Provide nothing."""
 
         @hookimpl
         def etconfig_backend(request: BackendRequest) -> object:
@@ -113,7 +115,7 @@ class TestCalls:
 
 
 class TestPluginsThatLoadNowhere:
-    """Where a plugin fails with nothing amiss, no check gives what it had set amiss as the reason."""
+    """If a plugin fails under ordinary conditions, no check blames the conditions that it has set up."""
 
     PLUGIN = "from etconfig.plugin.v1 import BackendOptions\n\nbroken = BackendOptions.oops\n"
     PROBLEM = "failed: .*its import raised AttributeError: .*oops"
@@ -124,7 +126,7 @@ class TestPluginsThatLoadNowhere:
         return installed(tmp_path, "[etconfig.backends]\nAcme = acme_broken\n")
 
     @pytest.mark.parametrize("check", [bad_sibling, no_device], ids=lambda each: each.id)
-    def test_they_are_told_their_own_problem_alone(self, broken: Subject, check: Check):
+    def test_the_report_contains_only_the_plugins_own_problem(self, broken: Subject, check: Check):
         result = run_isolated(check, broken)
         assert result.message is not None
         assert re.match(f"PluginLoadError: plugin 'Acme' .* {self.PROBLEM}", result.message)

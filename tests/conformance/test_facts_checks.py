@@ -1,4 +1,4 @@
-"""The checks on facts, where no mutant leads."""
+"""The checks of facts: behavior that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Detect = Callable[[System], Iterable[Reading]]
 
 @pytest.fixture
 def detecting(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Let the vendor of the reference backend contribute a fact, and a detector."""
+    """Let the vendor of the reference backend contribute a fact and a detector."""
 
     def contribute(detect: Detect, info: FactInfo = CORES) -> None:
         given = replace(contribution(FunctionDetector("acme", (info.name,), detect)), facts=(info,))
@@ -37,9 +37,9 @@ def message_of(check: Check) -> str:
 
 
 class TestFacts:
-    """Detectors give what the core accepts, and what is found again."""
+    """Detectors return readings that the core accepts, and that are found again."""
 
-    def test_without_detectors_nothing_is_judged(self):
+    def test_without_detectors_the_checks_do_not_apply(self):
         for check in (facts_bounded, facts_serialisable):
             with pytest.raises(NotApplicableError, match=r"etconfig-reference .* contributes no detector"):
                 check.run(subject())
@@ -62,14 +62,14 @@ class TestFacts:
         )
         assert message in message_of(facts_serialisable)
 
-    def test_facts_that_no_sheet_can_hold_are_refused(self, detecting: Callable[..., None]):
+    def test_facts_that_cannot_be_saved_are_refused(self, detecting: Callable[..., None]):
         log = FactInfo(name="acme.log", type=FactType.STRING, doc="All.", volatility=Volatility.STATIC)
         detecting(lambda system: [Reading(log.name, "x" * (1 << 18), "the driver")], log)
         assert "its facts cannot be saved: the sheet:1:1: the fact sheet is larger than 262144" in message_of(
             facts_serialisable
         )
 
-    def test_a_fact_that_is_gone_the_second_time_is_told(self, detecting: Callable[..., None]):
+    def test_a_fact_that_is_missing_the_second_time_is_reported(self, detecting: Callable[..., None]):
         readings = iter([Reading(CORES.name, 4, "the driver")])
         detecting(lambda system: [next(readings, Reading.unknown(CORES.name, "the driver", "it is busy"))])
         assert "the fact mutant.cores is static, but was 4 and then None; declare" in message_of(
@@ -82,7 +82,7 @@ class TestFacts:
         detecting(lambda system: [Reading(CORES.name, next(cores), "the driver")], live)
         facts_serialisable.run(subject())
 
-    def test_a_detector_must_not_fail_where_nothing_can_be_read(
+    def test_a_detector_must_not_fail_on_an_empty_file_system(
         self, detecting: Callable[..., None], monkeypatch: pytest.MonkeyPatch
     ):
         def detect(system: System) -> Iterator[Reading]:

@@ -1,4 +1,4 @@
-"""The checks on imports and on what may be missing, where no mutant leads."""
+"""The checks of imports and of missing resources: behavior that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def message_of(check: Check) -> str:
 
 
 class TestLoading:
-    """Loading takes little, works in any order, and ends no process."""
+    """Loading is fast, works in any order, and does not end the process."""
 
     @pytest.fixture
     def answer(self, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-        """What the process that loads the plugin says."""
+        """Replace the answer of the process that loads the plugin."""
 
         def give(**said: Any) -> None:
             usual = {"problem": None, "seconds": 0.1, "options": [], "places": {}}
@@ -45,7 +45,7 @@ class TestLoading:
 
         return give
 
-    def test_a_slow_plugin_is_told_its_best_time(self, answer: Callable[..., None]):
+    def test_the_best_time_of_a_slow_plugin_is_reported(self, answer: Callable[..., None]):
         answer(seconds=0.75)
         assert message_of(imports.import_budget) == (
             f"{REFERENCE}: loading it took 0.75 s of processor time, expected at most 0.6 s; postpone costly "
@@ -63,13 +63,13 @@ class TestLoading:
             ),
         ],
     )
-    def test_a_plugin_that_cannot_be_loaded_is_told_why(
+    def test_the_reason_why_a_plugin_cannot_be_loaded_is_reported(
         self, answer: Callable[..., None], check: Check, expected: str
     ):
         answer(problem="ImportError: no module named acme")
         assert message_of(check) == expected
 
-    def test_a_plugin_that_declares_something_else_later_is_told_both(self, answer: Callable[..., None]):
+    def test_a_plugin_with_changing_options_is_reported_with_both(self, answer: Callable[..., None]):
         answer(options=[["num_threads"]])
         message = message_of(imports.import_reentrant)
         assert message.startswith(
@@ -77,7 +77,7 @@ class TestLoading:
         )
         assert message.endswith("scratch_bytes, accumulate; declare the same options each time")
 
-    def test_a_plugin_that_ends_the_process_is_told_how(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_plugin_that_ends_the_process_is_reported(self, monkeypatch: pytest.MonkeyPatch):
         ended = Ended(problem="its process ended with signal SIGSEGV")
         monkeypatch.setattr(ASKING, lambda *given, **named: ended)
         assert message_of(imports.import_budget) == (
@@ -87,11 +87,11 @@ class TestLoading:
 
 
 class TestPurity:
-    """What loading changes is told by its name."""
+    """State that loading changes is named."""
 
     @pytest.fixture
     def loading(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-        """Let the plugin do something when it is loaded; nothing is watched for good."""
+        """Let the plugin do something when it is loaded, without permanent audit hooks."""
         monkeypatch.setattr(imports, "watch_actions", list)
         monkeypatch.setattr(sys, "dont_write_bytecode", sys.dont_write_bytecode)
 
@@ -114,19 +114,19 @@ class TestPurity:
         )
         sys.path[:] = before
 
-    def test_what_has_no_items_is_named(self, loading: Callable[..., None]):
+    def test_state_without_items_is_named(self, loading: Callable[..., None]):
         loading(random.random)
         assert message_of(imports.import_pure).startswith(
             f"{REFERENCE}: loading it changes the random state; do not"
         )
 
-    def test_what_is_printed_is_shown(self, loading: Callable[..., None]):
+    def test_printed_text_is_shown(self, loading: Callable[..., None]):
         loading(lambda: sys.stdout.write("Acme SDK 1.0\n"))
         assert message_of(imports.import_pure) == (
             f"{REFERENCE}: loading it prints 'Acme SDK 1.0\\n'; use a logger"
         )
 
-    def test_what_is_written_or_started_is_told_by_its_place(
+    def test_written_files_and_started_processes_are_reported_with_their_place(
         self, loading: Callable[..., None], monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setattr(imports, "watch_actions", lambda: ["acme.py:3: writes /tmp/acme.log"])
@@ -137,7 +137,7 @@ class TestPurity:
 
 
 class TestSurroundings:
-    """What is missing is reported, with a reason and what to do."""
+    """Missing resources are reported with a reason and a fix."""
 
     @pytest.fixture(autouse=True)
     def _keep_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,29 +151,29 @@ class TestSurroundings:
             "does not say why and what to do; return Availability.no(reason, fix)"
         )
 
-    def test_an_unavailable_backend_may_be_so(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_backend_may_be_unavailable(self, monkeypatch: pytest.MonkeyPatch):
         no = Availability.no("no chip", "plug it in")
         monkeypatch.setattr(ReferenceCpuBackend, "availability", lambda self: no)
         missing_resources.no_device.run(subject())
 
-    def test_options_alone_need_no_device(self, declare: Callable[..., None]):
+    def test_a_schema_without_a_backend_needs_no_device(self, declare: Callable[..., None]):
         declare(factory=None)
         with pytest.raises(
             NotApplicableError, match=r"etconfig-reference .* contributes no detector of facts"
         ):
             missing_resources.no_device.run(subject())
 
-    def test_where_devices_are_no_files_they_cannot_be_hidden(self, monkeypatch: pytest.MonkeyPatch):
+    def test_devices_that_are_not_files_cannot_be_hidden(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(sys, "platform", "win32")
         with pytest.raises(NotApplicableError, match="on Windows devices are not files, so they cannot be"):
             missing_resources.no_device.run(subject())
 
-    def test_a_plugin_that_cannot_be_loaded_has_shown_nothing(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_plugin_that_cannot_be_loaded_does_not_pass(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(plugin, "etconfig_backend", None)
         with pytest.raises(PluginLoadError, match="has no etconfig_backend"):
             missing_resources.no_network.run(subject())
 
-    def test_what_is_required_is_followed_without_extras(self):
+    def test_requirements_are_followed_without_extras(self):
         required = missing_resources.required_distributions("etconfig-reference")
         assert {"etconfig-reference", "etconfig", "numpy", "pydantic", "typing-extensions"} <= required
         assert required.isdisjoint({"executorch", "pytest", "hypothesis"})
@@ -216,7 +216,7 @@ except FileNotFoundError as error:
 
 
 class TestGuards:
-    """What is taken away from a process is gone there, and whoever wants it is told by file and line."""
+    """Guards block or record actions of Python code, with file and line."""
 
     def test_each_guard_sees_python_code(self, tmp_path: Path):
         script = tmp_path / "acme.py"

@@ -1,4 +1,4 @@
-"""The checks on what `init` is given besides the payload: what their mutants do not show."""
+"""The checks of the other arguments of `init`: behavior that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from etconfig.schema import CompileSpecEncoding, CompileSpecInfo
 
 
 class RefusesWithoutWords(ReplacingInit):
-    """Refuses whatever is not what the program holds, and does not say what."""
+    """Refuses every argument that differs from the program's, without naming it."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -47,7 +47,7 @@ def with_other_host(directory: Path, content: bytes) -> Subject:
 
 
 class TestInitArguments:
-    """Only what was seen to work can be refused, and a refusal names what is wrong."""
+    """The backend must work before it may refuse something, and a refusal names the problem."""
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
     def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
@@ -64,7 +64,7 @@ class TestInitArguments:
         with pytest.raises(CheckFailedError, match=r"'etconfig_.*: the error does not name it: .*error 0x20"):
             spec_bad.run(subject())
 
-    def test_reading_no_named_data_is_no_use_of_them(self, monkeypatch: pytest.MonkeyPatch):
+    def test_declared_named_data_must_be_read(self, monkeypatch: pytest.MonkeyPatch):
         simple = subject()
         add = simple.simplest
         monkeypatch.setattr(simple, "cases", lambda requires: iter([add]))
@@ -78,13 +78,13 @@ class TestInitArguments:
 
 
 class TestHostMismatch:
-    """The vendor's program for another host is what the check looks at."""
+    """The check needs the vendor's program for another host."""
 
-    def test_a_program_for_another_host_is_missed(self):
+    def test_a_missing_program_for_another_host_is_reported(self):
         with pytest.raises(NotDelegatedError, match=r"declares is_bound_to_host, but no other_host\.pte"):
             host_mismatch.run(subject())
 
-    def test_a_program_that_does_not_delegate_is_none(self, tmp_path: Path):
+    def test_a_program_that_does_not_delegate_does_not_count(self, tmp_path: Path):
         program = (Path(__file__).parents[1] / "data" / "programs" / "add.pte").read_bytes()
         with pytest.raises(NotDelegatedError, match="add a program"):
             host_mismatch.run(with_other_host(tmp_path, program))

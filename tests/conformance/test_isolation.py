@@ -1,4 +1,4 @@
-"""Isolated checks: whatever happens to their process is an outcome, and happens to it alone."""
+"""Isolated checks: the end of their process is an outcome, and affects no other process."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there that is no zombie."""
+    """Check whether a process exists that is not a zombie."""
     answer = subprocess.run(
         ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
@@ -64,9 +64,9 @@ def is_running(pid: int) -> bool:
 
 
 class TestOrphans:
-    """A process that nobody waits for any more ends all the same."""
+    """A process whose parent is gone still ends."""
 
-    def test_its_own_limit_of_time_ends_it(self):
+    def test_its_own_time_limit_ends_it(self):
         request = {
             "check": "made",
             "settings": subject().settings.to_jsonable(),
@@ -93,7 +93,7 @@ class TestIsolation:
         assert run(passing) == (Outcome.PASSED, None)
         assert run(failing) == (Outcome.FAILED, "seen 2, expected 1")
 
-    def test_a_crash_is_named_with_its_last_words(self, run: Callable[..., object]) -> None:
+    def test_a_crash_is_reported_with_the_last_output(self, run: Callable[..., object]) -> None:
         message = "its process ended with signal SIGABRT; its last output: last words"
         outcome, said = run(crashing)  # type: ignore[misc]
         assert outcome is Outcome.CRASHED
@@ -103,14 +103,14 @@ class TestIsolation:
         assert run(leaving) == (Outcome.CRASHED, "its process ended with exit status 7")
 
     @pytest.mark.skipif(not hasattr(os, "killpg"), reason="only POSIX groups processes")
-    def test_what_it_leaves_is_removed_and_ended(self, run: Callable[..., object]) -> None:
+    def test_leftover_files_are_removed_and_processes_ended(self, run: Callable[..., object]) -> None:
         outcome, said = run(littering)  # type: ignore[misc]
         path, pid = said.split()
         assert outcome is Outcome.FAILED
         assert not Path(path).parent.exists()
         assert any(not is_running(int(pid)) for _ in range(100))
 
-    def test_what_hangs_is_ended(self, run: Callable[..., object]) -> None:
+    def test_a_hanging_process_is_killed(self, run: Callable[..., object]) -> None:
         assert run(hanging, 1.5) == (Outcome.TIMED_OUT, "it did not end within 1.5 s")
 
     def test_threads_that_keep_it_from_ending_are_named(self, run: Callable[..., object]) -> None:
@@ -122,9 +122,9 @@ class TestIsolation:
             "(most recent call first): "
         )
 
-    def test_a_failure_is_told_even_if_the_process_does_not_end(self, run: Callable[..., object]) -> None:
+    def test_a_failure_is_reported_even_if_the_process_does_not_end(self, run: Callable[..., object]) -> None:
         assert run(clinging, exit_seconds=0.1) == (Outcome.FAILED, "a thread is left")
 
     @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
-    def test_memory_is_bounded(self, run: Callable[..., object]) -> None:
+    def test_memory_is_limited(self, run: Callable[..., object]) -> None:
         assert run(greedy) == (Outcome.FAILED, "MemoryError: ")

@@ -1,4 +1,4 @@
-"""The checks on handles, resources and arguments: what their mutants do not show."""
+"""The checks of handles, resources and arguments: behavior that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TakesAnyPayload(Interposer):
 
 
 class TestLifecycle:
-    """What depends on the order of calls, and what cannot be seen."""
+    """Handles in any order of calls, and handles of other runtimes."""
 
     def test_closing_one_method_must_not_close_another(self):
         closed: list[object] = []
@@ -62,7 +62,7 @@ class TestLifecycle:
         with pytest.raises(NotApplicableError, match="refuses no payload, not even an empty one"):
             lifecycle.failed_init.run(Fronted(TakesAnyPayload))
 
-    def test_a_handle_for_two_loads_is_told(self):
+    def test_a_handle_for_two_loads_is_reported(self):
         handles: dict[bytes, Any] = {}
 
         class OneHandle(Interposer):
@@ -77,10 +77,10 @@ class TestLifecycle:
         ):
             lifecycle.destroy_once.run(Fronted(OneHandle))
 
-    def test_a_handle_that_is_none_is_nobodys(self):
+    def test_a_handle_may_be_none(self):
         lifecycle.destroy_once.run(Fronted(TakesAnyPayload))
 
-    def test_a_closed_method_that_runs_is_told(self):
+    def test_a_closed_method_that_runs_is_reported(self):
         class Immortal:
             def execute(self, inputs: Sequence[Any]) -> list[Any]:
                 return [np.add(*inputs)]
@@ -97,7 +97,7 @@ class TestLifecycle:
         with pytest.raises(CheckFailedError, match="add: a closed method ran; expected MethodClosedError"):
             lifecycle.use_after_destroy.run(Lying(Interposer))
 
-    def test_a_destroyed_handle_that_answers_wrongly_is_told(self):
+    def test_a_destroyed_handle_that_answers_wrongly_is_reported(self):
         class Released(Interposer):
             is_released = False
 
@@ -129,7 +129,7 @@ class TestLifecycle:
 
 
 class TestHoldings:
-    """New threads and files are found, by name, if there are as many as there were loads."""
+    """New threads and files are named if there are at least as many as there were loads."""
 
     def test_threads_have_the_name_that_python_gave_them(self):
         end = threading.Event()
@@ -151,7 +151,7 @@ class TestHoldings:
         assert descriptor not in open_files()
 
     @linux
-    def test_fewer_than_there_were_loads_are_an_accident(self, monkeypatch: pytest.MonkeyPatch):
+    def test_fewer_new_files_than_loads_are_accepted(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(process_resources, "_SETTLE_SECONDS", 0)
         resources = ProcessResources()
         descriptor = os.open(os.devnull, os.O_RDONLY)
@@ -166,7 +166,7 @@ class TestHoldings:
 
 
 class TestResources:
-    """Payloads that are kept by their address, children that hang, systems that tell nothing."""
+    """Payloads kept by their address, children that hang, systems that report nothing."""
 
     def test_a_payload_that_is_used_after_it_was_freed_gives_wrong_answers(self):
         class KeepsAddress(TakesAnyPayload):
@@ -185,7 +185,7 @@ class TestResources:
             resources.payload_freed.run(Fronted(KeepsAddress))
 
     @linux
-    def test_what_becomes_of_a_child_is_told(self):
+    def test_the_end_of_a_child_is_reported(self):
         def wrong() -> None:
             raise CheckFailedError("3, expected 4")
 
@@ -202,7 +202,7 @@ class TestResources:
     @pytest.mark.parametrize(
         "check", [resources.rss_slope, resources.fork_after_init], ids=lambda check: check.id
     )
-    def test_other_systems_cannot_be_asked(self, check: Check, monkeypatch: pytest.MonkeyPatch):
+    def test_the_checks_do_not_apply_on_other_systems(self, check: Check, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(sys, "platform", "darwin")
         with pytest.raises(NotApplicableError, match="Linux"):
             check.run(subject())
@@ -217,7 +217,7 @@ class Scaled(Interposer):
 
 
 class Wraps(Interposer):
-    """Makes errors of its own of what it meets."""
+    """Replaces every error with its own."""
 
     caught: type[BaseException] = BaseException
 
@@ -232,24 +232,24 @@ class Wraps(Interposer):
 
 
 class WrapsErrors(Wraps):
-    """Lets all but errors of the usual kind pass."""
+    """Wraps ordinary errors, and lets all others pass."""
 
     caught = RuntimeError
 
 
 class TestArguments:
-    """Inputs that change and errors that are lost are told."""
+    """Changed inputs and lost errors are reported."""
 
     def test_an_input_that_changed_is_named(self):
         with pytest.raises(CheckFailedError, match="argument 0, an input, has changed; write to outputs"):
             arguments.aliasing.run(Fronted(Scaled))
 
-    def test_an_error_without_its_cause_is_told(self):
+    def test_an_error_without_its_cause_is_reported(self):
         message = r"raised RuntimeError, but the resulting DelegateError: .* does not have it as its cause"
         with pytest.raises(CheckFailedError, match=message):
             arguments.errors_mapped.run(Fronted(WrapsErrors))
 
-    def test_an_error_of_the_usual_kind_may_be_wrapped_with_its_cause_but_no_other(self):
+    def test_only_ordinary_errors_may_be_wrapped_with_their_cause(self):
         class WrapsAll(Interposer):
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
                 try:
@@ -261,7 +261,7 @@ class TestArguments:
         with pytest.raises(CheckFailedError, match=message):
             arguments.errors_mapped.run(Fronted(WrapsAll))
 
-    def test_a_backend_that_touches_nothing_cannot_be_disturbed(self):
+    def test_no_fault_can_be_injected_into_a_backend_that_uses_nothing(self):
         class Idle(Interposer):
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
                 pass
@@ -269,7 +269,7 @@ class TestArguments:
         with pytest.raises(NotApplicableError, match="reaches no place where the kit can inject a fault"):
             arguments.errors_mapped.run(Fronted(Idle))
 
-    def test_an_interrupt_of_the_users_ends_the_run(self):
+    def test_an_interrupt_by_the_user_ends_the_run(self):
         class Interrupted(Interposer):
             def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
                 raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Golden programs are made by the vendor's ahead-of-time half, and kept where they delegate."""
+"""The vendor's ahead-of-time half makes golden programs, which are kept if they delegate."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ BACKEND = "ReferenceCpuBackend"
 
 
 class FakeMethod:
-    """A method whose exported program is a word."""
+    """A method whose exported program is a text."""
 
     def export(self) -> str:
         return "exported"
 
 
 class FakeModel:
-    """A case by its name."""
+    """Return a case with this name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -34,7 +34,7 @@ class FakeModel:
 
 @pytest.fixture
 def vendor(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Gives the installed plugin this `lower`, and the kit these cases instead of its own."""
+    """Give the installed plugin this `lower`, and replace the cases of the kit."""
 
     def give(lower: Callable[[LoweringRequest], object] | None, *cases: str) -> None:
         contribution = ConformanceContribution(api=ApiRange(min=1, built=1), lower=lower)  # type: ignore[arg-type]
@@ -55,7 +55,7 @@ def of_the_other_backend(request: LoweringRequest) -> bytes:
 
 
 class TestLowerCases:
-    """What delegates is written; everything else is told."""
+    """Programs that delegate are written; everything else is reported."""
 
     def test_each_case_is_lowered_with_its_methods_and_written(
         self, vendor: Callable[..., None], tmp_path: Path
@@ -79,7 +79,7 @@ class TestLowerCases:
             assert program == (GOLDEN / BACKEND / f"{name}.pte").read_bytes()
             assert (name, f"{len(program)} bytes") in told
 
-    def test_a_case_whose_needs_are_not_declared_is_not_asked_for(
+    def test_a_case_whose_needs_are_not_declared_is_not_lowered(
         self, vendor: Callable[..., None], tmp_path: Path
     ) -> None:
         vendor(golden, "unheard_of", "add")
@@ -106,9 +106,7 @@ class TestLowerCases:
         ):
             lower_cases(subject(), tmp_path)
 
-    def test_a_plugin_without_lower_is_told_what_to_give(
-        self, vendor: Callable[..., None], tmp_path: Path
-    ) -> None:
+    def test_a_plugin_without_lower_is_an_error(self, vendor: Callable[..., None], tmp_path: Path) -> None:
         vendor(None, "add")
         with pytest.raises(
             LoweringError, match=f"plugin of {BACKEND} cannot lower programs; add lower to its"
@@ -134,7 +132,7 @@ class TestLowerCases:
             (b"nonsense", "lower returned no valid program for add: "),
         ],
     )
-    def test_what_is_no_program_is_told(
+    def test_a_result_that_is_not_a_program_is_an_error(
         self, vendor: Callable[..., None], tmp_path: Path, answer: object, message: str
     ) -> None:
         vendor(lambda _: answer, "add")
@@ -142,7 +140,7 @@ class TestLowerCases:
             lower_cases(subject(), tmp_path)
         assert not list(tmp_path.iterdir())
 
-    def test_a_directory_that_cannot_be_written_is_told(
+    def test_a_directory_that_cannot_be_written_is_an_error(
         self, vendor: Callable[..., None], tmp_path: Path
     ) -> None:
         (tmp_path / "file").touch()

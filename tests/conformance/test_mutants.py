@@ -1,4 +1,4 @@
-"""The kit is tested itself: for every check there is a backend that fails it, and nothing else."""
+"""Tests of the kit itself: for every check, there is a backend that fails it and no other."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ CHECKS = {check.id: check for check in all_checks()}
 PROCESSES = [
     check.id for check in CHECKS.values() if check.is_isolated or check.run.__module__ == imports.__name__
 ]
-"""Checks that start a process, which takes a second of each."""
+"""Checks that start a process, which takes about a second."""
 
 TURNS = 6
-"""Each mutant is shown to every so many of them, and so is each of them to every so many mutants."""
+"""Each mutant runs one of so many of these checks, and each of them sees one of so many mutants."""
 
 BAD = {Outcome.FAILED, Outcome.CRASHED, Outcome.TIMED_OUT}
 
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory where Python finds modules; those that were imported are forgotten."""
+    """A directory on the search path; modules that were imported from it are removed afterwards."""
     monkeypatch.syspath_prepend(str(tmp_path))
     before, threads = set(sys.modules), set(threading.enumerate())
     yield tmp_path
@@ -45,7 +45,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 class TestMutants:
-    """Every check fails its mutant, and says what it saw."""
+    """Every check fails its mutant, and reports what it saw."""
 
     def test_every_check_has_a_mutant(self):
         assert {mutant.check for mutant in MUTANTS.values()} == set(CHECKS)

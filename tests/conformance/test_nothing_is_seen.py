@@ -1,4 +1,4 @@
-"""No check passes where it saw nothing: without programs, and for a backend that computes nothing."""
+"""No check passes without having seen anything: without programs, or with a backend that computes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOADING = [check for check in all_checks() if check.level > 0]
 """The checks that load a program."""
 
 OF_OTHER_THINGS = {"effect-visible", "scope-enforced", "errors-mapped", "zero-size"}
-"""Checks that need no right answers: of options, of errors, and of tensors without elements."""
+"""Checks that need no right answers: of options, errors, and tensors without elements."""
 
 
 ZEROS = Mutant("answers", "off by", backend=Zeros)
@@ -32,7 +32,7 @@ NOT_GOOD = {outcome for outcome in Outcome if not outcome.is_good}
 
 
 class TestNothingIsSeen:
-    """What is not seen is not passed."""
+    """A check that saw nothing does not pass."""
 
     @of_each(LOADING)
     def test_a_check_does_not_pass_without_programs(self, check: Check, tmp_path: Path):
@@ -40,7 +40,7 @@ class TestNothingIsSeen:
         undeclared = {name for name in check.requires if not subject().declares(name)}
         assert result.outcome is Outcome.UNDECLARED if undeclared else result.outcome in NOT_GOOD
 
-    # those in a process of their own take long, and begin with the answers that others look at, too
+    # isolated checks take long, and begin with answers that other checks cover, too
     @of_each(check for check in LOADING if not check.is_isolated)
     def test_a_check_does_not_pass_for_a_backend_that_answers_zeros(self, check: Check, tmp_path: Path):
         result = run_here(check, subject_of(ZEROS.install(tmp_path, f"{__name__}:ZEROS")))

@@ -1,4 +1,4 @@
-"""The checks on options, where no mutant leads: each message, and what they refuse to judge."""
+"""The checks of options: messages and cases that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ CPU = "ReferenceCpuBackend"
 
 
 class NoOptions(BackendOptions):
-    """A backend may have none."""
+    """The options of a backend without any."""
 
 
 class Optionless(Backend[Any, Any]):
-    """Needs no options to be loaded."""
+    """A backend that loads without options."""
 
     def init(self, context: Any, processed: Any, compile_specs: Mapping[str, bytes]) -> None:
         """Nothing to do."""
@@ -52,7 +52,7 @@ class Optionless(Backend[Any, Any]):
 
 
 class TestDescriptions:
-    """Everything that can be set is described, and what is deprecated can be left out."""
+    """Everything that can be set is described, and deprecated options can be left out."""
 
     @pytest.mark.parametrize(
         ("fields", "what"),
@@ -61,7 +61,7 @@ class TestDescriptions:
             ({"environment": {"ACME_LOG": ""}}, "environment variable ACME_LOG"),
         ],
     )
-    def test_a_word_is_no_description(self, declare: Declare, fields: dict[str, Any], what: str):
+    def test_a_word_is_not_a_description(self, declare: Declare, fields: dict[str, Any], what: str):
         declare(**fields)
         with pytest.raises(CheckFailedError, match=f"the {what} of {CPU} is described as '.*', expected a"):
             schema_documented.run(subject())
@@ -76,7 +76,7 @@ class TestDescriptions:
 
 
 class TestValues:
-    """What nobody configured is valid, and what the vendor advises too."""
+    """Options are valid without configuration, and with the vendor's recommendations."""
 
     def test_a_required_option_has_no_value(self, declare: Declare):
         class Options(BackendOptions):
@@ -103,7 +103,7 @@ class TestValues:
         with pytest.raises(CheckFailedError, match=message):
             defaults_valid.run(subject())
 
-    def test_a_fact_that_is_no_value_of_its_option_is_told(self, declare: Declare):
+    def test_a_fact_that_is_not_a_value_of_its_option_is_reported(self, declare: Declare):
         class Options(BackendOptions):
             cores: Annotated[int, Ge(1 << 20)] = option(
                 1 << 20, from_fact="cpu.available_cores", applies="load", doc=DOC
@@ -113,23 +113,23 @@ class TestValues:
         with pytest.raises(CheckFailedError, match=r"Options\.cores: .*expected an integer >= 1048576"):
             defaults_valid.run(subject())
 
-    def test_advice_is_checked_against_the_options(self, declare: Declare):
+    def test_a_recommendation_is_checked_against_the_options(self, declare: Declare):
         declare(recommend=lambda facts: {"num_threads": 0})
         message = r"fails where no fact is known: .*num_threads: expected an integer >= 1, given 0"
         with pytest.raises(CheckFailedError, match=message):
             recommend_valid.run(subject())
 
-    def test_advice_is_checked_as_a_whole(self, declare: Declare):
+    def test_a_recommendation_is_checked_as_a_whole(self, declare: Declare):
         declare(recommend=lambda facts: {"scratch_bytes": 4096, "accumulate": "fp64"})
         with pytest.raises(CheckFailedError, match="scratch_bytes must be at least 8192 when accumulate is"):
             recommend_valid.run(subject())
 
-    def test_no_advice_is_not_judged(self, declare: Declare):
+    def test_without_a_recommendation_the_check_does_not_apply(self, declare: Declare):
         declare(recommend=None)
         with pytest.raises(NotApplicableError, match=f"{CPU} recommends nothing"):
             recommend_valid.run(subject())
 
-    def test_numbers_are_tried_near_the_usual_one_and_within_their_bounds(self):
+    def test_numbers_near_the_usual_one_are_tried_within_their_bounds(self):
         class Options(BackendOptions):
             pages: Annotated[int, Ge(4), MultipleOf(4)] = option(8, applies="load", doc=DOC)
             share: float = option(0.5, applies="load", doc=DOC)
@@ -149,7 +149,7 @@ class TestValues:
 
 
 class TestNames:
-    """A name that is no option is refused."""
+    """Unknown names are refused."""
 
     def test_a_former_name_may_be_a_typo(self, declare: Declare):
         class Options(BackendOptions):
@@ -172,9 +172,9 @@ class TestNames:
 
 
 class TestJson:
-    """Options and their schema are JSON."""
+    """Options and their schema can be written as JSON."""
 
-    def test_what_json_cannot_hold_is_told(self, declare: Declare):
+    def test_a_value_that_json_cannot_represent_is_reported(self, declare: Declare):
         class Options(ReferenceCpuOptions):
             def to_jsonable(self) -> dict[str, Any]:
                 return dict(self)
@@ -186,16 +186,16 @@ class TestJson:
 
 
 class TestEffects:
-    """Options of a loaded method are read back, and change when they say so."""
+    """Options of a loaded method can be read back, and change when declared."""
 
-    def test_no_options_are_not_judged(self, declare: Declare):
+    def test_without_options_the_checks_do_not_apply(self, declare: Declare):
         declare(options=NoOptions, factory=Optionless, recommend=None)
         with pytest.raises(NotApplicableError, match=f"{CPU} has no options"):
             effect_visible.run(subject())
         with pytest.raises(NotApplicableError, match=f"{CPU} has no option that applies at execute and"):
             scope_enforced.run(subject())
 
-    def test_values_that_are_all_refused_show_nothing(self, declare: Declare):
+    def test_refused_values_are_not_a_pass(self, declare: Declare):
         class Options(ReferenceCpuOptions):
             num_threads: Annotated[int, Ge(1)] = option(1, applies="execute", doc=DOC)
 
@@ -210,7 +210,7 @@ class TestEffects:
         with pytest.raises(NotApplicableError, match=message):
             scope_enforced.run(subject())
 
-    def test_an_option_that_is_not_told_is_named(self, monkeypatch: pytest.MonkeyPatch):
+    def test_an_option_that_is_not_reported_is_named(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {"num_threads": 1})
         message = (
             r"\.scratch_bytes is not reported by effective_options \(only num_threads\); report the value"
@@ -219,13 +219,13 @@ class TestEffects:
             effect_visible.run(subject())
 
     @pytest.mark.usefixtures("native")
-    def test_another_runtime_need_not_tell_options(self, monkeypatch: pytest.MonkeyPatch):
+    def test_another_runtime_need_not_report_options(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {})
         with pytest.raises(NotApplicableError, match=f"{CPU} reports no option that accepts another value"):
             effect_visible.run(subject())
 
     @pytest.mark.usefixtures("native")
-    def test_what_another_runtime_tells_is_judged(self, monkeypatch: pytest.MonkeyPatch):
+    def test_options_that_another_runtime_reports_are_checked(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(ReferenceCpuBackend, "effective_options", lambda self, handle: {"num_threads": 1})
         with pytest.raises(
             CheckFailedError, match=r"effective_options reports 1 for each of the values .*; use"

@@ -1,4 +1,4 @@
-"""The checks on payloads: what their mutants do not show."""
+"""The checks of payloads: behavior that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ SUBJECT = Subject(Settings(backend=BACKEND))
 
 
 def damaged(change: Callable[[bytes], bytes]) -> Callable[..., Any]:
-    """`load_changed` of a backend whose every payload is damaged by `change` first."""
+    """Return a `load_changed` that damages every payload by `change` first."""
     return lambda subject, case, other, *location: load_changed(
         subject, case, lambda data: change(other(data)), *location
     )
 
 
 class TestPayloads:
-    """A check looks at payloads only after it saw that the backend works, and whatever runs it."""
+    """The checks require first that the backend works, and apply to other runtimes, too."""
 
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.id)
     def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
@@ -57,7 +57,7 @@ class TestPayloads:
         with pytest.raises(NotApplicableError, match="cannot be observed"):
             read_only_buffer.run(NativeSubject(SUBJECT.settings))
 
-    def test_a_backend_that_reads_no_version_is_told_how_to(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_backend_that_reads_no_version_gets_a_fix(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(
             payload, "load_changed", lambda subject, case, *_: load_changed(subject, case, bytes)
         )
@@ -66,7 +66,7 @@ class TestPayloads:
         ):
             format_version.run(SUBJECT)
 
-    def test_a_payload_that_holds_nothing_may_be_empty(self, monkeypatch: pytest.MonkeyPatch):
+    def test_a_payload_without_contents_may_be_empty(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(
             payload, "load_changed", lambda subject, case, *_: load_changed(subject, case, bytes)
         )
@@ -74,9 +74,9 @@ class TestPayloads:
 
 
 class TestDamages:
-    """Damage is the same each time, keeps to the payload, and is told in words."""
+    """Damage is the same each time, changes the payload, and has a description."""
 
-    def test_it_is_the_same_for_the_same_case(self):
+    def test_damage_is_the_same_for_the_same_case(self):
         data = bytes(range(200))
         once, again = ([change(data) for _, change in damages("add")] for _ in range(2))
         assert once == again
@@ -92,6 +92,6 @@ class TestDamages:
         for _, change in (*damages("add"), ("incremented", incremented(3))):
             assert len(change(bytes(size_bytes))) <= size_bytes
 
-    def test_arguments_that_are_no_arrays_are_handed_on(self):
+    def test_arguments_that_are_not_arrays_are_passed_on(self):
         assert payload._read_only_array(3) == 3
         assert not payload._read_only_array(np.zeros(2)).flags.writeable  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""The report: which level was reached, and the documents that say so."""
+"""The report: the level that was reached, and the documents that state it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def report(level_asked: int = 3, **outcomes: Any) -> Report:
-    """A report whose checks passed but for those named."""
+    """Return a report whose checks passed, except the named ones."""
     results = [
         Result(check_id=name, outcome=Outcome.PASSED, seconds=0.25)
         if name not in outcomes
@@ -70,7 +70,7 @@ class TestLevels:
             ({"loads": Outcome.FAILED}, None),
         ],
     )
-    def test_what_is_not_well_ends_the_climb(self, outcomes: dict[str, Outcome], level: int | None) -> None:
+    def test_a_bad_outcome_ends_the_climb(self, outcomes: dict[str, Outcome], level: int | None) -> None:
         made = report(**outcomes)
         assert made.level == level
         assert made.passed is (level == 3)
@@ -78,11 +78,11 @@ class TestLevels:
     def test_a_level_that_was_not_asked_for_is_not_reached(self) -> None:
         assert report(level_asked=1).level == 1
 
-    def test_advice_does_not_count(self) -> None:
+    def test_advisory_results_do_not_count(self) -> None:
         advisory = Result(check_id="runs", outcome=Outcome.FAILED, is_advisory=True)
         assert report(runs=advisory).level == 3
 
-    def test_the_summary_says_what_qualifies_the_level(self) -> None:
+    def test_the_summary_states_what_qualifies_the_level(self) -> None:
         assert report().summary == "L3 · kit 1.0"
         assert report(loads=Outcome.FAILED).summary == "no level · kit 1.0"
         made = report(isolates=Outcome.XFAILED, shrinks=Outcome.UNDECLARED, grows=Outcome.UNDECLARED)
@@ -115,11 +115,11 @@ class TestDocuments:
             "doc": "",
         }
 
-    def test_a_result_survives_the_way_to_json_and_back(self) -> None:
+    def test_a_result_survives_a_round_trip_through_json(self) -> None:
         result = Result(check_id="runs", outcome=Outcome.XFAILED, message="m", reason="r", seconds=1.5)
         assert Result.from_jsonable(result.to_jsonable()) == result
 
-    def test_junit_tells_failures_errors_and_skips_apart(self) -> None:
+    def test_junit_distinguishes_failures_errors_and_skips(self) -> None:
         made = report(
             isolates=Outcome.CRASHED,
             shrinks=Outcome.FAILED,
@@ -140,7 +140,7 @@ class TestDocuments:
             "grows": [("skipped", "xfailed: old: bad \N{REPLACEMENT CHARACTER} byte")],
         }
 
-    def test_the_badge_shows_the_summary_in_a_colour_of_the_level(self) -> None:
+    def test_the_badge_shows_the_summary_in_the_color_of_the_level(self) -> None:
         image = ElementTree.fromstring(badge_svg(report(shrinks=Outcome.UNDECLARED)))
         name = "{http://www.w3.org/2000/svg}"
         assert [text.text for text in image.iter(f"{name}text")] == [

@@ -1,4 +1,4 @@
-"""How checks end, and what that means where a failure is expected."""
+"""Outcomes of checks, with and without expected failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from etconfig.errors import UnknownPluginError
 
 
 class TestOutcomes:
-    """Everything that a check can do has an outcome of its own, and says what was seen."""
+    """Everything that a check can do has its own outcome, with a message."""
 
     @pytest.mark.parametrize(
         ("function", "outcome", "message"),
@@ -33,13 +33,13 @@ class TestOutcomes:
             (undelegated, Outcome.NOT_DELEGATED, "there is no add.pte"),
         ],
     )
-    def test_what_a_check_does_is_its_outcome(
+    def test_each_end_of_a_check_has_an_outcome(
         self, function: Callable[..., None], outcome: Outcome, message: str | None
     ) -> None:
         result = run_check(made(function), subject(), {})
         assert (result.outcome, result.message, result.reason) == (outcome, message, None)
 
-    def test_what_is_not_declared_is_not_run(self) -> None:
+    def test_a_check_of_an_undeclared_capability_does_not_run(self) -> None:
         check = made(failing, requires=("is_bound_to_host",))
         result = run_check(check, subject(), {})
         assert result.outcome is Outcome.UNDECLARED
@@ -51,7 +51,9 @@ class TestOutcomes:
         assert result.message is not None
         assert result.message.startswith("UnknownPluginError: no installed plugin declares 'NobodysBackend'")
 
-    def test_an_error_of_the_backend_is_told_by_its_place(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_error_of_the_backend_is_reported_with_its_place(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr("etconfig_reference.cpu.load_graph", None)
         result = run_check(made(lambda each: each.load(each.simplest).close()), subject(), {})
         assert result.message is not None
@@ -66,7 +68,7 @@ class TestOutcomes:
 
 
 class TestExpectedFailures:
-    """Strict: what is expected to fail must fail."""
+    """Expected failures are strict: the check must fail."""
 
     def test_a_failure_with_a_reason_is_expected(self) -> None:
         result = run_check(made(failing), subject(), {"made": "the device is old"})
@@ -76,7 +78,9 @@ class TestExpectedFailures:
     @pytest.mark.parametrize(
         ("function", "said"), [(passing, "it passed"), (inapplicable, "it is not-applicable")]
     )
-    def test_what_does_not_fail_must_not_be_named(self, function: Callable[..., None], said: str) -> None:
+    def test_a_check_that_does_not_fail_must_not_be_listed(
+        self, function: Callable[..., None], said: str
+    ) -> None:
         result = run_check(made(function), subject(), {"made": "the device is old"})
         assert result.outcome is Outcome.XPASSED
         expected = f"{said}, but is expected to fail (the device is old); remove its line"
@@ -88,7 +92,7 @@ class TestExpectedFailures:
 
 
 class TestKitVersions:
-    """A vendor pins a version of the kit; what came later only advises."""
+    """A vendor pins a version of the kit; checks added later are advisory."""
 
     @pytest.mark.parametrize(
         ("since", "kit", "newer"), [("1.0", "1.0", False), ("1.10", "1.9", True), ("1.2", "1.10", False)]
@@ -111,7 +115,7 @@ class TestKitVersions:
 
 
 class TestRuns:
-    """A run goes level by level, and tells each result at once."""
+    """Checks run level by level, and each result is reported at once."""
 
     def test_only_checks_up_to_the_level_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
         checks = [made(passing, f"of-{level}", level=level) for level in LEVELS]
@@ -126,7 +130,7 @@ class TestRuns:
         assert report.coverage["add"]
 
     @pytest.mark.parametrize("lost", [Outcome.CRASHED, Outcome.TIMED_OUT])
-    def test_after_a_lost_process_every_check_has_one_of_its_own(
+    def test_after_a_lost_process_every_check_is_isolated(
         self, monkeypatch: pytest.MonkeyPatch, lost: Outcome
     ) -> None:
         isolated: list[tuple[str, float]] = []
@@ -141,12 +145,12 @@ class TestRuns:
         report = run_conformance(Settings(backend="ReferenceCpuBackend"))
         assert [each.outcome for each in report.results] == [Outcome.PASSED, lost, lost]
         assert isolated == [("second", 60.0), ("third", runner.SUSPECT_SECONDS)]
-        assert report.coverage == {}  # to look at it would load the backend here
+        assert report.coverage == {}  # computing it would load the backend in this process
 
-    def test_a_backend_that_nobody_declares_cannot_be_checked(self) -> None:
+    def test_an_undeclared_backend_cannot_be_checked(self) -> None:
         with pytest.raises(UnknownPluginError, match="no installed plugin declares 'NobodysBackend'"):
             run_conformance(Settings(backend="NobodysBackend"))
 
-    def test_settings_survive_the_way_to_another_process(self) -> None:
+    def test_settings_survive_a_round_trip_through_json(self) -> None:
         settings = Settings(backend="A", level=1, programs="golden", search_path=("one", "two"))
         assert Settings.from_jsonable(settings.to_jsonable()) == settings

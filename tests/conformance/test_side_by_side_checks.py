@@ -1,4 +1,4 @@
-"""The checks on methods side by side: what their mutants do not show."""
+"""The checks of methods side by side: behavior that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from etconfig.errors import MethodInUseError
 
 
 class DoublesOnly(Subject):
-    """The reference, as if it took float64 alone."""
+    """The reference, as if it supported only float64."""
 
     capabilities = Capabilities(dtypes=frozenset({"float64"}))
 
@@ -38,7 +38,7 @@ class OneMethod(NativeSubject):
 
 
 class FakeMethod:
-    """What checks ask of a method, but for execute."""
+    """The methods that checks call, except execute."""
 
     def __enter__(self) -> FakeMethod:
         return self
@@ -47,11 +47,11 @@ class FakeMethod:
         self.close()
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing."""
 
 
 class KeepsOutputs(FakeMethod):
-    """Answers rightly, always in the same arrays."""
+    """Gives right answers, always in the same arrays."""
 
     def __init__(self) -> None:
         self._output = np.zeros((2, 3), np.float32)
@@ -69,7 +69,7 @@ class AlwaysInUse(FakeMethod):
 
 
 class TestSideBySide:
-    """Methods side by side are looked at whoever runs them, and nothing passes unseen."""
+    """Methods side by side are checked with every runtime, and nothing passes unseen."""
 
     @pytest.mark.parametrize("check", [*side_by_side.CHECKS, *threads.CHECKS], ids=lambda check: check.id)
     def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
@@ -77,15 +77,15 @@ class TestSideBySide:
             check.run(Subject(Settings(backend=BACKEND, programs=str(tmp_path))))
 
     @pytest.mark.parametrize("check", [matrix, interleave, fault_contained], ids=lambda check: check.id)
-    def test_backends_of_other_runtimes_are_looked_at_too(self, check: Any):
+    def test_backends_of_other_runtimes_are_checked_too(self, check: Any):
         check.run(NativeSubject(Settings(backend=BACKEND)))
 
-    def test_a_fault_that_cannot_be_made_is_not_contained(self, monkeypatch: pytest.MonkeyPatch):
+    def test_without_a_possible_fault_the_check_does_not_apply(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(side_by_side, "refuses_part", lambda *_: False)
         with pytest.raises(NotApplicableError, match="half of the payload was accepted, and another runtime"):
             fault_contained.run(NativeSubject(Settings(backend=BACKEND)))
 
-    def test_a_backend_whose_types_no_case_of_several_methods_has_is_looked_at(self):
+    def test_a_backend_without_a_case_of_several_methods_is_checked(self):
         doubles = DoublesOnly(Settings(backend=BACKEND))
         assert side_by_side._of_several_methods(doubles).name == "add_float64"
         matrix.run(doubles)
@@ -94,7 +94,7 @@ class TestSideBySide:
         with pytest.raises(CheckFailedError, match="add: outputs of the first execute changed"):
             interleave.run(OneMethod(KeepsOutputs()))
 
-    def test_a_method_that_nobody_could_call_does_not_pass(self):
+    def test_a_method_that_always_refuses_does_not_pass(self):
         with pytest.raises(CheckFailedError, match=r"add fails in thread \d, which calls it alone"):
             parallel_same.run(OneMethod(AlwaysInUse()))
 

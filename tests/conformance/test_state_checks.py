@@ -1,4 +1,4 @@
-"""The checks on state that methods share: what their mutants do not show."""
+"""The checks of state that methods share: behavior that their mutants do not show."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ device = Device()
 
 
 def vendor_module(monkeypatch: pytest.MonkeyPatch, name: str, source: str = "") -> Any:
-    """A module of a vendor, imported."""
+    """Make and import a module of a vendor."""
     module = ModuleType(name)
     module.__file__ = f"{name}.py"
     exec(source, vars(module))
@@ -75,7 +75,7 @@ CHANGES: dict[str, Callable[[Any], object]] = {
     "acme.new": lambda acme: setattr(acme, "new", None),
     "acme.weak": lambda acme: delattr(acme, "weak"),
 }
-"""What changes which variable."""
+"""Changes, and the variable that each changes."""
 
 IGNORED: dict[str, Callable[[Any], object]] = {
     "caches of functions": lambda acme: acme.cached(3),
@@ -85,11 +85,11 @@ IGNORED: dict[str, Callable[[Any], object]] = {
     "submodules": lambda acme: setattr(acme, "sub", functools),
     "what Python keeps": lambda acme: setattr(acme, "__warningregistry__", {}),
 }
-"""What changes nothing that is looked at."""
+"""Changes outside of the compared variables."""
 
 
 class TestVendorState:
-    """What a package's modules and classes hold is compared variable by variable."""
+    """The variables of a package's modules and classes are compared one by one."""
 
     @pytest.mark.parametrize("name", CHANGES)
     def test_a_change_is_seen_and_named(self, name: str, acme: Any):
@@ -99,7 +99,7 @@ class TestVendorState:
         assert state.changed() == (name,)
 
     @pytest.mark.parametrize("what", IGNORED)
-    def test_some_things_are_not_looked_at(self, what: str, acme: Any):
+    def test_some_changes_are_ignored(self, what: str, acme: Any):
         state = VendorState("acme")
         IGNORED[what](acme)
         assert state.changed() == ()
@@ -109,9 +109,7 @@ class TestVendorState:
         acme.Settings.table = {"a": [1]}
         assert state.changed() == ("acme.Settings.table",)
 
-    def test_modules_that_are_imported_later_and_neighbours_are_not_looked_at(
-        self, acme: Any, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_later_imports_and_other_packages_are_ignored(self, acme: Any, monkeypatch: pytest.MonkeyPatch):
         neighbour = vendor_module(monkeypatch, "acme_other", "values = []")
         part = vendor_module(monkeypatch, "acme.part", "values = []")
         state = VendorState("acme")
@@ -125,7 +123,7 @@ class TestVendorState:
         ("value", "package"),
         [("acme.plugin:hook", "acme"), ("space.acme.plugin", "space.acme"), ("single", "single")],
     )
-    def test_the_package_is_the_first_that_is_no_namespace(
+    def test_the_package_is_the_first_that_is_not_a_namespace(
         self, value: str, package: str, monkeypatch: pytest.MonkeyPatch
     ):
         for name in ("acme", "acme.plugin", "single", "space.acme", "space.acme.plugin"):
@@ -136,21 +134,21 @@ class TestVendorState:
 
 
 class PoorOptions(BackendOptions):
-    """One option that methods can differ in, and one that they cannot."""
+    """One option that may differ between methods, and one that may not."""
 
     shared: bool = option(False, doc="One for all.", applies="load", scope="process")
     fast: bool = option(False, doc="Faster.", applies="load")
 
 
 class TestSharedState:
-    """Nothing passes that could not be seen."""
+    """Nothing passes unseen."""
 
     @pytest.mark.parametrize("check", [no_globals, option_leak, execute_update], ids=lambda each: each.id)
     def test_none_passes_without_a_program(self, check: Any, tmp_path: Path):
         with pytest.raises(NotDelegatedError):
             check.run(subject(programs=str(tmp_path)))
 
-    def test_variables_of_other_runtimes_cannot_be_seen(self):
+    def test_variables_of_other_runtimes_are_hidden(self):
         with pytest.raises(NotApplicableError, match="its state is hidden"):
             no_globals.run(NativeSubject(subject().settings))
 

@@ -1,4 +1,4 @@
-"""The subject: which programs a check is given, and what it is told where there are none."""
+"""The subject: the programs of a check, and the errors without any."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Declare = Callable[..., None]
 
 
 class TestPrograms:
-    """Only programs that delegate to the backend count, of cases whose needs it declares."""
+    """Only programs count that delegate to the backend, of cases whose needs it declares."""
 
-    def test_a_directory_that_does_not_exist_is_named_with_what_makes_it(
+    def test_a_directory_that_does_not_exist_is_named_with_a_fix(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ):
         monkeypatch.setattr("etconfig_reference.conformance.GOLDEN", tmp_path)
@@ -55,18 +55,18 @@ class TestPrograms:
         with pytest.raises(NotDelegatedError, match=r", or do not declare contiguous$"):
             list(subject(programs=OTHERS).cases("contiguous"))
 
-    def test_a_case_whose_needs_are_not_declared_is_not_given(self, declare: Declare):
+    def test_a_case_whose_needs_are_not_declared_is_left_out(self, declare: Declare):
         declare(capabilities=Capabilities(dtypes=frozenset({"int8"})))
         given = subject()
         assert not given.allows(load_cases()["add"])
         assert given.allows(load_cases()["add_int8"])
 
-    def test_a_backend_that_no_case_is_for_is_not_excused(self, declare: Declare):
+    def test_a_backend_without_any_case_is_not_excused(self, declare: Declare):
         declare(capabilities=Capabilities(dtypes=frozenset({"complex64"})))
         with pytest.raises(NotDelegatedError, match=f"the kit has no case for any dtype that {CPU} declares"):
             list(subject().cases())
 
-    def test_a_backend_that_no_case_of_a_kind_is_for_is_excused(self):
+    def test_a_backend_without_a_case_of_one_kind_is_excused(self):
         with pytest.raises(
             NotApplicableError, match=f"the kit has no such case for the capabilities of {CPU}"
         ):
@@ -75,19 +75,19 @@ class TestPrograms:
 
 @pytest.mark.usefixtures("native")
 class TestNative:
-    """A backend of another runtime is loaded and run; its calls are not watched."""
+    """A backend of another runtime is loaded and run, but its calls are not observed."""
 
-    def test_it_runs(self):
+    def test_a_method_runs(self):
         given = subject()
         case = given.simplest
         with given.load(case) as method:
             given.check_runs(method, case)
 
-    def test_its_calls_cannot_be_watched(self):
+    def test_its_calls_cannot_be_observed(self):
         given = subject()
         with pytest.raises(NotApplicableError, match=f"another runtime calls {CPU}: its calls cannot be"):
             given.load(given.simplest, through=Interposer())
 
-    def test_it_cannot_be_made(self):
+    def test_it_cannot_be_created(self):
         with pytest.raises(NotApplicableError, match=f"{CPU} is not implemented in Python, so it cannot be"):
             subject().create_backend()

@@ -1,4 +1,4 @@
-"""`BackendConformance`: the kit under pytest, as a vendor has it."""
+"""`BackendConformance`: the kit under pytest, as vendors use it."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class TestMine(BackendConformance):
 
 
 class TestSuite:
-    """Each check is a test; outcomes keep their meaning."""
+    """Each check is a test, and outcomes keep their meaning."""
 
-    def test_outcomes_are_those_of_pytest(self, pytester: pytest.Pytester) -> None:
+    def test_outcomes_become_those_of_pytest(self, pytester: pytest.Pytester) -> None:
         pytester.makepyfile(TESTS)
         (pytester.path / "xfails.txt").write_text("is-old # the firmware\nis-mended # the firmware\n")
         done = pytester.runpytest_inprocess("-rA", "-p", "no:cacheprovider")
@@ -68,7 +68,7 @@ class TestSuite:
         done = pytester.runpytest_inprocess("-k", "passes", "-p", "no:cacheprovider")
         done.assert_outcomes(failed=1)
 
-    def test_a_file_of_expected_failures_that_is_wrong_is_told_once(self, pytester: pytest.Pytester) -> None:
+    def test_a_wrong_file_of_expected_failures_is_reported_once(self, pytester: pytest.Pytester) -> None:
         pytester.makepyfile(TESTS)
         (pytester.path / "xfails.txt").write_text("no-such-check # why\n")
         done = pytester.runpytest_inprocess("-p", "no:cacheprovider")
@@ -83,7 +83,7 @@ class TestSuite:
         with pytest.raises(TypeError, match=f"TestMine.{name} would replace a part of the conformance kit"):
             type("TestMine", (BackendConformance,), {name: lambda self: None})
 
-    def test_a_class_beside_it_cannot_replace_it_either(self) -> None:
+    def test_another_base_class_cannot_replace_a_check_either(self) -> None:
         mixin = type("Mixin", (), {"test_conformance": lambda self: None})
         with pytest.raises(TypeError, match=r"TestMine.test_conformance would replace a part of the"):
             type("TestMine", (mixin, BackendConformance), {"backend": "AcmeBackend"})
@@ -95,7 +95,7 @@ class TestSuite:
             ("del backend", 'TestMine has no backend; write: backend = "AcmeBackend"'),
         ],
     )
-    def test_attributes_that_are_wrong_are_told_once(
+    def test_wrong_attributes_are_reported_once(
         self, pytester: pytest.Pytester, written: str, told: str
     ) -> None:
         pytester.makepyfile(TESTS.replace("level = 2", written))
@@ -104,7 +104,7 @@ class TestSuite:
         done.assert_outcomes(errors=1)
         assert [told in line for line in done.outlines].count(True) == 1
 
-    def test_without_pytest_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_pytest_the_error_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, suite.__name__)
         monkeypatch.setitem(sys.modules, "pytest", None)
         expected = r"BackendConformance needs pytest: pip install 'etconfig\[conformance\]'"

@@ -12,14 +12,14 @@ KNOWN = ("reinit", "destroy-once")
 
 
 class TestXfails:
-    """`CHECK # REASON`, and nothing else."""
+    """Each line is `CHECK # REASON`, and nothing else."""
 
     def test_lines_give_reasons(self, tmp_path: Path) -> None:
         path = tmp_path / "xfails.txt"
         path.write_text("# ours\n\nreinit # the firmware keeps state, fixed in 2.1 # really\n")
         assert read_xfails(path, KNOWN) == {"reinit": "the firmware keeps state, fixed in 2.1 # really"}
 
-    def test_every_wrong_line_is_told_at_once(self, tmp_path: Path) -> None:
+    def test_all_wrong_lines_are_reported_together(self, tmp_path: Path) -> None:
         path = tmp_path / "xfails.txt"
         path.write_text("reinit\ndestroy-onse # why\ndestroy-once # a\ndestroy-once # b\nxyz # why\n")
         with pytest.raises(XfailsError) as caught:
@@ -31,7 +31,7 @@ class TestXfails:
             f"{path}:5: there is no check 'xyz'; `etconfig conformance --list` shows all checks",
         ]
 
-    def test_a_file_that_cannot_be_read(self, tmp_path: Path) -> None:
+    def test_a_file_that_cannot_be_read_is_an_error(self, tmp_path: Path) -> None:
         with pytest.raises(XfailsError, match=r"xfails\.txt: cannot be read: .*No such file"):
             read_xfails(tmp_path / "xfails.txt", KNOWN)
         (tmp_path / "xfails.txt").write_bytes(b"\xff")

@@ -125,7 +125,7 @@ class TestConformance:
             "level": 2,
             "since": "1.0",
             "requires": [],
-            "doc": "It fails.",
+            "doc": "Fail.",
             "prevents": "nothing",
         }
 

@@ -1,4 +1,4 @@
-"""docs/ahead-of-time.md: ExecuTorch shows a backend what the page says."""
+"""docs/ahead-of-time.md: ExecuTorch passes to a backend what the page shows."""
 
 from __future__ import annotations
 

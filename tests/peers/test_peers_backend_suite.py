@@ -17,7 +17,7 @@ LEAST_PASSED = 12
 
 
 def test_a_sample_of_the_suite_passes() -> None:
-    """What the suite skips for operators without a kernel, or for what cannot be exported, may be skipped."""
+    """Tests may be skipped for operators without a kernel, and for models that cannot be exported."""
     command = [sys.executable, TOOL, "--every", str(EVERY)]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout

@@ -1,4 +1,4 @@
-"""The condition language beside Google's CEL itself, on expressions made for the occasion."""
+"""The condition language compared with Google's CEL itself, on random expressions."""
 
 from __future__ import annotations
 

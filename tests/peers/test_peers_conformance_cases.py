@@ -1,4 +1,4 @@
-"""The cases of the conformance kit, made anew, and run without delegates by both executors."""
+"""The cases of the conformance kit, rebuilt, and run without delegates by both executors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = tuple(stored_cases.load_cases())
 
 @pytest.fixture(scope="module")
 def programs() -> dict[str, bytes]:
-    """Each case without a delegate."""
+    """The program of each case without a delegate."""
     from executorch.exir import to_edge_transform_and_lower
 
     from etconfig.conformance.cases.models import models
@@ -33,7 +33,7 @@ def programs() -> dict[str, bytes]:
 
 
 class TestCases:
-    """What is committed is what the tool writes, and what others compute, too."""
+    """The committed cases are those that the tool writes, and both executors give their answers."""
 
     def test_the_tool_writes_the_same_bytes(self, tmp_path: Path):
         import build_conformance_cases

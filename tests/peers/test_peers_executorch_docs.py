@@ -30,7 +30,7 @@ print("followed")
 
 
 def test_a_reader_who_follows_the_readme_gets_what_it_shows(tmp_path: Path) -> None:
-    """In a process of its own: the runtime keeps the options that the page sets."""
+    """It runs in its own process, since the runtime keeps the options that the page sets."""
     import etconfig
 
     program = etconfig.load_program(ROOT / "tests/data/programs/xnnpack.pte")

@@ -1,4 +1,4 @@
-"""Fresh exports, with sizes without bounds and with named buffers: they run as on ExecuTorch."""
+"""Fresh exports with unbounded sizes and with named buffers run as on ExecuTorch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
 
 
 class TestExports:
-    """They are made here, for they are those of the installed release."""
+    """Programs that are exported here, since they depend on the installed release."""
 
     def test_a_reshape_of_as_many_elements_as_planned_runs(self) -> None:
         import torch

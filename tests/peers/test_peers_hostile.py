@@ -1,4 +1,4 @@
-"""Of damaged programs, what ExecuTorch refuses is refused here too, or stands in a list with the reason."""
+"""Damaged programs that ExecuTorch refuses are refused here, too, or listed with a reason."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default"), pytest.m
 
 COMPARISON = Path(__file__).parents[1] / "support" / "compare_mutants.py"
 LEFT_OUT = ("xnnpack", "delegate", "external", "linear_inline_constants", "unbounded")
-"""One of the two loads not even the intact program: see NOT_RUN in test_peers_runtime.py.
+"""One of the two does not even load the intact program: see NOT_RUN in test_peers_runtime.py.
 
-ExecuTorch 1.5 loads no tensor without bounds.
+ExecuTorch 1.5 does not load tensors without bounds.
 """
 PROGRAMS = [
     path
@@ -30,10 +30,10 @@ ACCEPTED = {
     VERIFIER: "damage in fields that neither runtime reads (container_meta_type, a chain's own inputs): "
     "without its verifier, ExecuTorch loads the program as etconfig does",
 }
-"""What ExecuTorch refuses and etconfig loads, and why that is well."""
+"""Damage that ExecuTorch refuses and etconfig loads, and why that is acceptable."""
 
 
-def test_what_executorch_refuses_is_refused() -> None:
+def test_programs_that_executorch_refuses_are_refused() -> None:
     count = -(-MUTANTS // len(PROGRAMS))
     done = subprocess.run(
         [sys.executable, str(COMPARISON), str(count), *map(str, PROGRAMS)], capture_output=True, text=True

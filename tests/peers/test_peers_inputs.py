@@ -1,4 +1,4 @@
-"""Torch tensors as inputs, of every type that both know, without a copy that is not needed."""
+"""Torch tensors as inputs, of every type that both support, without unnecessary copies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_tensor_of_every_type_is_viewed_without_a_copy(scalar_type: ScalarType
 
 
 @pytest.mark.parametrize("name", ["float8_e5m2", "float8_e4m3fn"])
-def test_eight_bit_floats_are_taken(name: str) -> None:
+def test_eight_bit_floats_are_accepted(name: str) -> None:
     import torch
 
     array = as_array(torch.tensor([1.0, 2.0]).to(getattr(torch, name)))
@@ -52,7 +52,7 @@ def test_strides_and_gradients_do_not_matter_to_bfloat16() -> None:
     assert as_array(tensor).tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
-def test_parameters_and_tensors_that_torch_evaluates_late_are_taken() -> None:
+def test_parameters_and_lazily_evaluated_tensors_are_accepted() -> None:
     import torch
 
     assert as_array(torch.nn.Parameter(torch.ones(2))).tolist() == [1, 1]
@@ -61,7 +61,7 @@ def test_parameters_and_tensors_that_torch_evaluates_late_are_taken() -> None:
     assert as_array(numbers.conj().imag).tolist() == [-2]
 
 
-def test_a_tensor_that_changes_later_changes_no_result() -> None:
+def test_a_tensor_that_changes_later_does_not_change_results() -> None:
     import torch
 
     builder = PlanBuilder()
@@ -87,7 +87,7 @@ def test_another_type_is_named() -> None:
         builder.load().execute([torch.zeros(2, device="meta")])
 
 
-def test_nested_values_are_flattened_as_torch_does() -> None:
+def test_nested_values_are_flattened_as_in_torch() -> None:
     from torch.utils._pytree import tree_flatten
 
     nested = ({"b": 1, "a": [2, (3,)]}, [4, {}], (), 5)

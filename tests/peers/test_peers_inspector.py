@@ -19,7 +19,7 @@ EXECUTES = 3
 
 
 def record(program: Any, inputs: list[Any]) -> RecordingTracer:
-    """Loading `forward` and three executes of it."""
+    """A recording of loading `forward` and executing it three times."""
     tracer = RecordingTracer()
     with (
         etconfig.load_program(program, tracer=tracer) as loaded,
@@ -72,7 +72,7 @@ class TestWithoutETRecord:
         assert {"read file", "verify tables", "verify forward", "bind instructions"} <= set(loading)
         assert loading[-1] == "Program::load_method"
 
-    def test_what_backends_time_is_delegated(self, blocks: dict[str, Any]) -> None:
+    def test_spans_of_backends_are_delegated_events(self, blocks: dict[str, Any]) -> None:
         delegated = [event for event in blocks["Execute"].events if event.is_delegated_op]
         found = {(event._instruction_id, event.delegate_debug_identifier) for event in delegated}
         operations = {(2, index) for index in range(5)} | {(3, index) for index in range(4)}
@@ -82,7 +82,7 @@ class TestWithoutETRecord:
 
 
 class TestWithETRecord:
-    """The Inspector finds the operators of the exported model that an event stands for."""
+    """The Inspector maps events to the operators of the exported model."""
 
     def test_kernels_and_delegated_operations_are_found(self, tmp_path: Path) -> None:
         import torch

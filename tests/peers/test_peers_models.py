@@ -1,4 +1,4 @@
-"""Well-known architectures, exported anew: ours, ExecuTorch's portable kernels, XNNPACK, eager PyTorch."""
+"""Fresh exports of well-known architectures: ours, ExecuTorch's portable kernels, XNNPACK, eager PyTorch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ so that GPT-2 cannot be among them."""
 NO_REFERENCE = {
     "unet_channels_last": "aten::cat.out joins channels as if channels-last tensors were row-major",
 }
-"""Committed programs for which ExecuTorch's runtime does not give what eager PyTorch does, and why."""
+"""Committed programs for which ExecuTorch's runtime differs from eager PyTorch, and why."""
 
 Calls = Sequence[Sequence[np.ndarray]]
 
@@ -78,7 +78,7 @@ def agree(ours: Calls, theirs: Calls) -> bool:
 
 
 def plan_of(program: bytes) -> Any:
-    """What `forward` does and where its tensors lie; not which numbers its constants hold."""
+    """Return the plan of `forward`: its instructions and the places of its tensors, but not its constants."""
     with open_program(program) as opened:
         return opened.plan("forward")
 
@@ -90,7 +90,7 @@ def eager_outputs(example: Any) -> Calls:
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_what_is_committed_is_exported_again_and_agrees_with_executorch(name: str) -> None:
+def test_committed_programs_can_be_exported_again_and_agree_with_executorch(name: str) -> None:
     """Constants may differ in the last bit on another CPU: plans are equal, and outputs within tolerance."""
     from architecture_programs import Variant, lower, make_example
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner

@@ -35,10 +35,10 @@ FLOAT64_DECIDES = {
     "aten::convolution_backward.out": {"torch.float16"},
     "aten::grid_sampler_2d.out": {"torch.float16", "torch.bfloat16"},
 }
-"""Kinds of variants of which PyTorch's own results depend on the way that it takes.
+"""Kinds of variants in which PyTorch's own results depend on its implementation.
 
-It sums some 16-bit floats in 16 bits, its vectorised gelu gives NaN for infinity, and of its convolutions
-only some multiply the zeros of the padding. All are held to what it computes in float64 of the same numbers.
+It sums some 16-bit floats in 16 bits, its vectorized gelu gives NaN for infinity, and only some of its
+convolutions multiply the zeros of the padding. All are compared with its results in float64.
 """
 
 NO_WINDOW = "a window without elements is refused; PyTorch gives a result without channels"
@@ -62,13 +62,13 @@ DIFFERENT_FROM_EAGER = {
 
 
 class Variant(NamedTuple):
-    """A call, and what eager PyTorch makes of it.
+    """A call, and the results of eager PyTorch.
 
     Attributes:
         name: The number of the case among those of its operator, and the kind of variant.
-        case: The call. Its results are those of float64 where FLOAT64_DECIDES.
-        is_refused: PyTorch refuses it.
-        native: PyTorch's own results where those of float64 decide.
+        case: The call. For FLOAT64_DECIDES, its results are those in float64.
+        is_refused: True if PyTorch refuses it.
+        native: PyTorch's own results, if those in float64 decide.
     """
 
     name: str
@@ -105,14 +105,14 @@ def corpus() -> dict[str, list[Variant]]:
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_every_variant_gives_what_eager_pytorch_does(operator: str) -> None:
+def test_every_variant_gives_the_results_of_eager_pytorch(operator: str) -> None:
     problems = {each.name: problem for each in corpus()[operator] if (problem := problem_of(each))}
     names = {each.name for each in corpus()[operator]}
     assert problems.keys() == DIFFERENT_FROM_EAGER.keys() & names, problems
 
 
 def problem_of(variant: Variant) -> str | None:
-    """How it differs."""
+    """Describe the difference."""
     case = variant.case
     try:
         outputs = case.run(KERNELS[case.operator])
@@ -124,7 +124,7 @@ def problem_of(variant: Variant) -> str | None:
 
 
 def difference(given: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> str | None:
-    """How arrays differ from those that they should be close to."""
+    """Describe how arrays differ from those that they should be close to."""
     try:
         for one, other in zip(given, expected, strict=True):
             assert_close(one, other)
@@ -140,7 +140,7 @@ def test_float64_decides_only_where_pytorch_is_further_from_it(operator: str) ->
         for each in corpus()[operator]
         if each.native is not None
     }
-    # with some processors, such as those with AVX512-FP16, PyTorch is near enough in all of them
+    # on some processors, such as those with AVX512-FP16, PyTorch is close enough in all of them
     assert {kind for kind, is_off in decided if is_off} <= FLOAT64_DECIDES[operator]
     assert {kind for kind, _ in decided} >= FLOAT64_DECIDES[operator]
 
@@ -152,10 +152,10 @@ def test_the_corpus_is_as_large_as_it_should_be() -> None:
     assert DIFFERENT_FROM_EAGER.keys() <= set(names)
 
 
-def test_programs_of_single_calls_give_what_executorch_does(tmp_path: Path) -> None:
-    """Both run each call of the tables as a program, and give what eager PyTorch does.
+def test_programs_of_single_calls_give_the_results_of_executorch(tmp_path: Path) -> None:
+    """Both run each call of the tables as a program, and give the results of eager PyTorch.
 
-    Where ExecuTorch's runtime does something else, it does what RUNTIME_DIFFERS says.
+    If ExecuTorch's runtime differs, RUNTIME_DIFFERS describes the difference.
     """
     import kernel_case_edges  # noqa: F401  adds to CASES
     import torch
@@ -190,7 +190,7 @@ def test_programs_of_single_calls_give_what_executorch_does(tmp_path: Path) -> N
 
 
 def as_arrays(tensors: Sequence[Any]) -> list[np.ndarray]:
-    """The tensors in their own layouts; numpy does not know torch's bfloat16."""
+    """Return the tensors in their own layouts; numpy does not know torch's bfloat16."""
     import torch
 
     return [

@@ -1,6 +1,6 @@
-"""Views, and the entries that a map collects: `et_view` and `et_copy_index` here and on ExecuTorch's runtime.
+"""Views and the collected entries of a map: `et_view` and `et_copy_index`, here and on ExecuTorch's runtime.
 
-Eager PyTorch has neither, and no exporter writes most of these programs: they are written by hand.
+Eager PyTorch has neither, and no exporter writes most of these programs, so they are written by hand.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 
 
 class Builder:
-    """One method whose tensors are planned one after the other."""
+    """One method whose tensors are planned one after another."""
 
     def __init__(self, dynamism: int) -> None:
         self.dynamism = dynamism
@@ -55,7 +55,7 @@ class Builder:
         return self.add(value("Int", int_val=number))
 
     def alias(self, bounds: Shape, scalar_type: int = FLOAT, place: Node | None = None) -> int:
-        """A tensor that has no memory of its own unless `place` says where."""
+        """Add a tensor, without memory of its own unless `place` is given."""
         fields: dict[str, Any] = {"sizes": [*bounds], "dim_order": [*range(len(bounds))]}
         fields |= {"scalar_type": scalar_type, "shape_dynamism": self.dynamism, "allocation_info": place}
         return self.add(tensor(**fields))
@@ -80,7 +80,7 @@ class Builder:
             instructions=self.instructions,
             non_const_buffer_sizes=[0, self.planned_bytes],
         )
-        # one offset says that there are no constants; without any, the runtime asks for those of old files
+        # one offset means no constants; without any, the runtime reads the constants of the old file format
         no_constants = table("SubsegmentOffsets", segment_index=0, offsets=[0])
         return write(method, constant_segment=no_constants)
 
@@ -104,12 +104,12 @@ def view(
 
     Args:
         given: The shape of the input; up to 4 rows if it is dynamic.
-        size: The sizes that the view is to have.
+        size: The requested sizes of the view.
         seen: The shape of the view; None if it is refused.
-        bounds: What the program plans for the view; by default `seen`.
-        is_computed: The first size is computed while the method runs: twice the input's rows.
-        dynamism: Of all tensors.
-        scalar_type: Of the view. The input holds floats.
+        bounds: The planned sizes of the view; by default `seen`.
+        is_computed: The first size is computed at run time: twice the input's rows.
+        dynamism: The dynamism of all tensors.
+        scalar_type: The type of the view. The input has floats.
     """
     builder = Builder(dynamism)
     planned = seen if bounds is None else bounds
@@ -136,16 +136,16 @@ def collect(
     dynamism: int = BOUND,
     scalar_type: int = FLOAT,
 ) -> Case:
-    """An input, and what becomes of it when entries are written to it.
+    """An input, and its shape after entries are written to it.
 
     Args:
         given: Its shape.
         entry: The shape of each entry.
-        indices: Where they are written, one after the other.
-        rows: How many rows there are in the end; None if an entry is refused.
-        bounds: What the program plans for it; by default `given`.
-        dynamism: Of all tensors.
-        scalar_type: Of what the entries are written to. They hold floats.
+        indices: The indices to which they are written, one after another.
+        rows: The number of rows in the end; None if an entry is refused.
+        bounds: The planned shape; by default `given`.
+        dynamism: The dynamism of all tensors.
+        scalar_type: The type of the tensor that the entries are written to. The entries are floats.
     """
     builder = Builder(dynamism)
     collected = builder.tensor(given if bounds is None else bounds, scalar_type)
@@ -218,7 +218,7 @@ RUNTIME_DIFFERS = {
     "map: smaller entries": "refused: entries need the size of what they are written to, even the first",
     "map: of another type": "given: the bytes of floats become integers",
 }
-"""What the runtime refuses where it is right to give something, or the other way round."""
+"""Calls that the runtime refuses although a result is right, or the other way round."""
 
 
 def same(given: np.ndarray, expected: np.ndarray) -> bool:
@@ -226,7 +226,7 @@ def same(given: np.ndarray, expected: np.ndarray) -> bool:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_an_operator_gives_what_is_expected_or_is_refused(name: str) -> None:
+def test_an_operator_gives_the_expected_result_or_is_refused(name: str) -> None:
     program, inputs, expected = CASES[name]
     with etconfig.load_program(program) as loaded, loaded.load_method("forward") as method:
         for _ in range(2):
@@ -237,11 +237,11 @@ def test_an_operator_gives_what_is_expected_or_is_refused(name: str) -> None:
                 assert same(method.execute(inputs)[0], expected)
 
 
-def test_the_runtime_gives_and_refuses_the_same(tmp_path: Path) -> None:
+def test_the_runtime_returns_and_refuses_the_same(tmp_path: Path) -> None:
     import torch
 
     def as_tensor(array: np.ndarray) -> torch.Tensor:
-        # a tensor of an empty array keeps its strides, which the runtime takes for wrong
+        # a tensor of an empty array keeps its strides, which the runtime refuses
         found = torch.from_numpy(array)
         return torch.zeros(array.shape, dtype=found.dtype).copy_(found)
 
@@ -250,7 +250,7 @@ def test_the_runtime_gives_and_refuses_the_same(tmp_path: Path) -> None:
     command = [sys.executable, RUNNER, tmp_path / "cases.pt", tmp_path / "results.pt"]
     subprocess.run(command, check=True, capture_output=True)
     results = dict(zip(CASES, torch.load(tmp_path / "results.pt"), strict=True))
-    assert None not in results.values()  # that would be the end of its process
+    assert None not in results.values()  # which would mean that its process ended
     refused = {name for name, result in results.items() if isinstance(result, str)}
     expected = {name for name, case in CASES.items() if case.expected is None}
     assert refused ^ expected == RUNTIME_DIFFERS.keys()

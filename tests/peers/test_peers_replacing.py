@@ -28,11 +28,11 @@ def outputs_of(program: bytes, *inputs: Any) -> list[Any]:
 
 
 class TestMovedPayloads:
-    """ExecuTorch finds a payload in its new place, and gives the same outputs."""
+    """ExecuTorch finds a moved payload, and gives the same outputs."""
 
     @pytest.mark.parametrize("location", DataLocation)
     @pytest.mark.parametrize("name", ["xnnpack", "xnnpack_inline", "xnnpack_two_methods"])
-    def test_xnnpack_answers_the_same(self, name: str, location: DataLocation):
+    def test_xnnpack_gives_the_same_answers(self, name: str, location: DataLocation):
         import torch
 
         program = (PROGRAMS / f"{name}.pte").read_bytes()

@@ -1,4 +1,4 @@
-"""Our executor and reader against ExecuTorch's own runtime, on the committed programs."""
+"""Our executor and reader compared with ExecuTorch's own runtime, on the committed programs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FLOAT_TOLERANCE = 1e-5
 """Largest absolute difference of float32 results; all values here are of the order of 1."""
 
 EXECUTES = 3
-"""More than one, so that the state of mutable buffers shows."""
+"""More than one, to reveal the state of mutable buffers."""
 
 
 def methods_of(path: Path) -> list[tuple[Path, str]]:
@@ -86,7 +86,7 @@ def compare(outputs: list[Any], expected: Any) -> None:
             assert ours == theirs
             continue
         assert ours.dtype.name == str(theirs.dtype).removeprefix("torch.")
-        # numpy has no bfloat16; float32 holds all its values
+        # numpy has no bfloat16; float32 can represent all of its values
         is_bfloat16 = ours.dtype.name == "bfloat16"
         array = theirs.float().numpy() if is_bfloat16 else theirs.numpy()
         ours = ours.astype(np.float32) if is_bfloat16 else ours

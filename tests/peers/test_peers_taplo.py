@@ -1,4 +1,4 @@
-"""The schemas of documents with taplo itself, which is what Even Better TOML runs."""
+"""The schemas of documents with taplo, which Even Better TOML uses."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ pytestmark = pytest.mark.peers
 
 
 def content_of(path: Path) -> list[object]:
-    """All that a program says, apart from where it lies in the file."""
+    """Return the contents of a program, apart from their places in the file."""
     program = open_program(path)
     plans = [program.plan(name) for name in program.method_names]
     return [plans, [bytes(program.delegate_data(each)) for plan in plans for each in plan.delegates]]
 
 
-def test_the_template_holds_the_programs_that_it_makes(tmp_path: Path) -> None:
+def test_the_template_contains_the_programs_that_it_makes(tmp_path: Path) -> None:
     site, made = tmp_path / "site", tmp_path / "made"
     install_from(TEMPLATE, site)
     lower("ExampleNpuBackend", site, made)
@@ -39,7 +39,7 @@ class Written(NamedTuple):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """A package of other names, and where it is installed."""
+    """A package with other names, and the directory in which it is installed."""
     package, site = tmp_path_factory.mktemp("written") / "acme-npu", tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "etconfig", "new-backend", "acme-npu", "--directory", package]
     subprocess.run(command, check=True)
@@ -69,20 +69,20 @@ def python(*arguments: str | Path, written: Written) -> str:
 
 
 class TestExport:
-    """What ExecuTorch exports with a new package is what the package holds."""
+    """ExecuTorch exports with a new package the programs that the package contains."""
 
-    def test_its_golden_programs_say_what_it_makes(self, written: Written, exported: Path) -> None:
+    def test_its_golden_programs_are_those_that_it_makes(self, written: Written, exported: Path) -> None:
         golden = written.site / "acme_npu" / "golden"
         for path in exported.iterdir():
             assert content_of(path) == content_of(golden / path.name), path.name
 
-    def test_its_tests_of_that_half_pass_none_skipped(self, written: Written) -> None:
-        """tests/integration runs the others, and test_peers_first_backend.py all of an edited package."""
+    def test_its_tests_of_that_half_pass_without_skips(self, written: Written) -> None:
+        """tests/integration runs its other tests, test_peers_first_backend.py all of an edited package."""
         shown = python("-m", "pytest", "-p", "no:cacheprovider", "tests/test_aot.py", written=written)
         assert "skipped" not in shown
 
-    def test_what_it_exports_reaches_every_level_unedited(self, written: Written, exported: Path) -> None:
-        """Its own tests ask for level 1; what it declares beyond that is true, too."""
+    def test_its_exports_reach_every_level_unedited(self, written: Written, exported: Path) -> None:
+        """Its own tests require level 1; its other declarations are true, too."""
         command = ("-m", "etconfig", "conformance", "AcmeNpuBackend", "--level", "3")
         shown = python(*command, "--programs", exported, written=written)
         assert "AcmeNpuBackend of acme-npu 0.1.0: L3 · kit 1." in shown

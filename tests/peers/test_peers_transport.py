@@ -1,4 +1,4 @@
-"""`.etargs` files and generated code in C++: against the sanitizers, and in ExecuTorch's own runtime."""
+"""`.etargs` files and generated code in C++: with sanitizers, and in ExecuTorch's own runtime."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def executorch_flags() -> list[str]:
     assert spec is not None
     assert spec.submodule_search_locations
     wheel = Path(spec.submodule_search_locations[0])
-    # its headers do not compile cleanly with the warnings that ours are compiled with
+    # its headers do not compile cleanly with our compiler warnings
     include = wheel / "include"
     return [
         "-std=c++17",
@@ -60,7 +60,7 @@ def executorch_flags() -> list[str]:
 
 
 class TestDamage:
-    """No damage harms either reader, and the C++ one accepts every file that Python's accepts."""
+    """No damage harms either reader, and the C++ reader accepts every file that the Python reader accepts."""
 
     def test_of_50000_files(self, tmp_path: Path) -> None:
         reader = build(HERE / "transport" / "etargs_fuzz.cpp", tmp_path / "fuzz", *STRICT, *SANITIZED)
@@ -119,7 +119,7 @@ class TestRuntime:
         sharing = f"XnnpackBackend workspace_sharing_mode int {mode}"
         assert run(runner, tmp_path / "x.etargs") == ["left out 0 and 0", sharing, *MAP, *outcome]
 
-    def test_what_the_map_cannot_carry_is_counted(self, runner: Path, tmp_path: Path) -> None:
+    def test_options_that_the_map_cannot_carry_are_counted(self, runner: Path, tmp_path: Path) -> None:
         options = (packed("a", 0.5), packed("b", 2**31), packed("c", "x" * 256), packed("d", "a\0b"))
         process = packed("num_threads", 2, key=None, scope=Scope.PROCESS)
         backend = PackedBackend("XnnpackBackend", (*options, process))

@@ -10,7 +10,7 @@ import pytest
 from doc_pages import ROOT, Page
 from doc_shell import Shell, lend_packages, reader_environment
 
-pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # it exports, and asks a registry for build tools
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # it exports, and gets build tools from a registry
 
 PROGRAM = ROOT / "tests" / "data" / "tutorial" / "model.pte"
 

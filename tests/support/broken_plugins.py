@@ -1,4 +1,4 @@
-"""A plugin package that is right, and a table of changes that break a rule each, with what is told then."""
+"""A correct plugin package, and a table of changes that each break a rule, with the resulting report."""
 
 from __future__ import annotations
 
@@ -544,4 +544,4 @@ CASES = [
         "Path(__file__).parent / ...",
     ),
 ]
-"""The file, a piece of its text, what stands there instead, the rule, and what is told."""
+"""The file, a piece of its text, the replacement, the rule, and the resulting report."""

@@ -1,4 +1,4 @@
-"""Captured trees of tests/data/trees, in which a colon is stored as `%3A`: Windows has no colon in names."""
+"""Captured trees of tests/data/trees. A colon is stored as `%3A`, since Windows allows none in names."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from etconfig.facts.sources import Tree
 
 TREES = Path(__file__).parents[1] / "data" / "trees"
 STORED: Mapping[str, str] = {":": "%3A"}
-"""Characters of a device's paths, and what stands for them here."""
+"""Characters in the paths of a device, and their replacements here."""
 
 
 class StoredTree(Tree):
-    """A tree whose paths are stored so that every system can check them out."""
+    """A tree whose paths are stored so that every operating system can check them out."""
 
     def read(self, path: str, max_bytes: int) -> bytes | None:
         return super().read(_stored(path), max_bytes)
@@ -25,7 +25,7 @@ class StoredTree(Tree):
 
 
 def captured_system(name: str) -> System:
-    """The device that the tree `name` was captured on."""
+    """Return the device on which the tree `name` was captured."""
     return System(StoredTree(TREES / name), Host.captured(TREES / name))
 
 

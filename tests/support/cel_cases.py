@@ -1,4 +1,4 @@
-"""Cases of tools/build_cel_oracle.py: an expression, the facts it reads, and what CEL makes of it."""
+"""Cases of tools/build_cel_oracle.py: an expression, the facts that it reads, and CEL's value."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ REGISTRY = FactRegistry(
 
 
 def assert_agrees(case: dict[str, Any]) -> None:
-    """The expression has CEL's value, or no value where CEL gives an error."""
+    """Check that the expression has CEL's value, or none if CEL reports an error."""
     facts = {
         name: tuple(value) if isinstance(value, list) else value for name, value in case["facts"].items()
     }
     result = parse_expression(case["expression"], REGISTRY).evaluate(facts)
     if "value" in case:
-        assert repr(result) == repr(case["value"]), case  # tells 1 from 1.0 and True, and knows nan
+        assert repr(result) == repr(case["value"]), case  # distinguishes 1, 1.0 and True, and equates nan
     else:
         assert isinstance(result, (Unknown, Fault)), case

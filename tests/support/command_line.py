@@ -1,4 +1,4 @@
-"""What tests of whole commands share: where things are, what a command leaves behind, how errors look."""
+"""Helpers for tests of whole commands: paths, outcomes of commands, and the form of errors."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ DEVICE = {
     "cpu.cache.l2": 1048576,
     "power.source": "mains",
 }
-"""A device that only the generic profiles fit."""
+"""A device that only the generic profiles match."""
 ON_DEVICE = ("--facts", "device.json")
-"""The arguments of a command that speak of `DEVICE`."""
+"""The arguments that select `DEVICE`."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command left behind."""
+    """The outcome of a command: status and output."""
 
     status: int
     stdout: str
@@ -36,19 +36,19 @@ class Outcome:
 
     @property
     def json(self) -> Any:
-        """What it printed, which must be JSON and nothing else."""
+        """The output, which must be JSON and nothing else."""
         return json.loads(self.stdout)
 
 
 def error(message: str, advice: str | None = None) -> str:
-    """An error without a place."""
+    """Return the text of an error without a place."""
     return f"error: {message}\n" + (f"  = help: {advice}\n" if advice else "")
 
 
 def error_at(
     place: str, text: str, marked: str, code: str, message: str, *, note: str = "", advice: str = ""
 ) -> str:
-    """An error with a place: `text` is the line, `marked` the part of it that is underlined."""
+    """Return the text of an error with a place: `text` is the line, `marked` its underlined part."""
     number = place.split(":")[-2]
     shown = (
         f"error[{code}]: {message}\n"

@@ -1,7 +1,7 @@
-"""Damaged programs that etconfig loads are loaded by ExecuTorch too; prints those that it refuses, as JSON.
+"""Loads damaged programs that etconfig accepts with ExecuTorch; prints those that it refuses, as JSON.
 
-Run it as `python compare_mutants.py COUNT FILE...`: so many of each file's mutants are tried. ExecuTorch
-works in a process of its own for each of them, since it may crash; that counts as a refusal.
+Run it as `python compare_mutants.py COUNT FILE...`, to try COUNT mutants of each file. ExecuTorch runs
+in a new process for each of them, since it may crash; that counts as a refusal.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def is_loaded_here(data: bytes) -> bool:
 
 
 def load_there(data: bytes, verification: Verification) -> str:
-    """`loaded`, or what ExecuTorch says if it refuses the program."""
+    """Return `loaded`, or ExecuTorch's message if it refuses the program."""
     try:
         program = Runtime.get().load_program(data, verification=verification)
         for name in sorted(program.method_names):
@@ -49,7 +49,7 @@ def load_there(data: bytes, verification: Verification) -> str:
 
 
 def verdict_there(data: bytes) -> str:
-    """`loaded`; VERIFIER if it is the verifier alone that refuses; else what ExecuTorch says, or `crash`."""
+    """Return `loaded`, VERIFIER if only the verifier refuses, else ExecuTorch's message, or `crash`."""
     log, into = os.pipe()
     child = os.fork()
     if not child:

@@ -1,4 +1,4 @@
-"""Programs that are one delegate: a tensor in, a tensor out."""
+"""Programs that consist of one delegate, with one input and one output tensor."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def delegating_program(
     scalar_type: int = FLOAT,
     is_dynamic: bool = False,
 ) -> bytes:
-    """A .pte whose method `forward` gives its input of shape (2,) to one delegate.
+    """Return a .pte whose method `forward` passes its input of shape (2,) to one delegate.
 
     Args:
-        backend_id: Whose delegate it is.
+        backend_id: The backend of the delegate.
         payload: The delegate's bytes.
         specs: Compile specs.
         named_data: Data that the program stores by key.
         scalar_type: The type of both tensors.
-        is_dynamic: The input may be shorter, and the output with it.
+        is_dynamic: Input and output may be shorter.
     """
     tensors = [
         tensor(

@@ -1,4 +1,4 @@
-"""Does what the `sh` blocks of pages say; for tests/peers, since that takes executorch or a registry."""
+"""Runs the `sh` blocks of pages, for tests/peers, since they need executorch or a registry."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from doc_pages import Fence, Page, check_shown
 
 
 def reader_environment(python: Path) -> dict[str, str]:
-    """The variables of a reader whose Python is in this directory; none that Python itself reads."""
+    """Return the environment of a reader whose Python is in this directory, without Python's variables."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {**inherited, "PATH": f"{python}{os.pathsep}{inherited['PATH']}"}
 
 
 def lend_packages(environment: Path) -> None:
-    """Let a virtual environment find the packages of this one, so that nobody fetches executorch again."""
+    """Let a virtual environment find the packages of this one, to avoid downloading executorch again."""
     (packages,) = environment.glob("lib/python*/site-packages")
     (packages / "peers.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
 
 
 THIS_PYTHON = Path(sys.executable).parent
-"""Where the commands of this environment are."""
+"""The directory of the commands of this environment."""
 
 
 class Shell:
-    """A reader's shell: what a command changes, directory and variables, holds for those after it.
+    """A reader's shell: commands can change the directory and variables for later ones.
 
     Args:
-        directory: Where the reader begins; files of a page are written there.
-        environment: The variables, all of them.
+        directory: The directory to start in; files of a page are written there.
+        environment: All of its variables.
     """
 
     def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
@@ -41,12 +41,12 @@ class Shell:
         self._environment = dict(environment)
 
     def follow(self, page: Page) -> None:
-        """Do all that a page says."""
+        """Follow a whole page."""
         for fence in page.fences():
             self.do(page, fence)
 
     def do(self, page: Page, fence: Fence) -> None:
-        """Write the block if it is a file; run it if it is one of commands, and compare what is shown."""
+        """Write the block if it is a file; run it if it has commands, and compare their output."""
         if fence.file is not None:
             path = self._home / fence.file
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ def mutant(seed: int) -> bytes:
 
 
 def refused(data: bytes) -> bool:
-    """Return True if the reader refuses it; otherwise check that it is sound and can be written again."""
+    """Return True if the reader refuses it; otherwise check that it is valid and can be written again."""
     try:
         package = read_package(data)
     except SavedResultError:

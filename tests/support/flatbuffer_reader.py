@@ -1,4 +1,4 @@
-"""FlatBuffers read with the `flatbuffers` package, without generated code: the oracle for our writer."""
+"""A reader of FlatBuffers on the `flatbuffers` package, without generated code: the oracle for our writer."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ KERNELS = builtin_kernels()
 def tensor(
     *sizes: int, dtype: ScalarType = ScalarType.FLOAT, values: object = None, is_dynamic: bool = False
 ) -> Tensor:
-    """A tensor in row-major order, of zeros or of `values`."""
+    """Return a tensor in row-major order, with zeros or `values`."""
     dynamism = TensorShapeDynamism.DYNAMIC_BOUND if is_dynamic else TensorShapeDynamism.STATIC
     memory = allocate_zeroed(math.prod(sizes) * dtype.itemsize_bytes)
     made = Tensor(dtype, sizes, tuple(range(len(sizes))), memory, 0, dynamism)
@@ -30,7 +30,7 @@ def tensor(
 
 
 def tensor_of(array: np.ndarray) -> Tensor:
-    """A tensor that is a view of `array`, with its numbers and strides."""
+    """Return a tensor that is a view of `array`, with its values and strides."""
     scalar_type = next(each for each, dtype in DTYPES.items() if dtype == array.dtype)
     made = Tensor(scalar_type, array.shape, tuple(range(array.ndim)), None)
     made.rebind(array)
@@ -38,7 +38,7 @@ def tensor_of(array: np.ndarray) -> Tensor:
 
 
 def run(operator: str, *arguments: Any) -> None:
-    """Bind and run, as a plan of one instruction does."""
+    """Bind and run a kernel, as a plan with one instruction does."""
     step = KERNELS[operator].bind(operator, Scratch(), arguments)
     with np.errstate(all="ignore"):
         Plan("forward", [[Block((step,), (operator,), 1, 1)]], 1).run()

@@ -24,12 +24,12 @@ SCALAR_TYPES = {
 } | {"bfloat16": ScalarType.BFLOAT16}
 
 POISON = 0xA5
-"""The byte that outputs are filled with, so that an element that is not written shows."""
+"""The byte with which outputs are filled, to reveal elements that are not written."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A tensor as eager PyTorch had it."""
+    """A tensor as eager PyTorch recorded it."""
 
     array: np.ndarray
     dim_order: tuple[int, ...]
@@ -39,7 +39,7 @@ class Recorded:
         return SCALAR_TYPES[self.array.dtype.name]
 
     def tensor(self, is_dynamic: bool = False) -> Tensor:
-        """A Tensor of this dtype, shape and dim order; a dynamic one has room for more."""
+        """Return a Tensor with this dtype, shape and dim order; a dynamic one has room for more."""
         bounds = tuple(size + 2 for size in self.array.shape) if is_dynamic else self.array.shape
         dynamism = TensorShapeDynamism.DYNAMIC_BOUND if is_dynamic else TensorShapeDynamism.STATIC
         memory = allocate_zeroed(int(np.prod(bounds)) * self.array.itemsize)
@@ -57,9 +57,9 @@ class KernelCase:
     changed: Mapping[int, Recorded]
 
     def run(self, kernel: Kernel, *, with_dynamic_outputs: bool = False) -> list[Tensor]:
-        """Run `kernel` on the arguments; the outputs, with lists of them flattened, and changed arguments.
+        """Run `kernel` on the arguments; return the flattened outputs, then the changed arguments.
 
-        Tensors get their values after the kernel was bound, as in a Method: it must not read them earlier.
+        Tensors get their values after the kernel is bound, as in a Method: it must not read them earlier.
         """
         with np.errstate(all="ignore"):
             step, arguments, outputs = self.bind(kernel, with_dynamic_outputs=with_dynamic_outputs)
@@ -72,19 +72,19 @@ class KernelCase:
     def bind(
         self, kernel: Kernel, *, with_dynamic_outputs: bool = False
     ) -> tuple[Step, list[Any], list[Any]]:
-        """Bind `kernel` to tensors like those of the case; its step, the arguments and the outputs."""
+        """Bind `kernel` to tensors like those of the case; return step, arguments and outputs."""
         outputs = [_to_argument(each, with_dynamic_outputs) for each in self.outputs]
         arguments = [_to_argument(each, is_dynamic=False) for each in self.arguments]
         return kernel.bind(self.operator, Scratch(), [*arguments, *outputs]), arguments, outputs
 
     @property
     def expected(self) -> list[np.ndarray]:
-        """The expected results of `run`."""
+        """Return the expected results of `run`."""
         return [each.array for each in (*flattened(self.outputs), *self.changed.values())]
 
 
 def flattened(values: Sequence[Any]) -> list[Any]:
-    """The values, with those in lists of them in their place."""
+    """Return the values, with lists of values flattened."""
     return [each for value in values for each in (value if isinstance(value, tuple) else (value,))]
 
 

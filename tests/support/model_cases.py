@@ -1,4 +1,4 @@
-"""The recorded architectures of tests/data/architectures, and how near to PyTorch whole models must come."""
+"""The recorded architectures of tests/data/architectures, and the tolerances for whole models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 DATA = Path(__file__).parents[1] / "data" / "architectures"
 
 TOLERANCE_IN_EPSILONS = 16
-"""The largest difference from PyTorch, for every dtype: so many times the dtype's epsilon, relative to the
+"""The largest difference from PyTorch for every dtype, in multiples of the dtype's epsilon, relative to the
 largest absolute value of the output. Sums of some hundred products in another order differ by a few."""
 
 EPSILONS = {
@@ -23,7 +23,7 @@ EPSILONS = {
 
 
 def recorded_calls(name: str) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
-    """Inputs and outputs of each execute, in order; bfloat16 as float32."""
+    """Return inputs and outputs of each execute, in order; bfloat16 as float32."""
     with np.load(DATA / f"{name}.npz") as archive:
         arrays = dict(archive)
     calls = 1 + max(int(key.removeprefix("call").split("_")[0]) for key in arrays)
@@ -39,7 +39,7 @@ def _numbered(arrays: dict[str, np.ndarray], prefix: str) -> list[np.ndarray]:
 
 
 def assert_model_close(actual: Sequence[Any], expected: Sequence[np.ndarray]) -> None:
-    """Hold all outputs of a call to the tolerance of their dtype; what is not floating is equal."""
+    """Check all outputs of a call within the tolerance of their dtype; other types must be equal."""
     assert len(actual) == len(expected)
     for ours, theirs in zip(actual, expected, strict=True):
         assert ours.shape == theirs.shape

@@ -1,4 +1,4 @@
-"""Ways to damage the bytes of a file, and how many of them one run of the tests tries."""
+"""Ways to damage the bytes of a file, and the number of them that one run of the tests tries."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ SMALL_FILES = sorted(
     if path.suffix in (".pte", ".ptd", ".bpte")
 )
 LARGE_FILES = sorted((DATA / "architectures").glob("*.pte")) + sorted((DATA / "digits").glob("*.pte"))
-"""Programs of so many values that they are read by columns."""
+"""Programs with enough values to be read by columns."""
 
 VERIFIER = "the verifier alone"
-"""What refuses a file when only ExecuTorch's verifier does: it goes through fields too that nobody reads."""
+"""The refusal of ExecuTorch's verifier alone, which also reads fields that nothing else reads."""
 
 _SHARDS = 4
 _ASKED = int(os.environ.get("ETCONFIG_MUTANTS", "0"))
 MUTANTS = _ASKED or 12_500
-"""How many damaged files are tried. Each of the four Pythons of CI tries others: 50,000 together."""
+"""The number of damaged files to try. Each of the four Pythons of CI tries others: 50,000 together."""
 _MUTANTS_OF_LARGE = MUTANTS // 25
 """A large file takes ten times as long as a small one."""
 
 
 def sharded(items: Sequence[T]) -> Sequence[T]:
-    """The quarter of `items` that this Python tries; all of them if ETCONFIG_MUTANTS is set."""
+    """Return the quarter of `items` that this Python tries; all of them if ETCONFIG_MUTANTS is set."""
     return items if _ASKED else items[sys.version_info.minor % _SHARDS :: _SHARDS]
 
 
 def mutants(path: Path, count: int | None = None) -> Iterator[bytes]:
-    """`count` damaged copies of a file, others in each Python; by default, `MUTANTS` of all files."""
+    """Yield `count` damaged copies of a file, others in each Python; by default, `MUTANTS` of all files."""
     original, rng = path.read_bytes(), random.Random(f"{path.name} {sys.version_info.minor % _SHARDS}")
     if count is None:
         is_large = path in LARGE_FILES

@@ -18,13 +18,13 @@ def become_newer(
     oldest: int = 1,
     current: int = 2,
 ) -> None:
-    """Let the core speak the plugin API versions from `oldest` to `current`, for one test.
+    """Let the core support the plugin API versions from `oldest` to `current`, for one test.
 
     Args:
         monkeypatch: Undoes it.
-        contracts: What each version demands of backends.
-        oldest: The oldest version that is understood.
-        current: The newest one.
+        contracts: The contract for backends of each version.
+        oldest: The oldest supported version.
+        current: The newest version.
     """
     monkeypatch.setitem(negotiate.__kwdefaults__, "oldest", oldest)
     monkeypatch.setitem(negotiate.__kwdefaults__, "current", current)

@@ -1,4 +1,4 @@
-"""One backend whose options show every kind of declaration."""
+"""A backend whose options use every kind of declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens a file of any kind and uses all of it, as an executor would."""
+"""Opens a file of any kind and reads everything in it, as an executor would."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from etconfig.program.model import SerializedTensor
 
 
 def touch_everything(program: Program) -> None:
-    """Use everything in an open program, whose indices must all be valid."""
+    """Read everything in an open program, in which all indices must be valid."""
     for name in program.method_names:
         plan = program.plan(name)
         for value in plan.values:
@@ -26,13 +26,13 @@ def touch_everything(program: Program) -> None:
 
 
 def touch_data_file(data: bytes) -> None:
-    """Use everything in a data file."""
+    """Read everything in a data file."""
     for blob in open_data_file(data).blobs.values():
         assert blob.layout is None or blob.layout.size_bytes <= len(bytes(blob.data))
 
 
 def outcome(data: bytes, suffix: str = ".pte") -> str:
-    """Open and use a file, and return the code of the error, or `sound`."""
+    """Open and read a file, and return the code of the error, or `sound`."""
     try:
         touch_data_file(data) if suffix == ".ptd" else touch_everything(open_program(data))
     except ProgramError as refused:

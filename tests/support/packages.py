@@ -17,13 +17,13 @@ from etconfig.transport import (
 
 
 def packed(name: str, value: PlainValue, **changed: Any) -> PackedOption:
-    """An option that somebody set and that is sent under its own name."""
+    """Return an option that was set, and that is sent under its own name."""
     given: dict[str, Any] = {"key": name, "sent": value, "scope": Scope.METHOD, "applies": Applies.LOAD}
     return PackedOption(name=name, value=value, **{**given, "is_set": True, **changed})
 
 
 def configuration(name: str, *methods: PackedMethod) -> PackedConfiguration:
-    """A configuration with its fingerprint."""
+    """Return a configuration with its fingerprint."""
     slots = ((each.method, each.instance, each.values()) for each in methods)
     return PackedConfiguration(name, fingerprint(slots), methods)
 

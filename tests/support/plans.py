@@ -1,4 +1,4 @@
-"""Builds plans and programs by hand, from the records of etconfig.program.model."""
+"""Plans and programs built by hand from the records of etconfig.program.model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KERNELS = builtin_kernels()
 
 
 class PlanBuilder:
-    """One method. By default, tensors are planned one after the other in memory 1."""
+    """One method. By default, tensors are planned one after another in memory 1."""
 
     def __init__(self, name: str = "forward") -> None:
         self.name = name
@@ -84,7 +84,7 @@ class PlanBuilder:
         return self.add(model.IntList(tuple(self.scalar(value) for value in values)))
 
     def int_list(self, *items: int) -> int:
-        """A list of values that exist already."""
+        """Add a list of existing values."""
         return self.add(model.IntList(items))
 
     def tensors(self, *items: int) -> int:

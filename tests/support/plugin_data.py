@@ -7,11 +7,11 @@ from pathlib import Path
 PLUGIN_DATA = Path(__file__).parents[1] / "data" / "plugins"
 
 UPGRADE = "upgrade or uninstall {}, or report it to its author"
-"""What users are advised to do about a broken distribution."""
+"""The help for users with a broken distribution."""
 
 
 def search_path(*distributions: str) -> list[str]:
-    """The directories that make these fixture distributions installed."""
+    """Return the search path on which these fixture distributions are installed."""
     paths = [PLUGIN_DATA / name for name in distributions]
     assert all(path.is_dir() for path in paths)
     return [str(path) for path in paths]
@@ -23,7 +23,7 @@ def write_distribution(
     entry_points: str | bytes | None = "[etconfig.backends]\nA = a\n",
     headers: str | bytes | None = None,
 ) -> Path:
-    """Write metadata as an installer would; `directory` is such as `acme_npu-2.1.dist-info`."""
+    """Write metadata as an installer would; `directory` is a name such as `acme_npu-2.1.dist-info`."""
     metadata = root / directory
     metadata.mkdir(parents=True)
     header_file = "METADATA" if directory.endswith(".dist-info") else "PKG-INFO"

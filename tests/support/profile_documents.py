@@ -1,4 +1,4 @@
-"""Documents that are right, and documents that a schema can tell to be wrong, for the reference backends."""
+"""Valid documents, and documents with mistakes that a schema can find, for the reference backends."""
 
 from __future__ import annotations
 

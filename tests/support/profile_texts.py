@@ -1,4 +1,4 @@
-"""A small registry of facts, and short ways to read texts and to see what is wrong with them."""
+"""A small registry of facts, and helpers to read texts and to collect their diagnostics."""
 
 from __future__ import annotations
 
@@ -54,21 +54,21 @@ def project(text: str, name: str = "etconfig.toml") -> ProjectFile:
 
 
 def problems_of(read: Callable[[], object]) -> tuple[Diagnostic, ...]:
-    """The diagnostics of the `ConfigError` that `read` raises."""
+    """Return the diagnostics of the `ConfigError` that `read` raises."""
     with pytest.raises(ConfigError) as caught:
         read()
     return caught.value.diagnostics
 
 
 def said(diagnostic: Diagnostic) -> str:
-    """`line:column-end code: message; help`, where `end` is the last column underlined."""
+    """Return `line:column-end code: message; help`, where `end` is the last underlined column."""
     span = diagnostic.spans[0]
     place = f"{span.line}:{span.column}-{span.column + span.length - 1}"
     return f"{place} {diagnostic.code}: {diagnostic.message}; {diagnostic.help}"
 
 
 def write_diamond(directory: Path, levels: int) -> None:
-    """Write l0, r0, l1, r1, ...: each extends both of the level below, so ways double at each level."""
+    """Write l0, r0, l1, r1, ...: each extends both of the level below, so paths double at each level."""
     texts = {"l0": "", "r0": ""}
     for level in range(1, levels + 1):
         bases = f"extends = ['l{level - 1}', 'r{level - 1}']"
@@ -77,7 +77,7 @@ def write_diamond(directory: Path, levels: int) -> None:
 
 
 def note_reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The files that profiles are read from, from now on."""
+    """Return a list that collects the files from which profiles are read from now on."""
     read: list[Path] = []
     load_document = inheritance.load_document
     monkeypatch.setattr(

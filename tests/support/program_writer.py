@@ -1,4 +1,4 @@
-"""A small writer of .pte files, sound or damaged in an exactly defined way."""
+"""A small writer of .pte files, valid or damaged in an exactly defined way."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-# Copied from program.fbs independently, so that an error in etconfig.program.layout shows.
+# Copied from program.fbs independently, to reveal errors in etconfig.program.layout.
 # A field is `name:kind`; kinds are struct codes, `s` string, `t` table, `[x]` vector of x.
 SCHEMA = {
     "Program": "version:I execution_plan:[t] constant_buffer:[t] backend_delegate_data:[t] segments:[t] "
@@ -66,14 +66,14 @@ UNIONS = {
 
 
 class Raw(int):
-    """A number that is written where a reference would be."""
+    """A number that is written in the place of a reference."""
 
 
 class Node:
-    """A table, vector or string; `position` is set when it is written. One may be used many times."""
+    """A table, vector or string; `position` is set when it is written. It may be referenced many times."""
 
     position = 0
-    shift: int | None = None  # for a vector whose elements shall lie so many bytes past a multiple of 16
+    shift: int | None = None  # for a vector: the offset of its elements from a multiple of 16
 
     def __init__(self, kind: str, value: Any) -> None:
         self.kind = kind
@@ -81,7 +81,7 @@ class Node:
 
 
 def table(kind: str, **fields: Any) -> Node:
-    """A table of program.fbs; a field that is None or not given is absent."""
+    """Return a table of program.fbs; fields that are None or omitted are absent."""
     nodes = {}
     for name, value in fields.items():
         field = FIELDS[kind][name]
@@ -92,7 +92,7 @@ def table(kind: str, **fields: Any) -> Node:
 
 
 def union(owner: str, member: Node) -> Node:
-    """An EValue, an Instruction or a Value with `member` in its union."""
+    """Return an EValue, an Instruction or a Value with `member` in its union."""
     names = ("instr_args_type", "instr_args") if owner == "Instruction" else ("val_type", "val")
     return table(
         owner, **dict(zip(names, (UNIONS[owner].split().index(member.kind) + 1, member), strict=True))
@@ -104,7 +104,7 @@ def value(kind: str, **fields: Any) -> Node:
 
 
 def tensor(**fields: Any) -> Node:
-    """A planned float tensor of shape (2,), unless the fields say otherwise."""
+    """Return a planned float tensor of shape (2,), unless the fields differ."""
     planned = table("AllocationDetails", memory_id=1, memory_offset_low=0)
     defaults = {"scalar_type": 6, "sizes": [2], "dim_order": [0], "allocation_info": planned}
     return value("Tensor", **{**defaults, **fields})
@@ -115,7 +115,7 @@ def instruction(kind: str, **fields: Any) -> Node:
 
 
 def plan(**fields: Any) -> Node:
-    """An empty method named forward with 64 bytes of memory, unless the fields say otherwise."""
+    """Return an empty method named forward with 64 bytes of memory, unless the fields differ."""
     defaults: dict[str, Any] = {
         name: [] for name in ("values", "inputs", "outputs", "operators", "delegates")
     }
@@ -131,7 +131,7 @@ def children(node: Node) -> list[Node]:
 
 
 def in_order(root: Node) -> list[Node]:
-    """Every node once, parents before their children, since offsets lead forward only."""
+    """Return every node once, parents before children, since offsets only point forward."""
     done: list[Node] = []
     seen: set[int] = set()
     stack = [(root, False)]
@@ -146,7 +146,7 @@ def in_order(root: Node) -> list[Node]:
 
 
 class Writer:
-    """Writes nodes one after the other, then the references between them."""
+    """Writes nodes one after another, then the references between them."""
 
     def __init__(self, start: int) -> None:
         self.data = bytearray(start)
@@ -210,7 +210,7 @@ def write_segments(payloads: Sequence[bytes]) -> list[Node]:
 
 
 def write_tables(root: Node, header_bytes: int, identifier: bytes) -> bytearray:
-    """The tables, with room for a header of so many bytes."""
+    """Return the tables, with room for a header of this size."""
     writer = Writer(8 + header_bytes)
     for node in in_order(root):
         writer.write(node)
@@ -230,7 +230,7 @@ def write_data_file(
     magic: bytes = b"FH01",
     **fields: Any,
 ) -> bytes:
-    """A data file with these entries, and `payloads` as its segments; for the rest, as `write`."""
+    """Return a data file with these entries, and `payloads` as segments; otherwise the same as `write`."""
     content = {"version": 0, "segments": write_segments(payloads), "named_data": list(named_data)}
     data = write_tables(table("FlatTensor", **{**content, **fields}), 40, identifier)
     values = {"length": 40, "offset": 48, "size": len(data) - 48, "base": len(data)}
@@ -240,7 +240,7 @@ def write_data_file(
 
 
 def named(key: str = "w", segment_index: int = 0, **layout: Any) -> Node:
-    """An entry of a data file: a float tensor of shape (2,), unless `layout` says otherwise."""
+    """Return an entry of a data file: a float tensor of shape (2,), unless `layout` differs."""
     fields = {"scalar_type": 6, "sizes": [2], "dim_order": [0], **layout}
     return table(
         "FlatNamedData", key=key, segment_index=segment_index, tensor_layout=table("TensorLayout", **fields)
@@ -248,7 +248,7 @@ def named(key: str = "w", segment_index: int = 0, **layout: Any) -> Node:
 
 
 def write_bundle(*suites: Node, program: bytes | None = b"", shift: int = 0) -> bytes:
-    """A bundled program of these suites; `shift` moves the program off its alignment."""
+    """Return a bundled program with these suites; `shift` moves the program off its alignment."""
     data = None if program is None else Node("[B]", program)
     if data is not None:
         data.shift = shift
@@ -257,13 +257,13 @@ def write_bundle(*suites: Node, program: bytes | None = b"", shift: int = 0) -> 
 
 
 def recorded(**fields: Any) -> Node:
-    """A value of a test case: a float tensor of two zeros, unless the fields say otherwise."""
+    """Return a value of a test case: a float tensor of two zeros, unless the fields differ."""
     defaults = {"scalar_type": 6, "sizes": [2], "dim_order": [0], "data": bytes(8)}
     return union("Value", table("BundledTensor", **{**defaults, **fields}))
 
 
 def suite(*inputs: Node, method_name: str = "forward", **fields: Any) -> Node:
-    """A suite of one test case with these inputs and no expected outputs."""
+    """Return a suite of one test case with these inputs and no expected outputs."""
     case = table("TestCase", inputs=list(inputs), expected_outputs=[])
     return table("TestSuite", **{"method_name": method_name, "test_cases": [case], **fields})
 
@@ -275,11 +275,11 @@ def write(
     identifier: bytes = b"ET12",
     **fields: Any,
 ) -> bytes:
-    """A program of these plans, with `payloads` as its segments.
+    """Return a program with these plans, and `payloads` as its segments.
 
     Args:
-        payloads: The segments after the tables; with any, a header is written.
-        header: Fields of the extended header that are to be false.
+        payloads: The segments after the tables; if there are any, a header is written.
+        header: Wrong values for fields of the extended header.
         fields: Other values for fields of the root table, such as `segments`.
     """
     content = {"version": 0, "execution_plan": list(plans), "segments": write_segments(payloads)}
@@ -296,7 +296,7 @@ def write(
 
 
 def write_plan(*more_values: Node, **fields: Any) -> bytes:
-    """A plan of a tensor, an integer, None and `more_values`, with 3 operators and 3 delegates."""
+    """Return a plan of a tensor, an integer, None and `more_values`, with 3 operators and 3 delegates."""
     processed = table("BackendDelegateDataReference", location=0, index=0)
     lists = {
         "values": [tensor(), value("Int", int_val=5), value("Null"), *more_values],
@@ -308,5 +308,5 @@ def write_plan(*more_values: Node, **fields: Any) -> bytes:
 
 
 def write_tensor(**fields: Any) -> bytes:
-    """A plan of one tensor with these fields."""
+    """Return a plan of one tensor with these fields."""
     return write(plan(values=[tensor(**fields)]))

@@ -1,4 +1,4 @@
-"""Recordings of small methods, for the tests of what is written from them."""
+"""Recordings of small methods, for the tests of trace files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from etconfig.backend import Backend, BoundBackend
 
 
 class Spanning(Backend[None, None]):
-    """Copies its input, times two pieces of its work, and fails on a negative number."""
+    """Copies its input, times two parts of its work, and fails on a negative number."""
 
     def init(self, context: Any, processed: Any, compile_specs: Any) -> None:
         with context.tracer.span("prepare"):

@@ -60,7 +60,7 @@ def make_layer(
     instances: Mapping[str, str] | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> Layer:
-    """A layer of (path, value[, condition]) lines; `{"expr": "..."}` is an expression."""
+    """Return a layer of (path, value[, condition]) lines; `{"expr": "..."}` is an expression."""
     assignments = []
     for number, (path, value, *condition) in enumerate(lines, 1):
         span = Span(file=f"{name}.toml", line=number, column=1, length=1, text=path)
@@ -95,7 +95,7 @@ def make_layer(
 
 
 def make_facts(**known: object) -> FactSheet:
-    """A sheet with these facts; `cpu__available_cores=2` means `cpu.available_cores`."""
+    """Return a sheet with these facts; `cpu__available_cores=2` means `cpu.available_cores`."""
     origin = Origin(OriginKind.SHEET, "test")
     return FactSheet.empty().with_overrides(
         {name.replace("__", "."): Sourced(value, origin) for name, value in known.items()}

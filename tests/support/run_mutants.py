@@ -1,6 +1,6 @@
-"""Opens, loads and runs damaged programs in a process with little memory; prints what came of them, as JSON.
+"""Opens, loads and runs damaged programs in a process with little memory; prints the outcomes as JSON.
 
-Run it as `python run_mutants.py COUNT FILE...`: so many of each file's mutants are tried.
+Run it as `python run_mutants.py COUNT FILE...`, to try COUNT mutants of each file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KERNELS = builtin_kernels()
 
 
 def inputs_of(method: Method) -> list[object]:
-    """Inputs as the program wants them, if they are not too large to be made."""
+    """Return inputs that fit the program, unless they would be too large."""
     meta = method.metadata
     made: list[object] = []
     for index in range(meta.num_inputs()):
@@ -48,7 +48,7 @@ def inputs_of(method: Method) -> list[object]:
 
 
 def run(data: bytes) -> str:
-    """Run every method twice; the name of the error that ended it, or `ran`. Others come out."""
+    """Run every method twice; return the name of an etconfig error, or `ran`. Raises any other error."""
     try:
         program = open_program(data)
         for name in program.method_names:

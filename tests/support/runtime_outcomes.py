@@ -1,4 +1,4 @@
-"""What ExecuTorch's runtime does with the recorded operator calls where eager PyTorch does something else."""
+"""The recorded operator calls in which ExecuTorch's runtime differs from eager PyTorch."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ two of the five elements of the first output. The names are those of `kernel_cas
 """
 
 ROUNDING = 1e-6
-"""Relative differences up to this are not written as numbers: they depend on the machine."""
+"""Relative differences up to this are not written as numbers, since they depend on the machine."""
 
 
 def outcome(theirs: Sequence[np.ndarray] | str | None, expected: Sequence[np.ndarray]) -> str | None:
-    """What became of a call, in a few words; None where it gave what was expected.
+    """Describe the outcome of a call in a few words; None if it gave the expected results.
 
     Args:
-        theirs: Its outputs, what the runtime said when it refused, or None where it ended the process.
-        expected: What eager PyTorch gave.
+        theirs: Its outputs, the runtime's message if it refused, or None if it ended the process.
+        expected: The results of eager PyTorch.
     """
     if theirs is None:
         return "ends the process"

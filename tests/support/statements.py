@@ -1,4 +1,4 @@
-"""What a plugin's README says of its conformance, held against a run of the kit."""
+"""Comparison of the statement on conformance in a plugin's README with a run of the kit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from etconfig.conformance.runner.xfails import read_xfails
 
 
 def conformance_report(settings: Settings, xfails: Path | None = None) -> Report:
-    """A run of the kit that reaches its level, with just the expected failures of the file."""
+    """Run the kit, and require that it reaches its level with exactly the expected failures of the file."""
     expected = {} if xfails is None else read_xfails(xfails, [check.id for check in all_checks()])
     report = run_conformance(settings, expected)
     assert report.passed, [each for each in report.results if not each.outcome.is_good]
@@ -18,10 +18,10 @@ def conformance_report(settings: Settings, xfails: Path | None = None) -> Report
 
 
 def statement(what: str, report: Report) -> str:
-    """The beginning of the sentence that a README must have."""
+    """Return the beginning of the sentence that the README must contain."""
     return f"{what} reaches level {report.level} of the conformance kit {report.pinned_kit}"
 
 
 def words(readme: Path) -> str:
-    """The text without its line breaks."""
+    """Return the text with its line breaks replaced by spaces."""
     return " ".join(readme.read_text(encoding="utf-8").split())

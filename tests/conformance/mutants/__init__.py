@@ -27,7 +27,7 @@ MODULES = (
 
 
 def all_mutants() -> dict[str, Mutant]:
-    """Every mutant, by the value of an entry point that names it."""
+    """Return every mutant, by the value of an entry point that names it."""
     modules = [import_module(f"{__name__}.{name}") for name in MODULES]
     return {
         f"{module.__name__}:{name}": value

@@ -16,7 +16,7 @@ STATE.runs = 0
 
 
 class ThreePercentOff(Interposer):
-    """Scales by 1.03 where a relu was fused into a layer."""
+    """Scales by 1.03 if a relu was fused into a layer."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         super().execute(context, handle, args)
@@ -43,7 +43,7 @@ class SilentCast(Interposer):
 
 
 class ReversedOutputs(Interposer):
-    """Binds the outputs of a delegate from the last one on."""
+    """Binds the outputs of a delegate in reverse order."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         outputs = len(args) - 2
@@ -52,7 +52,7 @@ class ReversedOutputs(Interposer):
 
 
 class FastMath(Interposer):
-    """Takes all numbers for finite."""
+    """Assumes that all numbers are finite."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         super().execute(context, handle, args)

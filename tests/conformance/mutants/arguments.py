@@ -19,7 +19,7 @@ class KeepsBindings(Interposer):
 
 
 class BindsByIdentity(Interposer):
-    """Finds the place of an input by the object that it is."""
+    """Finds the position of an input by its identity."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         *inputs, _ = args
@@ -38,7 +38,7 @@ class ClearsOutputs(Interposer):
 
 
 class IgnoresMemoryErrors(Interposer):
-    """Does without an answer when there is no memory."""
+    """Returns without an answer if there is no memory."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         try:

@@ -9,7 +9,7 @@ from mutants.mutant import BACKEND, Mutant
 
 
 class Misspelt(ReferenceCpuBackend):
-    """Says that it is not available by a name that nobody calls."""
+    """Reports its availability in a method that is never called."""
 
     def is_availability(self) -> Availability:
         return Availability.no("no license", "buy one")

@@ -55,7 +55,7 @@ def etconfig_conformance(request):
     return ConformanceContribution(api=ApiRange(min=1, built=1), programs=Path(__file__).parent / "golden")
 """,
         **PROGRAMS,
-        # the class in the ahead-of-time half was renamed, and one program was lowered since
+        # the class in the ahead-of-time half was renamed, and one program was lowered afterwards
         "golden/acme.pte": PROGRAMS["golden/add.pte"].replace(b"ReferenceCpu", b"ReferenceGpu"),
     },
 )

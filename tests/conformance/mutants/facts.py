@@ -31,7 +31,7 @@ def contribution(detector: FunctionDetector) -> FactsContribution:
 
 
 class FactlessOptions(ReferenceCpuOptions):
-    """Follows no fact, so that loading a method waits for no detector."""
+    """Options without facts, so that loading a method waits for no detector."""
 
     num_threads: Annotated[int, Ge(1)] = option(1, applies="execute", doc="How many workers there are.")
 
@@ -53,7 +53,7 @@ _CORES = itertools.count(1)
 
 
 def count_cores(system: System) -> Iterable[Reading]:
-    """Counts each time from where it stopped."""
+    """Continues counting each time."""
     yield Reading("mutant.cores", next(_CORES), "the driver")
 
 

@@ -1,4 +1,4 @@
-"""Mutants of the checks on what `init` is given besides the payload."""
+"""Mutants of the checks of the other arguments of `init`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ assert isinstance(_SPEC.capabilities, Capabilities)
 
 
 class IgnoresSpecs(Interposer):
-    """Looks only at the compile specs that it knows."""
+    """Reads only the compile specs that it knows."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -35,7 +35,7 @@ class IgnoresSpecs(Interposer):
 
 
 class GuessesSpecs(Interposer):
-    """Takes a compile spec that it cannot read for one that is not there."""
+    """Treats a compile spec that it cannot decode as absent."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -49,7 +49,7 @@ class GuessesSpecs(Interposer):
 
 
 class SharesWeights(Interposer):
-    """Finds missing weights among those of the programs before."""
+    """Uses weights of earlier programs instead of missing ones."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -60,7 +60,7 @@ class SharesWeights(Interposer):
 
 
 class BlamesNothing(Interposer):
-    """Refuses in words that help nobody."""
+    """Refuses with an unhelpful message."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -72,7 +72,7 @@ class BlamesNothing(Interposer):
 
 
 class BoundMutant(Mutant):
-    """A mutant whose golden programs have one for another host among them."""
+    """A mutant with a golden program for another host."""
 
     def install(self, directory: Path, place: str) -> Path:
         programs = directory / "golden"

@@ -20,7 +20,7 @@ STATE.kept_weights = set()
 
 
 class UncountedWeights(Interposer):
-    """Keeps weights once in a thread for equal payloads, and drops them with the first handle destroyed."""
+    """Shares weights of equal payloads in a thread, and drops them when the first handle is destroyed."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -41,7 +41,7 @@ class UncountedWeights(Interposer):
 
 
 class DestroysOnError(Interposer):
-    """Destroys its handle when an execute fails, as the core will do too."""
+    """Destroys its handle when an execute fails, although the core destroys it, too."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         try:
@@ -52,13 +52,13 @@ class DestroysOnError(Interposer):
 
 
 class EarlyThread(Interposer):
-    """Starts its thread before it reads the payload, and ends it in destroy alone."""
+    """Starts its thread before it reads the payload, and ends it only in destroy."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
         self._end = threading.Event()
-        # lets go of the tests' process after a while
+        # ends after a while, for the process of the tests
         self._thread = threading.Thread(target=self._end.wait, args=(5,), daemon=True)
         self._thread.start()
         return super().init(context, processed, compile_specs)
@@ -70,7 +70,7 @@ class EarlyThread(Interposer):
 
 
 class OneShot(Interposer):
-    """Takes weights that it has seen for packed already."""
+    """Assumes that weights that it has seen are packed already."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -87,7 +87,7 @@ class OneShot(Interposer):
 
 
 class FreedModel(Interposer):
-    """Reads memory that destroy gave back."""
+    """Reads memory that destroy has freed."""
 
     _is_freed = False
 

@@ -1,4 +1,4 @@
-"""Mutants of the checks on what may be missing around a plugin."""
+"""Mutants of the checks without the network, the SDK or the device."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mutants.imports import REFERENCE
 from mutants.mutant import BACKEND, Mutant
 
 DEVICE = Path("/dev/full")
-"""Stands for the device: every Linux has it."""
+"""Stands for the device; it exists on every Linux."""
 
 
 class Telling(Interposer):
-    """Tells its vendor of each load."""
+    """Reports each load to its vendor."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
-        # an address that is reserved for documentation
+        # an address reserved for documentation
         with suppress(OSError), socket.create_connection(("192.0.2.1", 9), timeout=0.01):
             pass
         return super().init(context, processed, compile_specs)
@@ -50,7 +50,7 @@ DEPENDENT = Mutant(
 
 
 class Presuming(Interposer):
-    """Opens the device to see whether it is there, and lets the error out if not."""
+    """Opens the device to see whether it exists, and lets the error pass if not."""
 
     def availability(self) -> Availability:
         with DEVICE.open("rb"):

@@ -1,4 +1,4 @@
-"""`Mutant`: a plugin that is the reference CPU backend but for one defect."""
+"""`Mutant`: a plugin with the reference CPU backend and one defect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from etconfig.plugin.v1 import (
 )
 
 BACKEND = "ReferenceCpuBackend"
-"""The id that mutants serve: the golden programs delegate to it."""
+"""The id of mutants, to which the golden programs delegate."""
 
 
 class Mutant:
@@ -36,13 +36,13 @@ class Mutant:
     Args:
         check: The id of that check.
         message: A regular expression that its message matches.
-        backend: Stands in front of the reference backend and holds the defect; None if the defect
-            lies elsewhere.
+        backend: An interposer with the defect in front of the reference backend; None if the defect
+            is elsewhere.
         declared: Fields of the `BackendSpec` that differ.
         entry_points: Lines of entry_points.txt by group that differ; `{plugin}` is this plugin.
-        files: Further files of the distribution, by path; modules of it are found while the check runs.
-        facts: What the plugin contributes as facts.
-        metadata: What METADATA says besides name and version.
+        files: Other files of the distribution, by path; its modules can be imported while the check runs.
+        facts: The facts that the plugin contributes.
+        metadata: The lines of METADATA after name and version.
     """
 
     def __init__(
@@ -68,26 +68,26 @@ class Mutant:
 
     @hookimpl
     def etconfig_backend(self, request: BackendRequest) -> BackendSpec:
-        """The reference's spec, with the defect."""
+        """Return the reference's spec, with the defect."""
         spec = SPECS[request.name]
         return replace(spec, **{"factory": self._make(spec), **self._declared})
 
     @hookimpl
     def etconfig_conformance(self, request: ConformanceRequest) -> ConformanceContribution:
-        """The reference's golden programs."""
+        """Return the reference's golden programs."""
         return reference_conformance(request)
 
     @hookimpl
     def etconfig_facts(self, request: FactsRequest) -> FactsContribution | None:
-        """The facts of the mutant."""
+        """Return the facts of the mutant."""
         return self._facts
 
     def install(self, directory: Path, place: str) -> Path:
-        """Write the metadata of a distribution that declares this plugin, and what else it has.
+        """Write the metadata of a distribution that declares this plugin, and its other files.
 
         Args:
-            directory: Where distributions are installed.
-            place: Where this object is, as an entry point names it.
+            directory: The directory to install the distribution in.
+            place: The place of this object, as in the value of an entry point.
         """
         info = directory / "mutant-1.0.dist-info"
         info.mkdir(parents=True)
@@ -115,17 +115,17 @@ class Mutant:
 
 
 def claiming(**changed: Any) -> Mapping[str, Any]:
-    """`declared` for a mutant whose capabilities are the reference's but for `changed`."""
+    """Return `declared` for a mutant with the reference's capabilities, except `changed`."""
     return {"capabilities": replace(SPECS[BACKEND].capabilities or Capabilities(), **changed)}
 
 
 def output_of(args: Sequence[Value]) -> np.ndarray[Any, Any]:
-    """The last output of a delegate."""
+    """Return the last output of a delegate."""
     output = args[-1]
     assert isinstance(output, np.ndarray)
     return output
 
 
 def subject_of(directory: Path, **changed: Any) -> Subject:
-    """What is installed in `directory`, as a subject."""
+    """Return the backend that is installed in `directory` as a subject."""
     return Subject(Settings(backend=BACKEND, search_path=(str(directory),), **changed))

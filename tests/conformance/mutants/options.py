@@ -21,7 +21,7 @@ UNDESCRIBED = Mutant(
 
 
 class RedactedOptions(ReferenceCpuOptions):
-    """Writes into JSON what it does not accept from there."""
+    """Writes JSON that it does not accept itself."""
 
     def to_jsonable(self) -> dict[str, Any]:
         return {**super().to_jsonable(), "scratch_bytes": "***"}
@@ -35,7 +35,7 @@ REDACTED = Mutant(
 
 
 class UnknownCoresOptions(ReferenceCpuOptions):
-    """Relies on a fact that not every device tells."""
+    """Relies on a fact that is not known on every device."""
 
     num_threads: Annotated[int, Ge(1)] = option(
         from_fact="cpu.available_cores", applies="execute", doc="How many workers there are."
@@ -51,7 +51,7 @@ UNKNOWN_CORES = Mutant(
 
 
 def recommend_all_cores(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """Advice that fails where the fact is not known."""
+    """Fail if the fact is not known."""
     return {"num_threads": facts["cpu.available_cores"]}
 
 
@@ -64,7 +64,7 @@ ALL_CORES = Mutant(
 
 
 class TwinOptions(ReferenceCpuOptions):
-    """Keeps the former name of an option beside the new one."""
+    """Keeps the former name of an option next to the new one."""
 
     num_thread: int = option(
         1, applies="load", doc="The former name of num_threads.", deprecated="use num_threads"
@@ -80,7 +80,7 @@ TWIN = Mutant(
 
 
 class Boastful(Interposer):
-    """Tells one value of an option, whatever was given."""
+    """Reports the same value of an option, whatever was set."""
 
     def effective_options(self, handle: Any) -> Mapping[str, object]:
         return {**super().effective_options(handle), "accumulate": "fp64"}
@@ -95,7 +95,7 @@ BOASTFUL = Mutant(
 
 
 class Rigid(Interposer):
-    """Makes its threads at load, and cannot do with fewer."""
+    """Starts its threads at load, and refuses updates to fewer."""
 
     least = 0
 
@@ -112,7 +112,7 @@ class Rigid(Interposer):
 
 
 def recommend_four_threads(facts: Mapping[str, object]) -> Mapping[str, object]:
-    """More than one, on any machine."""
+    """Options with more than one thread on any machine."""
     return {"num_threads": 4}
 
 

@@ -20,7 +20,7 @@ _FIXED_BYTES = 24
 
 
 class NoChecksum(Interposer):
-    """Takes the checksum that it finds for the right one."""
+    """Accepts any checksum."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -34,7 +34,7 @@ class NoChecksum(Interposer):
 
 
 class NothingToDo(Interposer):
-    """Takes an empty payload for a graph that does nothing."""
+    """Treats an empty payload as a graph that does nothing."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -47,7 +47,7 @@ class NothingToDo(Interposer):
 
 
 class AnyVersion(Interposer):
-    """Reads a payload of whatever version as if it had the one that it knows."""
+    """Reads a payload of any version as if it had the known one."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -60,7 +60,7 @@ class AnyVersion(Interposer):
 
 
 class FromFile(Interposer):
-    """Has its driver read the payload from the file, at an offset that only segments have."""
+    """Lets its driver read the payload from the file, at an offset that only segments have."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -73,7 +73,7 @@ class FromFile(Interposer):
 
 
 class FlushesInPlace(Interposer):
-    """Flushes what is too small for its device to zero in the input itself."""
+    """Flushes numbers that are too small for its device to zero, in the input itself."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         tensor = args[0]
@@ -83,7 +83,7 @@ class FlushesInPlace(Interposer):
 
 
 class PatchesPayload(Interposer):
-    """Writes into the payload, by a pointer that does not know better."""
+    """Writes into the payload through a raw pointer."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]

@@ -1,4 +1,4 @@
-"""Mutants of the checks on what a backend holds."""
+"""Mutants of the checks of resources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATE.descriptors = []
 
 
 class Prefetcher(Interposer):
-    """Has a thread for each handle that only destroy ends, so the interpreter waits for it forever."""
+    """Has a thread for each handle that only destroy ends, so that the interpreter waits for it forever."""
 
     def __init__(self) -> None:
         self._threads: dict[int, tuple[threading.Thread, threading.Event]] = {}
@@ -55,7 +55,7 @@ class KeepsPayload(Interposer):
 
 
 class HoardsWeights(Interposer):
-    """Never gives the memory of a model back."""
+    """Never frees the memory of a model."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -76,7 +76,7 @@ class OpensDevice(Interposer):
 
 
 class BoundToProcess(Interposer):
-    """Crashes in a process that it was not loaded in."""
+    """Crashes in any other process than the one that loaded it."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]

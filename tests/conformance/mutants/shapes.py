@@ -23,7 +23,7 @@ class IgnoresStrides(Interposer):
 
 
 class OnlyGrows(Interposer):
-    """Gives an output the most rows that it ever had."""
+    """Gives an output the largest number of rows that it ever had."""
 
     _rows = 0
 

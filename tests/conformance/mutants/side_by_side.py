@@ -22,7 +22,7 @@ STATE.is_lost = False
 
 
 class CurrentModel(Interposer):
-    """Has a slot in each thread for every delegate of a method, and runs what was put there last."""
+    """Has one place per thread for each delegate of a method, and runs the one loaded last."""
 
     def __init__(self) -> None:
         self._slots: dict[int, int] = {}
@@ -40,7 +40,7 @@ class CurrentModel(Interposer):
 
 
 class LateClearing(Interposer):
-    """Clears the output of a method when another one runs, instead of letting go of it."""
+    """Keeps the output of a method, and clears it when another one runs."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         super().execute(context, handle, args)
@@ -51,7 +51,7 @@ class LateClearing(Interposer):
 
 
 class SharedStaging(Interposer):
-    """Hands results over in one buffer for all methods; two threads meet there."""
+    """Passes results through one buffer for all methods, in which two threads collide."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         super().execute(context, handle, args)
@@ -66,7 +66,7 @@ class SharedStaging(Interposer):
 
 
 class ThreadBound(Interposer):
-    """Works in the thread that loaded the method only."""
+    """Works only in the thread that loaded the method."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -81,7 +81,7 @@ class ThreadBound(Interposer):
 
 
 class DeviceLost(Interposer):
-    """After a bad call nothing works any more, until something is loaded again."""
+    """Stops working after a bad call, until something is loaded again."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -100,7 +100,7 @@ class DeviceLost(Interposer):
 
 
 class TakesAnything(Interposer):
-    """Does nothing when there are no arguments, and tells nobody."""
+    """Silently does nothing if there are no arguments."""
 
     def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
         if args:

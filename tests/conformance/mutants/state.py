@@ -16,7 +16,7 @@ STATE.live = []
 
 
 class LastLoadWins(Interposer):
-    """Has one configuration for its device, that of the last load."""
+    """Has one configuration for its device: the one of the last load."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -32,7 +32,7 @@ class LastLoadWins(Interposer):
 
 
 class UpdatesAll(Interposer):
-    """Hands an update to every delegate that is loaded."""
+    """Passes an update to every loaded delegate."""
 
     def init(
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
@@ -51,7 +51,7 @@ class UpdatesAll(Interposer):
 
 
 class UpdatesNothing(Interposer):
-    """Forgets that options can change."""
+    """Ignores updates."""
 
     def update(self, context: UpdateContext[Any], handle: Any, changed: frozenset[str]) -> None:
         pass
