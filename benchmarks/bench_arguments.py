@@ -1,12 +1,11 @@
-"""What options and resources cost a Method that is executed without any.
+"""The cost of options and resources for a Method that is executed without any.
 
-For each program, the Method as it is, and the same one executed as if arguments did not exist: the same
-guards, copies and plan, in the same memory, and nothing else. In each of seven processes they take turns,
-in an order that changes, and the median of their differences counts. Printed is the median of the
-processes, in ns and in per cent of one execute, with the least and the greatest (between which the median
-of many processes lies, in 98 of 100 cases), and the same for the Method beside itself, which tells what
-such a number is worth; then how many of Python's instructions one execute runs, how many functions it
-calls, and what of both is for arguments.
+Compares, for each program, the Method with one that is executed as if arguments did not exist: with the same
+guards, copies and plan, in the same memory, and nothing else. In each of seven processes they take turns, in
+a changing order, and the median of their differences counts. Prints the median of the processes, in ns and
+in percent of one execute, with the least and the greatest (between which the median of many processes lies
+in 98 of 100 cases), and the same for the Method compared with itself, which shows the noise; then the number
+of Python's instructions and function calls in one execute, and how many of them are for arguments.
 
     PYTHONPATH=tests/support python benchmarks/bench_arguments.py
 """
@@ -37,11 +36,11 @@ DATA = Path(__file__).parents[1] / "tests" / "data"
 PROCESSES, ONE_PROCESS = 7, "--one-process"
 ROUNDS = 1_000
 ROUND_NS = 50_000
-"""Executes are repeated until a measurement takes about so long, for which the clock is exact enough."""
+"""The approximate time of a measurement, for which the clock is exact enough: executes are repeated."""
 
 
 class PlainRunnable(NumpyMethod):
-    """What `runnable` is, without a resource for each execute."""
+    """A `runnable` without a resource for each execute."""
 
     def __init__(self, runnable: object) -> None:
         vars(self).update(vars(runnable))
@@ -54,7 +53,7 @@ class PlainRunnable(NumpyMethod):
 
 
 class PlainMethod(Method):
-    """What `method` is, in the same memory, as if arguments did not exist."""
+    """The same method in the same memory, as if arguments did not exist."""
 
     def __init__(self, method: Method) -> None:
         vars(self).update(vars(method))
@@ -77,7 +76,7 @@ Execute = Callable[[Sequence[object]], object]
 
 
 def elapsed_ns(execute: Execute, inputs: Sequence[object], repeats: int) -> float:
-    """Of one execute."""
+    """Return the time of one execute."""
     start = time.perf_counter_ns()
     for _ in range(repeats):
         execute(inputs)
@@ -85,7 +84,7 @@ def elapsed_ns(execute: Execute, inputs: Sequence[object], repeats: int) -> floa
 
 
 def measure(executes: Sequence[Execute], inputs: Sequence[object]) -> np.ndarray:
-    """Nanoseconds of one execute: a row for each round, a column for each of `executes`."""
+    """Return the nanoseconds of one execute: a row for each round, a column for each of `executes`."""
     once = min(elapsed_ns(executes[0], inputs, 1) for _ in range(50))
     repeats = max(1, round(ROUND_NS / once))
     orders = list(permutations(range(len(executes))))
@@ -97,13 +96,13 @@ def measure(executes: Sequence[Execute], inputs: Sequence[object]) -> np.ndarray
 
 
 def count(execute: Execute, inputs: Sequence[object]) -> tuple[int, int]:
-    """How many of Python's instructions one execute runs, and how many functions it calls; at least."""
+    """Return the least number of Python's instructions and of function calls in one execute."""
     counts = [count_once(execute, inputs) for _ in range(5)]
     return min(each for each, _ in counts), min(each for _, each in counts)
 
 
 def count_once(execute: Execute, inputs: Sequence[object]) -> tuple[int, int]:
-    """The same, of a single execute: threads of a backend may change it."""
+    """Return the numbers for a single execute, which threads of a backend may change."""
     instructions = calls = 0
 
     def trace(frame: FrameType, event: str, arg: object) -> Any:
@@ -126,7 +125,7 @@ def count_once(execute: Execute, inputs: Sequence[object]) -> tuple[int, int]:
 
 
 class Comparison(NamedTuple):
-    """What one process found out about one program: nanoseconds, then instructions and calls."""
+    """The result of one process for one program: nanoseconds, then instructions and calls."""
 
     label: str
     whole: float
@@ -137,7 +136,7 @@ class Comparison(NamedTuple):
 
 
 def compare(label: str, method: Method, inputs: Sequence[object]) -> Comparison:
-    """The Method beside one that knows no arguments, and beside itself."""
+    """Compare the Method with one without arguments, and with itself."""
     plain = PlainMethod(method)
     times = measure((method.execute, plain.execute, method.execute), inputs)
     differences = np.median(times[:, :1] - times[:, 1:], axis=0)
@@ -147,14 +146,14 @@ def compare(label: str, method: Method, inputs: Sequence[object]) -> Comparison:
 
 
 def compare_file(label: str, path: Path) -> Comparison:
-    """The same of a program that takes one tensor of floats."""
+    """Compare the same for a program with one input tensor of floats."""
     program = etconfig.load_program(path)
     sizes = program.metadata("forward").input_tensor_meta(0).sizes()
     return compare(label, program.load_method("forward"), [np.zeros(sizes, np.float32)])
 
 
 def compare_all() -> list[Comparison]:
-    """Small programs, without and with delegates, and real models."""
+    """Compare small programs, without and with delegates, and real models."""
     x = np.ones(4, np.float32)
     return [
         compare("one addition of 4 floats", adding_plan(4).load(), [x, x]),

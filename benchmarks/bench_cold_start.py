@@ -1,4 +1,4 @@
-"""How long commands take from a cold start, as ratios to `python -c pass` in the same rounds.
+"""The time of commands from a cold start, as ratios to `python -c pass` in the same rounds.
 
     python benchmarks/bench_cold_start.py [--rounds N]
 
@@ -57,7 +57,7 @@ def main() -> None:
 def measure_all(
     rounds: int, directory: Path, environment: dict[str, str]
 ) -> tuple[list[float], dict[str, list[float]]]:
-    """The times of the unit and of each command, in seconds, after one round that is not counted."""
+    """Return the times of the unit and of each command, in seconds, after one round of warm-up."""
     for command, _ in COMMANDS.values():
         measure(command, directory, environment)
     units, times = [], {name: [] for name in COMMANDS}
@@ -69,7 +69,7 @@ def measure_all(
 
 
 def measure(command: list[str], directory: Path, environment: dict[str, str]) -> float:
-    """Wall time of one run in seconds."""
+    """Return the wall time of one run in seconds."""
     start_s = time.perf_counter()
     subprocess.run(command, env=environment, cwd=directory, check=True, capture_output=True)
     return time.perf_counter() - start_s

@@ -1,4 +1,4 @@
-"""What etconfig adds to a call of a backend: a method that does nothing but call delegates that do nothing.
+"""The cost that etconfig adds to a call of a backend: a method that only calls delegates that do nothing.
 
 Prints microseconds, the least of many rounds: of one execute of a method without an instruction (its guards,
 and the copies of one input and one output of 4 floats), what each delegate call adds to it, what a call of
@@ -31,7 +31,7 @@ class IdleOptions(BackendOptions):
 
 
 class IdleBackend(Backend[IdleOptions, None]):
-    """Does nothing, and remembers the last context."""
+    """A backend that does nothing but keep the last context."""
 
     context: ExecuteContext[IdleOptions] | None = None
 
@@ -45,7 +45,7 @@ class IdleBackend(Backend[IdleOptions, None]):
 
 
 def load(backend: IdleBackend, delegates: int) -> Any:
-    """A method of so many delegate calls, on one tensor that is input and output."""
+    """Return a method with this many delegate calls, on one tensor that is input and output."""
     builder = PlanBuilder()
     x, out = builder.tensor(4), builder.tensor(4)
     builder.inputs, builder.outputs = [x], [out]
@@ -61,7 +61,7 @@ def load(backend: IdleBackend, delegates: int) -> Any:
 
 
 def least(run: Callable[[], object]) -> float:
-    """Microseconds of the quickest of many runs."""
+    """Return the microseconds of the fastest of many runs."""
     best = float("inf")
     for _ in range(ROUNDS):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""How long it takes to list plugins among many distributions, beside `importlib.metadata`.
+"""The time to list plugins among many distributions, compared with `importlib.metadata`.
 
     python benchmarks/bench_discovery.py [--rounds N]
 
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def write_distributions(root: Path) -> None:
-    """Write the metadata that installers write, as far as anybody reads it here."""
+    """Write the metadata that installers write, as far as the benchmark needs it."""
     for number in range(DISTRIBUTIONS):
         directory = root / f"made_up_{number}-1.0.dist-info"
         directory.mkdir()
@@ -59,7 +59,7 @@ def write_distributions(root: Path) -> None:
 
 
 def metadata_count(directory: str) -> int:
-    """How many backends the standard library finds."""
+    """Return the number of backends that the standard library finds."""
     importlib.invalidate_caches()  # a new process has none
     search_path, sys.path = sys.path, [directory]
     try:
@@ -69,7 +69,7 @@ def metadata_count(directory: str) -> int:
 
 
 def measure_all(rounds: int, ways: dict[str, Callable[[], int]]) -> dict[str, list[float]]:
-    """The times of each way in seconds, after one round that is not counted."""
+    """Return the times of each way in seconds, after one round of warm-up."""
     times: dict[str, list[float]] = {name: [] for name in ways}
     for count in range(rounds + 1):
         for name, way in ways.items():

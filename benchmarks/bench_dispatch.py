@@ -1,4 +1,4 @@
-"""What the executor adds to numpy: a chain of additions of 4 floats, against the bare numpy calls.
+"""The cost that the executor adds to numpy: a chain of additions of 4 floats, against the bare numpy calls.
 
 Prints, for chains of several lengths, the time of one `Method.execute` over the time of a Python
 loop that makes the same numpy calls, and the time per instruction of both and of an execute that
@@ -29,7 +29,7 @@ BYTES = 16
 
 
 class ChainProgram:
-    """A program whose method adds its input to itself, and that again to the input, and so on."""
+    """Return a program whose method adds its input to itself, then to that sum, and so on."""
 
     named_data: Mapping[str, memoryview] = MappingProxyType({})
 
@@ -68,7 +68,7 @@ class ChainProgram:
 
 
 def bare_loop(length: int) -> Callable[[], None]:
-    """The same additions, called by a Python loop over their operands."""
+    """Return the same additions, called in a Python loop over their operands."""
     arrays = [np.ones(4, np.float32) for _ in range(length + 1)]
     calls = [(arrays[index], arrays[0], arrays[index + 1]) for index in range(length)]
     add = np.add
@@ -91,7 +91,7 @@ def time_ns(run: Callable[[], object]) -> int:
 
 
 def measure(length: int, kernels: KernelRegistry) -> tuple[float, ...]:
-    """Nanoseconds per instruction: executed, in the bare loop, traced, loaded; the lower sixth of all."""
+    """Return nanoseconds per instruction: executed, in the bare loop, traced, loaded; the lower sixth."""
     x = np.ones(4, np.float32)
     tracer = RecordingTracer()
     method, bare, traced = load_chain(length, kernels), bare_loop(length), load_chain(length, kernels, tracer)

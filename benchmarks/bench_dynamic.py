@@ -1,4 +1,4 @@
-"""Programs of dynamic shapes, called with one shape, with several in turns, and each time with another one.
+"""Programs with dynamic shapes, called with one shape, with several in turns, and with a new one each time.
 
     PYTHONPATH=tools python benchmarks/bench_dynamic.py [--size tiny] [--keep FOLDER] [NAME ...]
 
@@ -31,7 +31,7 @@ Inputs = list[np.ndarray]
 
 
 def shapes_of(example: Example) -> list[Inputs]:
-    """Four lists of inputs: the largest, and those smaller by one, two and three times the least size."""
+    """Return four lists of inputs: the largest, and those smaller by one, two and three steps."""
     largest, *_, least = ([each.numpy() for each in call] for call in example.calls)
     return [
         [
@@ -48,7 +48,7 @@ def shapes_of(example: Example) -> list[Inputs]:
 
 
 def program_of(name: str, size: str, example: Example, kept: Path | None) -> bytes:
-    """The exported program, from the file where it was kept before."""
+    """Return the exported program, from the file if it was kept there."""
     path = kept and kept / f"{name}-{size}.dynamic.pte"
     if path is not None and path.exists():
         return path.read_bytes()
@@ -60,7 +60,7 @@ def program_of(name: str, size: str, example: Example, kept: Path | None) -> byt
 
 
 def time_of(execute: Callable[[Sequence[object]], object], calls: Sequence[Sequence[object]]) -> float:
-    """Microseconds of one call."""
+    """Return the microseconds of one call."""
     start = time.thread_time_ns()
     for inputs in calls:
         execute(inputs)

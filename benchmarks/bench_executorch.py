@@ -1,4 +1,4 @@
-"""What the executorch executor costs beside a bare C++ loop and beside `executorch.runtime`.
+"""The cost of the executorch executor, compared with a bare C++ loop and with `executorch.runtime`.
 
     make test-peers
     .venv-peers/bin/python benchmarks/bench_executorch.py
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
 
 
 def least_us(work: Callable[[], object], calls: int = CALLS) -> float:
-    """The least processor time of one call, over several rounds."""
+    """Return the least processor time of one call, over several rounds."""
     rounds = []
     for _ in range(ROUNDS):
         start_ns = time.thread_time_ns()
@@ -71,7 +71,7 @@ def least_us(work: Callable[[], object], calls: int = CALLS) -> float:
 
 
 def cpp_loop_us(sizes: tuple[int, ...]) -> float:
-    """The same method called in a loop of C++."""
+    """Time the same method, called in a loop in C++."""
     spec = importlib.util.find_spec("executorch")
     assert spec is not None
     assert spec.submodule_search_locations is not None
@@ -97,7 +97,7 @@ def cpp_loop_us(sizes: tuple[int, ...]) -> float:
 
 
 def theirs_us(x: np.ndarray[Any, Any]) -> float:
-    """The same method through ExecuTorch's own Python API."""
+    """Time the same method through ExecuTorch's own Python API."""
     import torch
     from executorch.runtime import Runtime
 
@@ -133,7 +133,7 @@ def main() -> None:
 
 
 def print_python_backend() -> None:
-    """What lies between the runtime and a backend of etconfig's that does nothing."""
+    """Time the path between the runtime and a backend of etconfig that does nothing."""
     from etconfig_executorch.executor import ExecutorchExecutor
 
     from etconfig.backend import Backend, BoundBackend

@@ -1,7 +1,7 @@
 """Single operators, against ExecuTorch without and with XNNPACK and against torch, on one thread.
 
-Prints etconfig's time in microseconds, copies of inputs and outputs included, and its ratio to
-the others' in the same rounds; less than 1 is faster. Needs what `make test-peers` installs.
+Prints etconfig's time in microseconds, including copies of inputs and outputs, and its ratio to the
+others' in the same rounds; less than 1 is faster. Needs the packages of `make test-peers`.
 
     python benchmarks/bench_kernels.py [NAME ...]     names of cases, or beginnings of them
 """
@@ -21,7 +21,7 @@ PEERS = ("portable", "xnnpack", "torch")
 
 
 class Call(nn.Module):
-    """A function as a module."""
+    """A module that calls a function."""
 
     def __init__(self, function: Callable[..., Tensor]) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ CASES: dict[str, Case] = {
     "cat 2x 64 @56": call(lambda x, y: torch.cat((x, y), 1), (1, 64, 56, 56), (1, 64, 56, 56)),
     "embedding 128 of 30522x768": (nn.Embedding(30522, 768), ((128,),)),
 }
-"""A module and the shapes of its inputs; a shape of one dimension is indices below 1,000."""
+"""A module and the shapes of its inputs; one-dimensional inputs are indices below 1,000."""
 
 
 def inputs_of(shapes: tuple[tuple[int, ...], ...]) -> list[Tensor]:

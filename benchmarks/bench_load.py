@@ -1,4 +1,4 @@
-"""How long a program takes from its file to a method that is ready to run, against ExecuTorch's runtime.
+"""The time from a program file to a method that is ready to run, compared with ExecuTorch's runtime.
 
     python benchmarks/bench_load.py
 
@@ -47,7 +47,7 @@ KERNELS = builtin_kernels()
 
 
 class Chain(nn.Module):
-    """As many instructions as it is told."""
+    """A chain with a given number of instructions."""
 
     def __init__(self, length: int) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def export(module: nn.Module, *inputs: torch.Tensor) -> ExecutorchProgramManager
 
 
 def repeated(exported: ExecutorchProgramManager, times: int) -> bytes:
-    """The program with its values and instructions that many times."""
+    """Return the program with its values and instructions repeated this many times."""
     program = exported.executorch_program
     plan = program.execution_plan[0]
     count, instructions = len(plan.values), plan.chains[0].instructions
@@ -96,7 +96,7 @@ def repeated(exported: ExecutorchProgramManager, times: int) -> bytes:
 
 
 def timed(run: Callable[[], T], clock_ns: Callable[[], int] = time.perf_counter_ns) -> tuple[float, T]:
-    """Milliseconds, and the result."""
+    """Return the milliseconds, and the result."""
     start = clock_ns()
     result = run()
     return (clock_ns() - start) / 1e6, result
@@ -134,7 +134,7 @@ def resident_mib() -> float:
 
 
 def measure_constants(mode: str, path: Path) -> None:
-    """In a fresh process: print what opening and loading take."""
+    """Print the cost of opening and loading; runs in a fresh process."""
     start = resident_mib()
     if mode == "executorch":
         runtime = Runtime.get()

@@ -1,4 +1,4 @@
-"""How long a warm resolve takes, beside pydantic-settings and Hydra on the same work.
+"""The time of a warm resolve, compared with pydantic-settings and Hydra on the same work.
 
     python benchmarks/bench_resolve.py [--rounds N]
 
@@ -34,7 +34,7 @@ from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.resolver import Resolver, Target, layer_from_environment, layer_from_overrides
 
 OPTIONS_OF = {"CpuBackend": 12, "GpuBackend": 11, "NpuBackend": 11, "DspBackend": 11}
-"""How many options each backend has: 45 in all."""
+"""The number of options of each backend: 45 in all."""
 METHODS = ("prefill", "decode", "embed")
 OVERLAYS, HOLDING = 10, 4
 BOARD = [FactInfo(name=f"board.f{i}", type=FactType.INT, doc="A fact.", volatility=Volatility.LIVE)
@@ -63,13 +63,13 @@ KINDS: tuple[tuple[str, Any, object], ...] = (
 
 
 def names_of(count: int) -> list[tuple[str, Any, object]]:
-    """The name, type and default of `count` options."""
+    """Return the name, type and default of `count` options."""
     kinds = zip(itertools.cycle(KINDS), range(count), strict=False)
     return [(f"{stem}_{index // len(KINDS)}", kind, default) for (stem, kind, default), index in kinds]
 
 
 def make_spec(backend: str, count: int) -> BackendSpec:
-    """A backend with `count` options of all kinds."""
+    """Return a backend with `count` options of all kinds."""
     fields: dict[str, Any] = {"__annotations__": {}, "__module__": __name__}
     for name, kind, default in names_of(count):
         fields["__annotations__"][name] = kind
@@ -82,7 +82,7 @@ SPECS = {backend: make_spec(backend, count) for backend, count in OPTIONS_OF.ite
 
 
 def settings(prefix: str, layer: int, share: int) -> Iterator[str]:
-    """TOML tables that set every `share`-th option of each backend."""
+    """Return TOML tables that set every `share`-th option of each backend."""
     for backend, count in OPTIONS_OF.items():
         yield f"[{prefix}.{backend}]"
         for name, _, default in names_of(count)[layer % share :: share]:
@@ -90,7 +90,7 @@ def settings(prefix: str, layer: int, share: int) -> Iterator[str]:
 
 
 def toml_value(default: object, salt: int) -> str:
-    """A value like `default`, but of this layer."""
+    """Return a value like `default`, but of this layer."""
     if isinstance(default, bool):
         return "true" if salt % 2 else "false"
     if isinstance(default, (int, float)):
@@ -99,7 +99,7 @@ def toml_value(default: object, salt: int) -> str:
 
 
 def overlays(count: int) -> Iterator[str]:
-    """`count` conditional overlays, each of one backend; in turn of every method and of one."""
+    """Return `count` conditional overlays, each of one backend; in turn for every method and for one."""
     for index in range(count):
         backend = list(OPTIONS_OF)[index % len(OPTIONS_OF)]
         scope = "when" if index % 2 else f"when.methods.{METHODS[index % 3]}"
@@ -110,7 +110,7 @@ def overlays(count: int) -> Iterator[str]:
 
 
 def documents() -> tuple[str, str, str]:
-    """The TOML of the base profile, of the device's profile and of the project file."""
+    """Return the TOML of the base profile, of the device's profile and of the project file."""
     base = ['[profile]\nname = "generic/base"', *settings("options", 1, 1)]
     device = ['[profile]\nname = "vendor/device"\nextends = ["generic/base"]', *settings("options", 2, 1)]
     device += [line for i, m in enumerate(METHODS) for line in settings(f"methods.{m}.options", 3 + i, 1)]
@@ -118,7 +118,7 @@ def documents() -> tuple[str, str, str]:
 
 
 def compile_workload(options: int = 135) -> Resolver:
-    """The resolver of the workload, with so many methods that it has about `options` options."""
+    """Return the resolver of the workload, with enough methods to have about `options` options."""
     base, device, project = documents()
     expressions = ExpressionParser(REGISTRY)
     chain = [parse_profile(parse_document(text, "profile.toml"), expressions) for text in (base, device)]
@@ -130,7 +130,7 @@ def compile_workload(options: int = 135) -> Resolver:
 
 
 def make_sheet(holding: Iterable[int] = range(HOLDING), **changed: int) -> FactSheet:
-    """40 facts on which the overlays of these numbers hold."""
+    """Return 40 facts for which the conditions of the overlays with these numbers are true."""
     values = {f"board.f{i}": 4 for i in range(len(BOARD))}
     values |= {f"board.f{i}": 101 for i in holding}
     values |= {f"board.{name}": value for name, value in changed.items()}
@@ -139,7 +139,7 @@ def make_sheet(holding: Iterable[int] = range(HOLDING), **changed: int) -> FactS
 
 
 def measure_us(work: Callable[[Any], object], inputs: Iterable[Any], rounds: int) -> float:
-    """Median CPU time of one call, in microseconds; each round calls it for each of the inputs."""
+    """Return the median CPU time of one call, in microseconds; each round calls it for each input."""
     calls = list(inputs)
     times = []
     gc.collect()
@@ -154,7 +154,7 @@ def measure_us(work: Callable[[Any], object], inputs: Iterable[Any], rounds: int
 
 
 def measure_resolver(options: int, rounds: int) -> dict[str, float]:
-    """Microseconds of a resolve, by what has changed since the one before."""
+    """Return the microseconds of a resolve, by what has changed since the previous one."""
     resolver = compile_workload(options)
     holding, turned = make_sheet(), make_sheet(holding=range(HOLDING, OVERLAYS))
     one_changed = [make_sheet(f5=4 + index) for index in range(20)]
@@ -177,7 +177,7 @@ def measure_resolver(options: int, rounds: int) -> dict[str, float]:
 
 
 def write_sources(directory: Path) -> list[Path]:
-    """The workload as three files, `method -> backend -> option`, the strongest last, in TOML and YAML."""
+    """Write the workload as three files, `method -> backend -> option`, the strongest last: TOML and YAML."""
     resolved = compile_workload().resolve(make_sheet())
     paths = []
     for name, step in (("base", 1), ("device", 2), ("project", 3)):
@@ -234,7 +234,7 @@ def hydra_work(directory: Path) -> Callable[[Any], object]:
 
 
 def validation_us(rounds: int) -> float:
-    """Microseconds that pydantic alone takes to validate the options of all groups."""
+    """Return the microseconds that pydantic alone takes to validate the options of all groups."""
     resolved = compile_workload().resolve(make_sheet())
     groups = [(type(a[b]), dict(a[b])) for a in resolved for b in a]
     return measure_us(lambda _: [options(**values) for options, values in groups], range(20), rounds)

@@ -1,4 +1,4 @@
-"""How many small files `validate` checks in a second, beside check-jsonschema on the same files.
+"""The number of small files that `validate` checks per second, compared with check-jsonschema.
 
     python benchmarks/bench_validate.py [--files N] [--rounds N] [--check-jsonschema PYTHON]
 
@@ -32,7 +32,7 @@ from etconfig.app.installation import Installation
 from etconfig.app.validation import Validator
 
 TARGET_FILES_PER_S = 7_000
-FLOOR_FILES_PER_S = 23_400  # of the machine for which that target was set
+FLOOR_FILES_PER_S = 23_400  # on the machine for which the target was set
 TARGET_RATIO = 3
 BAD_ONE_IN = 100
 FLOOR = "tomli alone"
@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def time_in_process(files: Sequence[Path], rounds: int) -> dict[str, float]:
-    """The least seconds a file of tomli alone and of a validator in use, in turns over parts of the files."""
+    """Return the least seconds per file of tomli alone and of a warm validator, in turns over the files."""
     validator = Validator(installation=Installation(None, environ={}))
     validate_all(files[:1], validator)
     times = {FLOOR: math.inf, OURS: math.inf}
@@ -122,7 +122,7 @@ def write_files(directory: Path, count: int) -> list[Path]:
 
 
 def parse_all(files: Sequence[Path]) -> None:
-    """Read and parse every file, and look at nothing: no validator can be faster."""
+    """Read and parse every file, without looking at it: no validator can be faster."""
     for path in files:
         tomli.loads(path.read_bytes().decode())
 
@@ -134,7 +134,7 @@ def validate_all(files: Sequence[Path], validator: Validator) -> None:
 
 
 def run(module: str, *arguments: str, python: str = sys.executable) -> bytes:
-    """Run a module as a command; what it prints."""
+    """Run a module as a command, and return its output."""
     # Bytecode is cached, as on a user's machine after the first run.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     command = [python, "-m", module, *arguments]
@@ -144,20 +144,20 @@ def run(module: str, *arguments: str, python: str = sys.executable) -> bytes:
 
 
 def seconds(subject: Callable[[], object], clock: Callable[[], float]) -> float:
-    """The time of one call by a clock."""
+    """Return the time of one call by a clock."""
     start_s = clock()
     subject()
     return clock() - start_s
 
 
 def children_time() -> float:
-    """The processor time of all processes that were started and have ended."""
+    """Return the processor time of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def report(times: Mapping[str, float]) -> None:
-    """Print the speed of each subject, and the ratios, of seconds a file."""
+    """Print the speed of each subject, and the ratios of the times per file."""
     peer = times.get(PEER)
     for name, taken_s in times.items():
         line = f"{name:<26} {1 / taken_s:8,.0f} files/s"

@@ -1,4 +1,4 @@
-"""What the benchmarks against torch and ExecuTorch share: one module run four ways, timed in turns."""
+"""Helpers of the benchmarks against torch and ExecuTorch: one module run four ways, timed in turns."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ import etconfig
 
 ROUNDS = 200
 SECONDS_EACH = 1.0
-"""How long one side of a comparison may take; then it sits out the remaining rounds."""
+"""The time limit of one side of a comparison; afterwards it skips the remaining rounds."""
 
 Run = Callable[[], object]
 
 
 def use_one_thread() -> None:
-    """Let BLAS, torch and XNNPACK use one thread; starts the script again if BLAS was told otherwise."""
+    """Let BLAS, torch and XNNPACK use one thread; restart the script if BLAS has another setting."""
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     torch.set_num_threads(1)
@@ -35,7 +35,7 @@ def use_one_thread() -> None:
 
 
 def print_settings() -> None:
-    """What the numbers depend on."""
+    """Return the versions and the machine on which the numbers depend."""
     blas = next(each for each in threadpool_info() if "numpy" in each["filepath"])
     print(f"numpy {np.__version__}, {blas['internal_api']} {blas['version']} for {blas['architecture']},")
     print(f"OPENBLAS_CORETYPE={os.environ.get('OPENBLAS_CORETYPE', '')}, {blas['num_threads']} thread")
@@ -47,13 +47,13 @@ def runs_of(
     kept: Path | None = None,
     **optimization: Mapping[str, object],
 ) -> dict[str, Run]:
-    """The same module by etconfig, by ExecuTorch without and with XNNPACK, and by torch itself.
+    """Return the ways to run a module: etconfig, ExecuTorch without and with XNNPACK, and torch itself.
 
     Args:
-        module: It is exported in evaluation mode.
-        inputs: What it is called with.
-        kept: Where programs are kept, as `KEPT.portable.pte` and `KEPT.xnnpack.pte`.
-        optimization: More ways to run etconfig: arguments of `load_method` by what to call it.
+        module: The module; it is exported in evaluation mode.
+        inputs: The inputs of the calls.
+        kept: The path to keep programs at, as `KEPT.portable.pte` and `KEPT.xnnpack.pte`.
+        optimization: More ways to run etconfig: arguments of `load_method`, by the name of the way.
     """
     portable, delegated = (
         _exported(module.eval(), inputs, partitioner, kept and kept.with_name(f"{kept.name}.{kind}.pte"))
@@ -81,7 +81,7 @@ def _exported(
     partitioner: list[XnnpackPartitioner],
     kept: Path | None,
 ) -> bytes:
-    """The program of the module, from the file `kept` if it was kept before."""
+    """Return the program of the module, from the file `kept` if it exists."""
     if kept is not None and kept.exists():
         return kept.read_bytes()
     edge = to_edge_transform_and_lower(torch.export.export(module, tuple(inputs)), partitioner=partitioner)
@@ -103,10 +103,10 @@ def _stock_run(program: bytes, inputs: Sequence[torch.Tensor]) -> Run:
 
 
 def times_in_turns(runs: Mapping[str, Run]) -> dict[str, float]:
-    """Seconds for each: the 15th percentile over rounds in which each runs once.
+    """Return the seconds of each: the 15th percentile over rounds in which each runs once.
 
-    It is the processor time of this thread, in which all of the work is done: so other processes
-    disturb less.
+    This is the processor time of this thread, which does all of the work, so that other processes
+    disturb it less.
     """
     times: dict[str, list[float]] = {name: [] for name in runs}
     for run in runs.values():
@@ -121,7 +121,7 @@ def times_in_turns(runs: Mapping[str, Run]) -> dict[str, float]:
 
 
 def print_ratios(names: Sequence[str], label: str, times: Mapping[str, float]) -> None:
-    """One row: etconfig's microseconds, and its time over that of each of `names`."""
+    """Return one row: etconfig's microseconds, and the ratio of its time to that of each of `names`."""
     ratios = "".join(
         f"{times['etconfig'] / times[name]:>12.2f}" if name in times else f"{'-':>12}" for name in names
     )

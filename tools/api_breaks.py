@@ -1,4 +1,4 @@
-"""What breaks a promise: compares a public surface with the part of it that was promised to plugins."""
+"""Broken promises: compares a public surface with the part of it that was promised to plugins."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from api_surface import Surface
 
 IMPLEMENTED_BY_PLUGINS = frozenset({"Backend", "Detector", "Executor", "ExecutorProgram", "RunnableMethod"})
-"""The classes whose methods the core calls and plugins write: these cannot take one argument more."""
+"""The classes whose methods the core calls and plugins implement: these cannot get another argument."""
 
 
 @dataclass(frozen=True)
 class Break:
-    """A promise that is not kept.
+    """A broken promise.
 
     Attributes:
         kind: `removed`, `changed`, `changed signature`, `new required field` or `new abstract method`.
-        path: What it is about.
-        detail: What was promised, and what is there.
+        path: The dotted path of the name.
+        detail: The promised form, and the present one.
     """
 
     kind: str
@@ -31,7 +31,7 @@ class Break:
 
 
 def breaks(frozen: Surface, surface: Surface) -> list[Break]:
-    """Every promise of `frozen` that `surface` does not keep; growth breaks none."""
+    """Return every promise of `frozen` that `surface` breaks; additions break none."""
     return [*_lost(frozen, surface), *_demanded(frozen, surface)]
 
 
@@ -64,7 +64,7 @@ def _is_implemented_by_plugins(member: str) -> bool:
 
 
 def _is_grown(path: str, promised: str, now: str) -> bool:
-    """Whether a function that plugins call only takes more arguments, none of which need be given."""
+    """Check whether a function that plugins call has only gained optional arguments."""
     if "def (" not in promised or _is_implemented_by_plugins(path):
         return False
     head, _, result = promised.rpartition(") -> ")

@@ -1,7 +1,7 @@
-"""The public surface as text: one line for each thing that users and plugins can name, and its form.
+"""The public surface as text: one line for each name that users and plugins can use, with its form.
 
-A line is a dotted path, a space, and what stands there: `etconfig.plugin.v1.Ge class of annotated_types`.
-Annotations are as they stand in the source, so that every Python writes the same lines.
+A line is a dotted path, a space, and the form: `etconfig.plugin.v1.Ge class of annotated_types`.
+Annotations are written as in the source, so that every Python writes the same lines.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import Any
 from public_api import PUBLIC_MODULES, PublicModule
 
 Surface = Mapping[str, str]
-"""What stands where, by dotted path."""
+"""The form of each name, by dotted path."""
 
 SPECIAL_METHODS = ("__init__", "__call__", "__enter__", "__exit__", "__getitem__", "__iter__", "__len__")
-"""What can be called without its name, and so is public too."""
+"""The special methods that are public, since they can be called without their names."""
 
 
 def surface() -> Surface:
-    """The lines of all public modules."""
+    """Return the lines of all public modules."""
     return {path: form for module in PUBLIC_MODULES for path, form in module_surface(module).items()}
 
 
 def module_surface(module: PublicModule) -> Surface:
-    """The lines of one module: its public names, and the members of the classes among them."""
+    """Return the lines of one module: its public names, and the members of the classes among them."""
     name = module.name
     lines: dict[str, str] = {}
     for public, value in module.values.items():
@@ -40,12 +40,12 @@ def module_surface(module: PublicModule) -> Surface:
 
 
 def as_text(lines: Surface) -> str:
-    """The lines, as a file holds them."""
+    """Return the lines as the text of a file."""
     return "".join(f"{path} {form}\n" for path, form in lines.items())
 
 
 def parse(text: str) -> Surface:
-    """The lines of a file; those that begin with `#` are remarks."""
+    """Return the lines of a file, without those that begin with `#`."""
     kept = (line for line in text.splitlines() if line and not line.startswith("#"))
     return dict(line.split(" ", 1) for line in kept)
 
@@ -75,10 +75,10 @@ def _class_form(cls: type) -> str:
 
 
 def _members(cls: type) -> Surface:
-    """The public members of a class, with those that it inherits from classes of etconfig."""
+    """Return the public members of a class, with those that it inherits from classes of etconfig."""
     lines = {name: form for name, value in _attributes(cls).items() if (form := _member_form(value))}
     if is_dataclass(cls) or getattr(cls, "_is_protocol", False):
-        lines.pop("__init__", None)  # the fields say it, or there is none
+        lines.pop("__init__", None)  # the fields describe it, or there is none
     if is_dataclass(cls):
         lines |= {part.name: _field_form(part, at) for at, part in enumerate(fields(cls)) if part.init}
     if issubclass(cls, enum.Enum):
@@ -97,7 +97,7 @@ def _attributes(cls: type) -> Mapping[str, Any]:
 
 
 def _member_form(value: Any) -> str | None:
-    """The form of an attribute; None for one that holds a plain value, such as the default of a field."""
+    """Return the form of an attribute; None for a plain value, such as the default of a field."""
     if isinstance(value, (property, cached_property)):
         getter = value.fget if isinstance(value, property) else value.func
         return f"property: {_annotation(inspect.signature(getter).return_annotation)}"
@@ -109,7 +109,7 @@ def _member_form(value: Any) -> str | None:
 
 
 def _field_form(part: Field[Any], at: int) -> str:
-    """A field of a record; one that can be given by position is told with the position."""
+    """Return the form of a field of a record, with its position if it can be passed by position."""
     default = "" if part.default is MISSING else f" = {_shown(part.default)}"
     if part.default_factory is not MISSING:
         default = f" = {part.default_factory.__name__}()"
@@ -126,13 +126,13 @@ def _signature(function: Callable[..., Any]) -> str:
 
 
 class _Text(str):
-    """A text that is shown without quotes, on which Pythons do not agree."""
+    """A text that is shown without quotes, since Pythons disagree about them."""
 
     __repr__ = str.__str__
 
 
 def _told(parameter: inspect.Parameter) -> inspect.Parameter:
-    """A parameter with texts for its annotation and default."""
+    """Return a parameter with texts for its annotation and default."""
     empty, annotation, default = parameter.empty, parameter.annotation, parameter.default
     return parameter.replace(
         annotation=empty if annotation is empty else _Text(_annotation(annotation)),
@@ -147,7 +147,7 @@ def _annotation(annotation: Any) -> str:
 
 
 def _shown(value: object) -> str:
-    """A default as every run shows it: without addresses, and with sets in order."""
+    """Return a default in a reproducible form: without addresses, and with sets in order."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, frozenset):

@@ -2,7 +2,7 @@
 
 For each variant that is committed there are a program and NAME.npz, whose arrays call0_input0,
 call0_output0, ... are the inputs and outputs of consecutive executes of one loaded method. bfloat16 is
-recorded as float32, which holds all its values.
+recorded as float32, which can represent all of its values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Outputs = tuple[Tensor, ...]
 
 @dataclass(frozen=True)
 class Variant:
-    """An architecture of tiny size, as one kind of program.
+    """An architecture of tiny size, in one form of program.
 
     Attributes:
         form: One of FORMS.
@@ -43,7 +43,7 @@ class Variant:
 
     @property
     def name(self) -> str:
-        """Of its files."""
+        """The name of its files."""
         return self.architecture if self.form == "float32" else f"{self.architecture}_{self.form}"
 
 
@@ -55,7 +55,7 @@ FORMS = {
     "channels_last": {"is_channels_last": True},
     "int8": {},
 }
-"""What each form asks of `make`; int8 is quantized afterwards."""
+"""The arguments of `make` for each form; int8 is quantized afterwards."""
 
 COMMITTED = (
     *(Variant(name) for name in ("bert", "gpt2", "llama", "t5", "vit", "segformer", "resnet")),
@@ -67,11 +67,11 @@ COMMITTED = (
     Variant("unet", "channels_last"),
     Variant("mobilenet_v2", "int8"),
 )
-"""What tests run without torch."""
+"""The variants that tests run without torch."""
 
 
 def build(folder: Path) -> dict[str, Any]:
-    """Write programs, inputs and outputs of all COMMITTED variants into `folder`; say what each needs."""
+    """Write programs, inputs and outputs of all COMMITTED variants into `folder`; return their needs."""
     return {"programs": {variant.name: write(variant, folder) for variant in COMMITTED}}
 
 
@@ -89,13 +89,13 @@ def write(variant: Variant, folder: Path) -> dict[str, Any]:
 
 
 def make_example(variant: Variant) -> Example:
-    """The module, quantized if the form says so, and its calls."""
+    """Return the module, quantized for the int8 form, and its calls."""
     example = make(variant.architecture, **FORMS[variant.form])
     return quantize(example) if variant.form == "int8" else example
 
 
 def quantize(example: Example) -> Example:
-    """Weights by channel and activations by tensor to int8, calibrated with the calls."""
+    """Quantize weights per channel and activations per tensor to int8, calibrated with the calls."""
     configuration = get_symmetric_quantization_config(is_per_channel=True)
     exported = torch.export.export(example.module, example.calls[0]).module()
     prepared = prepare_pt2e(exported, XNNPACKQuantizer().set_global(configuration))
@@ -105,7 +105,7 @@ def quantize(example: Example) -> Example:
 
 
 def run_eager(example: Example) -> list[Outputs]:
-    """The outputs of consecutive calls; the example's own buffers stay as they are."""
+    """Return the outputs of consecutive calls, without changing the example's buffers."""
     module = copy.deepcopy(example.module)
     return [_outputs(module, inputs) for inputs in example.calls]
 

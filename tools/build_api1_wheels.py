@@ -1,11 +1,10 @@
-"""Builds the wheels of old plugins, which tests install against the etconfig of today.
+"""Builds the wheels of old plugins, which tests install with the current etconfig.
 
     python tools/build_api1_wheels.py
 
-They stand for what vendors have published: once recorded, a wheel is never built again. A source in
-`tests/data/plugins-api1/sources` whose wheel is not there yet is built, and its hash is recorded in
-`SHA256SUMS`; the test of the hashes tells who changed one. The time in a wheel is fixed, so that the same
-hatchling builds the same bytes.
+They stand for the wheels that vendors have published: once recorded, a wheel is never built again. A source
+in `tests/data/plugins-api1/sources` without a wheel is built, and its hash is recorded in `SHA256SUMS`, which
+a test verifies. The time in a wheel is fixed, so that the same hatchling builds the same bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ BUILT_AT = "1767225600"
 
 
 def main(directory: Path = DIRECTORY) -> None:
-    """Build what is not recorded, and record it."""
+    """Build and record the wheels that are not recorded yet."""
     sums = directory / "SHA256SUMS"
     recorded = sums.read_text(encoding="utf-8") if sums.exists() else ""
     for source in sorted((directory / "sources").iterdir()):

@@ -1,13 +1,13 @@
-"""Write tests/data/cel_oracle.json: what Google's CEL makes of expressions that etconfig accepts.
+"""Write tests/data/cel_oracle.json: the values that Google's CEL gives to expressions of etconfig.
 
     make test-peers
     .venv-peers/bin/python tools/build_cel_oracle.py
 
-`tests/peers/test_peers_cel.py` makes 10,000 other cases and does not keep them.
+`tests/peers/test_peers_cel.py` makes 10,000 other cases and does not store them.
 
-Each case is an expression, the facts that are known, and the value, which is left out where CEL gives an
-error. To CEL a fact that is not known is a variable without a value, so unknown results are errors too.
-Left out are `has`, `min` and `max`, which CEL has in another form, and indexed facts such as `gpu.0.name`.
+Each case is an expression, the known facts, and the value, which is left out if CEL reports an error. For
+CEL an unknown fact is a variable without a value, so unknown results are errors, too. The cases do not use
+`has`, `min` and `max`, which CEL has in another form, or indexed facts such as `gpu.0.name`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ FORMS = {
 
 
 class Case(dict[str, str]):
-    """Fills a form: each look-up gives another random expression of that type."""
+    """Fills a template: each lookup gives another random expression of that type."""
 
     def __init__(self, chance: random.Random, depth: int) -> None:
         super().__init__()
@@ -107,9 +107,9 @@ def some_facts(chance: random.Random) -> dict[str, Any]:
 
 
 def evaluate(expression: str, facts: Mapping[str, object]) -> dict[str, object]:
-    """`{"value": ...}`, or nothing where CEL gives an error."""
+    """Return `{"value": ...}`, or nothing if CEL reports an error."""
     variables = {f"x_{name}{number}": type_ for name, type_ in TYPES.items() for number in range(3)}
-    # without the check, since it refuses to compare int with double, which CEL can do when it runs
+    # without the type check, which refuses to compare int with double, although the evaluation can
     compiled = cel.NewEnv(variables=variables).compile(expression.replace("x.", "x_"), disable_check=True)
     try:
         result = compiled.eval(data={name.replace(".", "_"): value for name, value in facts.items()})
@@ -122,7 +122,7 @@ def evaluate(expression: str, facts: Mapping[str, object]) -> dict[str, object]:
 
 
 def cases(count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Random cases as the file has them: an expression, the known facts in it, and CEL's value if any."""
+    """Return random cases as in the file: an expression, the known facts in it, and CEL's value if any."""
     chance = random.Random(seed)
     for number in range(count):
         type_name = chance.choice(("bool", "bool", "bool", "int", "float", "string", "list"))

@@ -1,4 +1,4 @@
-"""Write the conformance kit's frozen cases: run their modules with eager PyTorch. Needs torch."""
+"""Write the conformance kit's stored cases, by running their modules with eager PyTorch. Needs torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etconfig.conformance.cases.stored_cases import ARRAYS, CASES
 
 
 class Recorder:
-    """Gives every tensor a name in the archive; a tensor that is met again keeps its name."""
+    """Gives every tensor a name in the archive; the same tensor keeps its name."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray[Any, Any]] = {}
@@ -23,7 +23,7 @@ class Recorder:
         self._seen: list[tuple[torch.Tensor, dict[str, Any]]] = []
 
     def describe(self, name: str, value: Any) -> Any:
-        """The value as JSON; a tensor goes to the archive."""
+        """Return the value as JSON; a tensor is added to the archive."""
         if not isinstance(value, torch.Tensor):
             return value
         for tensor, described in self._seen:
@@ -49,7 +49,7 @@ def _outputs(answer: Any) -> list[Any]:
 
 
 def describe_case(case: CaseModel, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Run a case and describe it; its arrays go to `arrays`."""
+    """Run a case and describe it; its arrays are added to `arrays`."""
     recorder = Recorder()
     runs: dict[str, list[Any]] = {}
     for method, model in case.methods.items():

@@ -1,8 +1,8 @@
-"""Writes tests/data/hostile/: for each class of published defects of readers, a program that has it.
+"""Writes tests/data/hostile/: for each class of published defects of readers, a program with the defect.
 
 The classes are those that ExecuTorch fixed, with the CVE, the finding of its audit, or the commit.
-`hostile.json` tells what etconfig makes of each file: the error, its code, and the byte that it names. This
-writes the same bytes each time; `tests/unit/hardening/test_hostile_corpus.py` holds both.
+`hostile.json` records etconfig's answer to each file: the error, its code, and the byte that it names. The
+bytes are the same each time; `tests/unit/hardening/test_hostile_corpus.py` verifies both.
 
     python tools/build_hostile_programs.py
 """
@@ -42,7 +42,7 @@ FIRST_SEGMENT = table("SubsegmentOffsets", segment_index=0, offsets=[0, 0])
 
 
 class Hostile(NamedTuple):
-    """One file: its name, the class of defects, where that was published, and its bytes."""
+    """One file: its name, the class of defects, the publication, and its bytes."""
 
     file: str
     defect: str
@@ -238,7 +238,7 @@ KERNELS = builtin_kernels()
 
 
 def outcome(name: str, data: bytes) -> Mapping[str, object]:
-    """What etconfig makes of a file: in which stage it is refused, and how."""
+    """Return etconfig's answer to a file: the stage that refuses it, and the error."""
     stage = "open"
     try:
         if name.endswith(".ptd"):

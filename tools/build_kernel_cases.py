@@ -1,8 +1,8 @@
-"""Records what eager PyTorch computes for ExecuTorch's operators, as reference for the numpy kernels.
+"""Records the results of eager PyTorch for ExecuTorch's operators, as reference for the numpy kernels.
 
-Writes tests/data/kernels/cases.json (operators, arguments, where their data lie, numbers of variants) and
-tests/data/kernels/cases.npz (one flat array for each dtype), on data from fixed seeds, so that the
-files come out the same each time.
+Writes tests/data/kernels/cases.json (operators, arguments, the places of their data, numbers of variants)
+and tests/data/kernels/cases.npz (one flat array for each dtype), on data from fixed seeds, so that the
+files are the same each time.
 
 Needs torch and executorch:
 

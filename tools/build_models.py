@@ -1,14 +1,14 @@
 """Exports the test programs under tests/data with real ExecuTorch.
 
 Needs torch, executorch and scikit-learn, and the reference plugin on the path; the tests
-need none of these, since what this tool writes is checked in:
+need none of these, since the files that this tool writes are checked in:
 
     PYTHONPATH=plugins/etconfig-reference python tools/build_models.py --out tests/data
     PYTHONPATH=plugins/etconfig-reference python tools/build_models.py --only digits
 
-Every entry has a module here with one function `build(folder)`, which writes its files
-into `folder` and returns what `<name>.json` records. The same versions on the same kind of
-CPU write the same bytes.
+Every entry has a module here with a function `build(folder)`, which writes its files into
+`folder` and returns the record for `<name>.json`. The same versions on the same kind of CPU
+write the same bytes.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ BUILDERS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "digits": digits_model.build,
     "exports": export_cases.build,
 }
-"""By the name of what they write, which is also the name of its folder."""
+"""The modules by the name of their output, which is also the name of its folder."""
 
 _RECORDED_PACKAGES = ("executorch", "torch", "scikit-learn", "numpy")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Build what is chosen and write a record next to each."""
+    """Build the chosen entries, and write a record next to each."""
     arguments = _parser().parse_args(argv)
     for name in arguments.only or BUILDERS:
         folder = arguments.out / name

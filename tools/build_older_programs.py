@@ -1,15 +1,15 @@
 """Export the programs in tests/data/older with older releases of ExecuTorch.
 
-A release is unpacked, without its dependencies, and put before the installed one; torch may be newer than
-the release asks for. For each of 0.4.0, 0.5.0, 0.6.0, 0.7.0 and 1.0.0:
+A release is unpacked without its dependencies, and precedes the installed one on the path; torch may be newer
+than the release requires. For each of 0.4.0, 0.5.0, 0.6.0, 0.7.0 and 1.0.0:
 
     pip install --no-deps --target RELEASE executorch==VERSION 'setuptools<81'
     export FLATC_EXECUTABLE=RELEASE/executorch/data/bin/flatc PYTHONPATH=RELEASE
     python tools/build_older_programs.py VERSION
 
-It writes VERSION.pte, and from 0.6.0 on, when constants could first lie outside, VERSION_external.pte and
-VERSION_external.ptd. `answers.npz` is written each time, and the same each time: PyTorch's outputs for three
-runs that follow each other.
+It writes VERSION.pte, and from 0.6.0 on, the first release with external constants, VERSION_external.pte and
+VERSION_external.ptd. `answers.npz` is written each time with the same contents: PyTorch's outputs for three
+consecutive runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Export the programs in tests/data/programs, and what ExecuTorch itself reads in them.
+"""Export the programs in tests/data/programs, and record what ExecuTorch itself reads in them.
 
 Needs torch and executorch (built with 2.13 and 1.5.1); running it again gives the same bytes:
 
@@ -131,7 +131,7 @@ class Reshape(nn.Module):
         return (x * 2.0).reshape(rows, -1)
 
 
-# --- how they are exported -----------------------------------------------------------------
+# --- exporting them ------------------------------------------------------------------------
 
 
 def portable(
@@ -259,11 +259,11 @@ CASES: Sequence[Callable[[], bytes]] = (
 )
 
 
-# --- what ExecuTorch reads in them -----------------------------------------------------------
+# --- reading them with ExecuTorch ------------------------------------------------------------
 
 
 def dump(pte: bytes) -> dict[str, object]:
-    """Everything in the file, by the field names of program.fbs, and digests of its payloads."""
+    """Return everything in the file, by the field names of program.fbs, and digests of its payloads."""
     _patch_generated_flatbuffer_aliases()
     raw = _plain(ProgramT.InitFromPackedBuf(pte))
     header = _get_extended_header(pte)
@@ -307,7 +307,7 @@ def _digest(payload: bytes) -> list[object]:
 
 
 def _subsegments(subsegment: Mapping[str, Any], segment: Callable[[int], bytes]) -> list[list[object]]:
-    """One digest for each offset, of the bytes up to the next one."""
+    """Return a digest for each offset, of the bytes up to the next one."""
     data = segment(subsegment["segment_index"])
     offsets = [*subsegment["offsets"], len(data)]
     return [_digest(data[start:end]) for start, end in pairwise(offsets)]
@@ -320,7 +320,7 @@ _UNIONS = {
 
 
 def _plain(value: Any) -> Any:
-    """A flatc object as dicts, lists and scalars; a union becomes {"type": ..., fields...}."""
+    """Return a flatc object as dicts, lists and scalars; a union becomes {"type": ..., fields...}."""
     if isinstance(value, bytes):
         return value.decode("utf-8")
     if isinstance(value, float):

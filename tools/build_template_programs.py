@@ -19,7 +19,7 @@ GOLDEN = TEMPLATE / "src" / "example_npu" / "golden"
 
 
 def install_from(package: Path, site: Path) -> None:
-    """Copy a package into `site` as an installer does that needs no build backend."""
+    """Copy a package into `site`, as an installer without a build backend would."""
     shutil.copytree(package / "src", site, dirs_exist_ok=True)
     project = tomli.loads((package / "pyproject.toml").read_text())["project"]
     metadata = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"

@@ -22,7 +22,7 @@ TARGET = Path(__file__).parents[1] / "profiles" / "conditions.json"
 
 
 def parsed_conditions() -> Iterator[Expression]:
-    """Every condition of the bundled profiles, parsed and checked."""
+    """Return every condition of the bundled profiles, parsed and checked."""
     library = ProfileLibrary((bundled_profiles(),))
     parser = ExpressionParser(BUILTIN_FACTS)
     for name in library.names:
@@ -32,7 +32,7 @@ def parsed_conditions() -> Iterator[Expression]:
 
 
 def node_data(node: tuple[object, ...]) -> list[object]:
-    """A node of a checked tree as a list: its class, then its fields, with its operands one by one."""
+    """Return a node of a checked tree as a list: its class, then its fields, with its operands one by one."""
     if isinstance(node, Constant):
         return ["Constant", node.value]  # a list, if it is a constant list
     data: list[object] = [type(node).__name__]
@@ -47,7 +47,7 @@ def node_data(node: tuple[object, ...]) -> list[object]:
 
 
 def file_text() -> str:
-    """The content of the file: a line for each condition, with its tree and the texts of its clauses."""
+    """Return the content of the file: a line per condition, with its tree and the texts of its clauses."""
     checked = {each.source: [node_data(each.tree), *each.clause_texts] for each in parsed_conditions()}
     lines = (f"{json.dumps(text)}: {json.dumps(checked[text])}" for text in sorted(checked))
     return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -2,13 +2,13 @@
 
 Two methods share its weights. `forward` gives ten class probabilities for one image,
 `embed` the mean of each of the 32 feature maps. Both take float32 pixels from 0 to 16,
-shaped (1, 1, 8, 8). Written are one program per way to run it:
+shaped (1, 1, 8, 8). The tool writes one program for each way to run it:
 
     digits.pte           features on ReferenceNpuBackend, classifier on ReferenceCpuBackend
     digits_inline.pte    the same, with the delegates' payloads inline instead of in segments
     digits_portable.pte  no delegation
-    digits_xnnpack.pte   whatever XNNPACK takes
-    digits.npz           200 images that training never saw, labels, and PyTorch's answers
+    digits_xnnpack.pte   everything that XNNPACK supports is delegated to it
+    digits.npz           200 images that were not used in training, labels, and PyTorch's answers
 """
 
 from __future__ import annotations
@@ -59,24 +59,24 @@ class Digits(nn.Module):
         self.classifier = nn.Sequential(nn.Flatten(), nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, 10))
 
     def forward(self, image: Tensor) -> Tensor:
-        """Image (N, 1, 8, 8) to probabilities (N, 10)."""
+        """Map images (N, 1, 8, 8) to probabilities (N, 10)."""
         return torch.softmax(self.classifier(self.features(normalise(image))), dim=1)
 
 
 class Embedding(nn.Module):
-    """Method `embed`: what the trained features see, averaged over the image."""
+    """Method `embed`: the trained features, averaged over the image."""
 
     def __init__(self, features: nn.Module) -> None:
         super().__init__()
         self.features = features
 
     def forward(self, image: Tensor) -> Tensor:
-        """Image (N, 1, 8, 8) to embedding (N, 32)."""
+        """Map images (N, 1, 8, 8) to embeddings (N, 32)."""
         return self.features(normalise(image)).mean(dim=(2, 3))
 
 
 def normalise(image: Tensor) -> Tensor:
-    """Pixels from 0..16 to -0.5..0.5."""
+    """Scale pixels from 0..16 to -0.5..0.5."""
     return image * 0.0625 - 0.5
 
 
@@ -105,7 +105,7 @@ def build(folder: Path) -> dict[str, Any]:
 
 
 def _load_images() -> tuple[Tensor, Tensor, Labels, Labels]:
-    """Training and held-out images (N, 1, 8, 8), then their labels; every class in proportion."""
+    """Return training and test images (N, 1, 8, 8), then their labels; every class in proportion."""
     digits = load_digits()
     images = digits.images.astype(np.float32).reshape(-1, 1, 8, 8)
     training, held_out, labels, held_out_labels = train_test_split(
@@ -131,7 +131,7 @@ def _train(images: Tensor, labels: Labels) -> Digits:
 def _export_programs(
     folder: Path, methods: Mapping[str, nn.Module], images: Tensor, answers: Mapping[str, Outputs]
 ) -> dict[str, Any]:
-    """Write the four programs, check them, and return what each consists of."""
+    """Write the four programs, check them, and return a description of each."""
     example = images[:1]
     delegated = lower_methods(methods, example, _reference_partitioners())
     xnnpack = lower_methods(methods, example, {name: XnnpackPartitioner() for name in methods})

@@ -112,7 +112,7 @@ def narrow() -> str:
 
 
 def sources() -> list[Card]:
-    """Everything that decides, in the order of the page's example."""
+    """The sources of all values, in the order of the page's example."""
     phone, pi = devices()
     cached = phone.options["forward"]["weight_cache_enabled"]
     threads = pi.options["forward"]["num_threads"]

@@ -1,8 +1,8 @@
-"""Programs with data files, test cases, control flow and nested values, and what PyTorch makes of them.
+"""Programs with data files, test cases, control flow and nested values, and PyTorch's answers.
 
-For every case NAME there are NAME.pte (or .bpte) and its .ptd files; `answers.npz` holds what PyTorch
-gave for each run, under NAME/RUN/in0, ... and NAME/RUN/out0, ... Runs of one case follow each other, so
-that the state of buffers shows.
+For every case NAME there are NAME.pte (or .bpte) and its .ptd files; `answers.npz` contains PyTorch's
+inputs and outputs of each run, under NAME/RUN/in0, ... and NAME/RUN/out0, ... The runs of one case are
+consecutive, to reveal the state of buffers.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Tied(nn.Module):
 
 
 class Cache(nn.Module):
-    """A cache without initial state, written at a position, and a sum with one."""
+    """A cache without initial state that is written at a position, and a sum with one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class Branches(nn.Module):
 
 
 class Nested(nn.Module):
-    """Inputs in a dict and a pair, numbers and None among them; outputs in a dict of a pair."""
+    """Inputs in a dict and a pair, with numbers and None among them; outputs in a dict of a pair."""
 
     def forward(
         self, named: dict[str, Tensor], pair: tuple[Tensor, Tensor], flag: bool, scale: float, nothing: None
@@ -106,7 +106,7 @@ class Nested(nn.Module):
 
 
 class Lifted(nn.Module):
-    """Constants that are no parameters: one made in `forward`, one an attribute."""
+    """Constants that are not parameters: one made in `forward`, one an attribute."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class Grow(nn.Module):
 
 
 class Found(nn.Module):
-    """Outputs whose sizes the data decide, and one that is computed from such a one."""
+    """Outputs with data-dependent sizes, and one that is computed from such an output."""
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         places = torch.nonzero(x > 0)
@@ -130,9 +130,9 @@ class Found(nn.Module):
 
 
 class Unbounded(PassBase):
-    """Sizes that the data decide have no bound, so that the runtime allocates such tensors.
+    """Leave data-dependent sizes without bounds, so that the runtime allocates such tensors.
 
-    ExecuTorch 1.5 plans tensors without bounds, but none of its passes asks for one.
+    ExecuTorch 1.5 supports tensors without bounds in plans, but none of its passes makes one.
     """
 
     def call(self, graph_module: torch.fx.GraphModule) -> PassResult:
@@ -150,7 +150,7 @@ class Sine(nn.Module):
 
 @dataclass
 class Case:
-    """One program, the model that it came from, and the runs to record."""
+    """One program, its model, and the runs to record."""
 
     manager: ExecutorchProgramManager
     model: nn.Module
@@ -296,7 +296,7 @@ def build(folder: Path) -> dict[str, Any]:
 
 
 def record(name: str, case: Case) -> dict[str, np.ndarray]:
-    """The tensors among the inputs and outputs of each run, as the model itself computes them."""
+    """Return the tensors among the inputs and outputs of each run, computed by the model itself."""
     recorded = {}
     for index, args in enumerate(case.runs):
         inputs, outputs = tree_flatten(args)[0], tree_flatten(case.model(*args))[0]

@@ -1,4 +1,4 @@
-"""What the model builders share: export methods, look inside a program, run the stock runtime."""
+"""Helpers of the model builders: export methods, inspect a program, run ExecuTorch's runtime."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from torch import Tensor, nn
 def lower_methods(
     methods: Mapping[str, nn.Module], example: Tensor, partitioners: Mapping[str, Partitioner]
 ) -> EdgeProgramManager:
-    """Export each module as a method that takes one tensor shaped as `example`.
+    """Export each module as a method with one input tensor shaped as `example`.
 
     Args:
-        partitioners: By method; a method without one is not delegated.
+        partitioners: The partitioner of each method; a method without one is not delegated.
     """
     return to_edge_transform_and_lower(
         {name: torch.export.export(module, (example,)) for name, module in methods.items()},
@@ -29,7 +29,7 @@ def lower_methods(
 
 
 def describe_program(manager: ExecutorchProgramManager) -> dict[str, Any]:
-    """Per method: the operators that a runtime needs, in order of first use, and the delegates."""
+    """Return, for each method, the operators that it needs, in order of first use, and its delegates."""
     return {
         plan.name: {
             "operators": [f"{op.name}.{op.overload}" if op.overload else op.name for op in plan.operators],
@@ -40,13 +40,13 @@ def describe_program(manager: ExecutorchProgramManager) -> dict[str, Any]:
 
 
 def run_stock_runtime(program: bytes, method: str, inputs: Tensor) -> npt.NDArray[np.float32]:
-    """The outputs of ExecuTorch's own runtime, for inputs given one by one along the first dimension."""
+    """Return the outputs of ExecuTorch's own runtime for inputs one by one along the first dimension."""
     loaded = Runtime.get().load_program(program).load_method(method)
     return np.concatenate([loaded.execute([one])[0].numpy().copy() for one in inputs.split(1)])
 
 
 def check_close(what: str, given: npt.NDArray[Any], expected: npt.NDArray[Any], tolerance: float) -> float:
-    """The largest difference.
+    """Return the largest difference.
 
     Raises:
         RuntimeError: it is above `tolerance`.

@@ -2,9 +2,9 @@
 
     python tools/generate_docs.py [--check]
 
-A part stands in a page between `<!-- generated: NAME -->` and `<!-- end -->`. Its contents follow
-from the code: docstrings, registries, schemas, the command line's help. The pictures of
-tools/draw_overview.py are written and checked too.
+A part is between `<!-- generated: NAME -->` and `<!-- end -->` in a page. Its contents are made from the
+code: docstrings, registries, schemas, the command line's help. The pictures of tools/draw_overview.py are
+written and checked, too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PART = re.compile(r"(<!-- generated: (?P<name>[\w ./-]+) -->\n).*?(<!-- end -->
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrite every page that is out of date, or with `--check` only list them; the exit status."""
+    """Rewrite every outdated page, or with `--check` only list them; return the exit status."""
     is_check = "--check" in arguments
     stale = []
     for path, current in current_files():
@@ -60,19 +60,19 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def current_files() -> Iterator[tuple[Path, str]]:
-    """Every page and picture with the text that it should have."""
+    """Yield every page and picture with the text that it should have."""
     for page in PAGES:
         yield page, with_current_parts(page.read_text(encoding="utf-8"))
     yield from pictures().items()
 
 
 def with_current_parts(text: str) -> str:
-    """The text of a page with every generated part as it should be."""
+    """Return the text of a page with every generated part updated."""
     return _PART.sub(lambda match: f"{match[1]}\n{generate(match['name'])}\n{match[3]}", text)
 
 
 def generate(name: str) -> str:
-    """One part; a name may have an argument after a blank."""
+    """Return one part; a name may have an argument after a space."""
     kind, _, argument = name.partition(" ")
     make = PARTS[kind]
     return make(argument).strip("\n") + "\n"
@@ -82,13 +82,13 @@ def generate(name: str) -> str:
 
 
 def rooms(_: str) -> str:
-    """Every room of the package, lowest first, and the first sentence about it."""
+    """Return every room of the package, lowest first, with the first sentence of its docstring."""
     rows = [f"| `{room}` | {first_line(room)} |" for room in layering()["ROOMS"]]
     return "\n".join(["| room | what it is |", "|---|---|", *rows])
 
 
 def imports(_: str) -> str:
-    """Who may import whom."""
+    """Return the imports that each room may use."""
     allowed, bottom = layering()["ROOMS"], layering()["BOTTOM"]
     width = max(map(len, allowed))
     lines = [f"{', '.join(room for room in allowed if room in bottom)}: below all others", ""]
@@ -100,7 +100,7 @@ def imports(_: str) -> str:
 
 
 def third_parties(_: str) -> str:
-    """Every third party package and the rooms that may use it."""
+    """Return every third-party package with the rooms that may use it."""
     packages = layering()["THIRD_PARTY"]
     rows = [
         f"| {package} | {', '.join(f'`{room}`' for room in sorted(packages[package]))} |"
@@ -111,12 +111,12 @@ def third_parties(_: str) -> str:
 
 @cache
 def layering() -> Mapping[str, Any]:
-    """The names in the test that holds the layers."""
+    """Return the names in the test of the layers."""
     return runpy.run_path(str(ROOT / "tests" / "meta" / "test_layering.py"))
 
 
 def public_api(_: str) -> str:
-    """Every public module and its public names, by kind."""
+    """Return every public module and its public names, by kind."""
     parts = []
     for module in PUBLIC_MODULES:
         by_kind: dict[str, list[str]] = defaultdict(list)
@@ -128,7 +128,7 @@ def public_api(_: str) -> str:
 
 
 def first_line(room: str) -> str:
-    """The first line of the docstring of a module or package."""
+    """Return the first line of the docstring of a module or package."""
     path = PACKAGE / f"{room}.py"
     path = path if path.exists() else PACKAGE / room / "__init__.py"
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
@@ -136,7 +136,7 @@ def first_line(room: str) -> str:
 
 
 def command(name: str) -> str:
-    """A command's usage, help, options and subcommands; from its declaration."""
+    """Return a command's usage, help, options and subcommands, from its declaration."""
     context = click.Context(etconfig, info_name="etconfig", **etconfig.context_settings)
     found: click.Command = etconfig
     for part in name.split():
@@ -156,29 +156,29 @@ def command(name: str) -> str:
 
 
 def paragraph(text: str) -> str:
-    """A paragraph of a command's help; click marks what must not be wrapped."""
+    """Return a paragraph of a command's help; click marks those that must not be wrapped."""
     mark, _, lines = text.partition("\b\n")
     return text if mark else block("text", dedent(lines))
 
 
 def block(language: str, text: str) -> str:
-    """A fenced block."""
+    """Return a fenced block."""
     return f"```{language}\n{text}\n```"
 
 
 def table(head: str, rows: Iterable[tuple[str, str]]) -> list[str]:
-    """A table of names and meanings, if there are any."""
-    # Unescaped, a pipe ends a cell on GitHub, in code too.
+    """Return a table of names and meanings, if there are any."""
+    # on GitHub, an unescaped pipe ends a cell, even in code
     cells = ((name.replace("|", "\\|"), meaning.replace("|", "\\|")) for name, meaning in rows)
     lines = [f"| `{name}` | {meaning} |" for name, meaning in cells]
     return ["\n".join([f"| {head} | meaning |", "|---|---|", *lines])] if lines else []
 
 
 def source(place: str) -> str:
-    """Lines of a file of the repository: the whole file, or one class, function or constant of it.
+    """Return lines of a file of the repository: the whole file, or one class, function or constant.
 
     Args:
-        place: A path from the root, and for a part of a module its dotted name after a blank.
+        place: A path from the root; for a part of a module, followed by a space and its dotted name.
     """
     path, _, symbol = place.partition(" ")
     text = (ROOT / path).read_text(encoding="utf-8")
@@ -188,13 +188,13 @@ def source(place: str) -> str:
 
 
 def file(path: str) -> str:
-    """A whole file of the repository, without a line that names it."""
+    """Return a whole file of the repository, without the line that names it."""
     text = (ROOT / path).read_text(encoding="utf-8")
     return block("toml" if path.endswith(".toml") else "python", text.rstrip())
 
 
 def definition(text: str, symbol: str, path: str) -> str:
-    """The lines of a module that define `symbol`, such as `Class.method`, without their indentation."""
+    """Return the lines of a module that define `symbol`, such as `Class.method`, without indentation."""
     found: ast.AST = ast.parse(text)
     for name in symbol.split("."):
         matches = [each for each in ast.iter_child_nodes(found) if defines(each, name)]
@@ -207,7 +207,7 @@ def definition(text: str, symbol: str, path: str) -> str:
 
 
 def defines(node: ast.AST, name: str) -> bool:
-    """Whether a statement binds `name`, as a class, a function or a variable."""
+    """Check whether a statement binds `name`, as a class, a function or a variable."""
     if isinstance(node, ast.Assign):
         return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
     if isinstance(node, ast.AnnAssign):
@@ -216,18 +216,18 @@ def defines(node: ast.AST, name: str) -> bool:
 
 
 def diagnostics(_: str) -> str:
-    """Every diagnostic code with its summary, and its page."""
+    """Return every diagnostic code with its summary and its page."""
     rows = [f"| [{code}]({code}.md) | {info.summary} |" for code, info in CODES.items()]
     return "\n".join(["| code | summary |", "|---|---|", *rows])
 
 
 def facts(_: str) -> str:
-    """The table of facts."""
+    """Return the table of facts."""
     return facts_markdown(BUILTIN_FACTS)
 
 
 def plugin(directory: str) -> str:
-    """The options of every backend that a plugin of this repository declares, whether installed or not."""
+    """Return the options of every backend that a plugin of this repository declares, installed or not."""
     project = tomli.loads((ROOT / directory / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     sys.path.insert(0, str(ROOT / directory))
     return "\n".join(
@@ -239,12 +239,12 @@ def plugin(directory: str) -> str:
 
 
 def two_device_table(_: str) -> str:
-    """The options that one program gets on a phone and on a Raspberry Pi 5, with the reasons."""
+    """Return the options that one program gets on a phone and on a Raspberry Pi 5, with the reasons."""
     return two_devices.table()
 
 
 def operators(_: str) -> str:
-    """The operators with a built-in kernel, with the evidence that they are right."""
+    """Return the operators with a built-in kernel, with the evidence that they are right."""
     found = evidence()
     rows = [
         f"| `{name}` | [{module}](../etconfig/kernels/{module}.py) | {found.get(name, '| | |')} |"
@@ -257,7 +257,7 @@ def operators(_: str) -> str:
 
 
 def evidence() -> dict[str, str]:
-    """For each operator with recorded calls: dtypes, cases, variants, and in how many ExecuTorch agrees."""
+    """Return, by operator with recorded calls: dtypes, cases, variants, and where ExecuTorch agrees."""
     data = ROOT / "tests" / "data" / "kernels"
     recorded = json.loads((data / "cases.json").read_text(encoding="utf-8"))
     differing = Counter(
@@ -281,7 +281,7 @@ def evidence() -> dict[str, str]:
 
 
 def errors(_: str) -> str:
-    """The tree of exceptions, from the module's docstring."""
+    """Return the tree of exceptions, from the module's docstring."""
     docstring = ast.get_docstring(ast.parse((PACKAGE / "errors.py").read_text(encoding="utf-8"))) or ""
     lines = [line[4:] for line in docstring.splitlines() if line.startswith("    ")]
     return block("text", "\n".join(lines))
@@ -303,7 +303,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "two-devices": two_device_table,
     **KIT_PARTS,
 }
-"""By the first word of a part's name."""
+"""The function of each part, by the first word of the part's name."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

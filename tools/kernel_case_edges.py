@@ -1,6 +1,6 @@
-"""The calls in which random ones have shown a difference: scalars, no elements, mixed dtypes, large numbers.
+"""Edge cases where random calls have shown a difference: scalars, no elements, mixed dtypes, large numbers.
 
-They come last, since a case's place is the seed of its numbers.
+They come last, since the position of a case is the seed of its numbers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ for dtype in (f16, bf16):
     for name in ("fmod", "remainder"):
         case(f"{name}.Scalar_out", v(dtype, 0.1, 0.3, -0.1, 7.7), 0.1, out=dtype)
 
-# --- outputs wider than what is computed, which wraps first --------------------------------------
+# --- outputs wider than the computation, which wraps first ---------------------------------------
 
 case("add.out", v(i8, 100, -100), v(i8, 100, -100), 1, out=i32)
 case("sub.out", v(u8, 1, 2), v(u8, 3, 1), 2, out=f32)
@@ -73,7 +73,7 @@ case(
     out=(f32, f32, f32),
 )
 
-# --- numbers that division takes as they are ------------------------------------------------------
+# --- numbers that division does not convert -------------------------------------------------------
 
 case("div.Scalar_out", v(u8, 8, 7), -2)
 case("div.Scalar_mode_out", v(u8, 8, 7), -2, None)

@@ -1,6 +1,6 @@
 """Makes a program of one operator call, with ExecuTorch's own schema and serializer.
 
-Each recorded call can so be run as it is; an exporter would choose its own operators and constants.
+So each recorded call can run as it is; an exporter would choose its own operators and constants.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Builder:
         return index
 
     def argument(self, value: Any, kind: str) -> int:
-        """A value of a type as an operator's schema says it, such as `Optional[float]` or `List[int]`."""
+        """Add a value of a type in the notation of schemas, such as `Optional[float]` or `List[int]`."""
         if isinstance(value, torch.Tensor):
             return self.input(value)
         if value is None:
@@ -72,7 +72,7 @@ class _Builder:
 
 
 def program_of(operator: str, kinds: list[str], made: Call) -> tuple[bytes, list[torch.Tensor]]:
-    """The program and its inputs. Its outputs are those of the call, then the arguments that it changed.
+    """Return the program and its inputs. It outputs those of the call, then the changed arguments.
 
     Args:
         operator: Its full name.

@@ -1,4 +1,4 @@
-"""Runs operator calls in eager PyTorch, and writes down their arguments and results."""
+"""Runs operator calls in eager PyTorch, and records their arguments and results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from executorch.extension.llm.custom_ops import custom_ops  # noqa: F401  torch.
 from kernel_case_table import Case, T
 
 NO_EAGER = frozenset({"add", "mixed_mm", "mixed_linear"})
-"""Quantized operators that PyTorch has no implementation of: ExecuTorch's own kernels are recorded."""
+"""Quantized operators that PyTorch does not implement: ExecuTorch's own kernels are recorded."""
 
 FUNCTIONS = {
     "aten::max.unary_out": "default",
@@ -25,10 +25,10 @@ FUNCTIONS = {
     "aten::_native_batch_norm_legit.out": "default",
     "aten::_native_batch_norm_legit.no_stats_out": "no_stats",
 }
-"""The overloads to run for operators whose out-variants do something else than the function.
+"""The overloads to run for operators whose out-variants differ from the function.
 
-They give an undefined number for the largest of no elements, leave outputs without elements as large as they
-were made, or write channels-last numbers in a row-major output.
+These give an undefined number for the largest of no elements, do not resize outputs without elements, or
+write channels-last numbers into a row-major output.
 """
 
 SCALAR_TYPES = {
@@ -50,7 +50,7 @@ SCALAR_TYPES = {
 
 @dataclass
 class Call:
-    """One call: what was passed, what came out, and what became of the arguments that it changed."""
+    """One call: its arguments, its results, and the values of the arguments that it changed."""
 
     args: list[Any]
     outs: list[Any]
@@ -77,7 +77,7 @@ def call(each: Case, seed: int) -> Call:
 
 
 def call_in_float64(each: Case, seed: int) -> Call:
-    """The same for a case of floating types that changes no argument; only its results are rounded."""
+    """Run a case in float64 instead, if it has floating types and changes no argument; round its results."""
     args = arguments(each, seed)
     outs = [_output(torch.float64, each.channels_last) for _ in each.out]
     _run(each.operator, [arg.double() if isinstance(arg, torch.Tensor) else arg for arg in args], outs)
@@ -86,13 +86,13 @@ def call_in_float64(each: Case, seed: int) -> Call:
 
 
 def arguments(each: Case, seed: int) -> list[Any]:
-    """What is passed, apart from outputs."""
+    """Return the arguments, except outputs."""
     torch.manual_seed(seed)
     return [_make(arg) for arg in each.args]
 
 
 def overload(operator: str) -> Any:
-    """What is run for an operator: itself, or a function where the out-variant is faulty or not PyTorch's."""
+    """Return the function to run for an operator: itself, unless its out-variant is faulty or missing."""
     namespace, _, full_name = operator.partition("::")
     name, _, variant = full_name.partition(".")
     variant = FUNCTIONS.get(operator, variant)
@@ -146,7 +146,7 @@ def _output(dtype: Any, channels_last: bool) -> Any:
 
 
 def _laid_out(outs: list[Any], channels_last: bool) -> list[Any]:
-    """Channels-last where a case says so: PyTorch's out-variants lose that when they resize an output."""
+    """Restore channels-last outputs: PyTorch's out-variants lose the layout when they resize an output."""
     if not channels_last:
         return outs
     return [
@@ -158,7 +158,7 @@ def _laid_out(outs: list[Any], channels_last: bool) -> list[Any]:
 
 
 class Recorder:
-    """Collects tensors by dtype, and says where each lies."""
+    """Collects tensors by dtype, and returns the place of each."""
 
     def __init__(self) -> None:
         self._parts: dict[str, list[np.ndarray]] = {}
@@ -166,11 +166,11 @@ class Recorder:
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The data: a flat array for each dtype; bfloat16 as uint16 numbers."""
+        """Return the data: a flat array for each dtype; bfloat16 as uint16 numbers."""
         return {name: np.concatenate(parts) for name, parts in self._parts.items()}
 
     def describe(self, operator: str, made: Call) -> dict[str, Any]:
-        """A call as JSON, its tensors by place."""
+        """Return a call as JSON, its tensors by place."""
         described = {
             "operator": operator,
             "arguments": [self._argument(arg) for arg in made.args],

@@ -18,7 +18,7 @@ nan, inf = math.nan, math.inf
 class T:
     """A tensor to make: normal, or uniform integers or numbers in [low, high), or given values.
 
-    If it is special, infinities and NaN are strewn into it.
+    If it is special, some of its elements are infinite or NaN.
     """
 
     dtype: torch.dtype
@@ -64,7 +64,7 @@ def image(*shape: int, dtype: torch.dtype = f32) -> T:
 
 @dataclass(frozen=True)
 class Case:
-    """One call. `out` has the dtype of each output, or a T where PyTorch does not resize it."""
+    """One call. `out` has the dtype of each output, or a T if PyTorch does not resize it."""
 
     operator: str
     args: tuple[Any, ...]
@@ -210,7 +210,7 @@ case("leaky_relu.out", SPECIAL, 2.0)
 case("logit.out", t(f32, 6, low=0, high=1), None)
 case("logit.out", v(f32, 0.0, 0.5, 1.0, 1.5), 1e-3)
 
-# --- softmax, normalisation --------------------------------------------------------------
+# --- softmax, normalization --------------------------------------------------------------
 
 for name in ["_softmax", "_log_softmax"]:
     case(f"{name}.out", t(f32, 3, 5), -1, False)
@@ -622,7 +622,7 @@ case("index_put_", t(f32, 3, 2), [v(i64, 2, 0)], t(f32, 2, 2), False, out=())
 case("et_copy::_h2d_copy.out", t(f32, 2, 3), out=t(f32, 2, 3))
 case("et_copy::_d2h_copy.out", t(i32, 2, 3), out=t(i32, 2, 3))
 
-# --- what variants of the above have shown to matter -----------------------------------------------
+# --- cases that variants of the above have shown to matter -----------------------------------------
 
 for name in ("_softmax", "_log_softmax"):
     case(f"{name}.out", t(f32, 3, 0), 1, False)
@@ -638,7 +638,7 @@ case("arange.out", 2.5, out=i64)
 case("upsample_bilinear2d.vec_out", t(f64, 1, 2, 5, 4), [3, 7], False, None, out=f64)
 case("_pdist_forward.out", T(f32, (3, 2), values=[1, nan, 2, 3, 2, 3]), 0.0)
 
-# --- pooling that ExecuTorch has no portable kernels for ----------------------------------------------
+# --- pooling without portable kernels in ExecuTorch ---------------------------------------------------
 
 case("adaptive_max_pool2d.out", t(f32, 2, 3, 7, 5), [3, 4], out=(f32, i64))
 case("adaptive_max_pool2d.out", t(f32, 3, 4, 6), [2, 7], out=(f32, i64))

@@ -1,7 +1,7 @@
-"""Makes many calls of each one in the tables: other dtypes, no elements, no dimensions, NaN, other layouts.
+"""Variants of each call in the tables: other dtypes, no elements, no dimensions, NaN, other layouts.
 
-Eager PyTorch decides what a variant means: what it computes, or that it refuses. A variant that only
-its implementation lacks, such as one for a dtype, tells nothing and is left out.
+Eager PyTorch decides whether a variant has results or is refused. A variant that PyTorch only does not
+implement, for example for a dtype, proves nothing and is left out.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ UNCHECKED = frozenset({"aten::max_pool2d_with_indices_backward.grad_input"})
 """PyTorch does not check their indices, and writes out of bounds."""
 
 NOT_VARIED = ("quantized_decomposed::", "llama::")
-"""Their parameters belong together, and some of ExecuTorch's own kernels end the process."""
+"""Their parameters depend on each other, and some of ExecuTorch's own kernels end the process."""
 
 REFUSALS = frozenset({"dim out of range", "index out of range"})
-"""Kinds of variants of which it counts, too, that PyTorch refuses them."""
+"""Kinds of variants in which PyTorch's refusal counts, too."""
 
 
 def variant_calls(cases: Sequence[Case]) -> Iterator[tuple[int, str, Case, Call, bool]]:
-    """All variants: the number of the case, what it is called, itself, the call, whether it is refused."""
+    """Yield all variants: the number of the case, its name, itself, the call, and whether it is refused."""
     for index, base in enumerate(cases):
         outs: list[Any] = []
         for kind, each in variants(base):
@@ -44,7 +44,7 @@ def variant_calls(cases: Sequence[Case]) -> Iterator[tuple[int, str, Case, Call,
 
 
 def variants(each: Case) -> Iterator[tuple[str, Case]]:
-    """The case itself, and its variants, each with what it is called."""
+    """Yield the case itself and its variants, each with its name."""
     yield "as it is", each
     if each.operator.startswith(NOT_VARIED):
         return
@@ -117,7 +117,7 @@ def _retyped(each: Case, given: torch.dtype, wanted: torch.dtype) -> Case:
 
 
 def _without(tensor: T, size: int) -> T:
-    """No elements where there are `size`; given values are replaced by others."""
+    """Replace sizes of `size` by 0, and given values by others."""
     if size not in tensor.shape:
         return tensor
     shape = tuple(0 if each == size else each for each in tensor.shape)

@@ -19,7 +19,7 @@ _ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n        .+)*)", re.MULTILINE)
 
 
 def levels(_: str) -> str:
-    """The levels, with the number of their checks."""
+    """Return the levels, with the number of their checks."""
     rows = (
         (f"L{level}", what, sum(check.level == level for check in all_checks()))
         for level, what in LEVELS.items()
@@ -28,7 +28,7 @@ def levels(_: str) -> str:
 
 
 def outcomes(_: str) -> str:
-    """How a check can end, and whether a level can be reached with it."""
+    """Return the outcomes of checks, and whether a level can be reached with them."""
     documented = member_docs(Outcome)
     rows = ((f"`{each.value}`", documented[each.name], _reaches(each)) for each in Outcome)
     return table(("outcome", "meaning", "reaches a level"), rows)
@@ -41,7 +41,7 @@ def _reaches(outcome: Outcome) -> str:
 
 
 def capabilities(_: str) -> str:
-    """What a backend can declare."""
+    """Return the capabilities that a backend can declare."""
     doc = cleandoc(Capabilities.__doc__ or "")
     meanings = {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(doc)}
     rows = (
@@ -55,7 +55,7 @@ def _shown(default: object) -> str:
 
 
 def cases(_: str) -> str:
-    """The programs of the kit, and what a backend must declare for each."""
+    """Return the programs of the kit, and the capabilities that each needs."""
     rows = (
         (f"`{case.name}.pte`", case.doc, _code(sorted(case.dtypes | case.dim_orders | case.requires)))
         for case in load_cases().values()
@@ -64,7 +64,7 @@ def cases(_: str) -> str:
 
 
 def checks(_: str) -> str:
-    """Every check, a table for each level."""
+    """Return every check, in a table for each level."""
     return "\n\n".join(
         f"## L{level}: {what}\n\n{_checks_of(level)}" for level, what in LEVELS.items() if _checks_of(level)
     )
@@ -80,14 +80,14 @@ def _checks_of(level: int) -> str:
 
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     cells = (" | ".join(str(cell).replace("|", r"\|") for cell in row) for row in rows)
     head, *lines = (f"| {row} |" for row in (" | ".join(heads), *cells))
     return "\n".join((head, "|---" * len(heads) + "|", *lines))
 
 
 def member_docs(enumeration: type[Outcome]) -> Mapping[str, str]:
-    """The docstring below each member of an enum, by the member's name."""
+    """Return the docstring below each member of an enum, by the member's name."""
     (definition,) = ast.parse(getsource(enumeration)).body
     assert isinstance(definition, ast.ClassDef)
     return dict(_documented(definition.body))
@@ -111,4 +111,4 @@ KIT_PARTS: Mapping[str, Callable[[str], str]] = {
     "levels": levels,
     "outcomes": outcomes,
 }
-"""By name, as in `<!-- generated: NAME -->`."""
+"""The function of each part, by the name in `<!-- generated: NAME -->`."""

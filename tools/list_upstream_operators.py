@@ -1,8 +1,8 @@
-"""Lists the operators that ExecuTorch has kernels for, as the wheel says.
+"""Lists the operators for which ExecuTorch's wheel has kernels.
 
 Writes tests/data/kernels/operators.json: the operators in the lists of its portable and quantized
-kernels, and those that its runtime registers besides, which are the prim ops, the optimized kernels and
-the ones for language models.
+kernels, and the others that its runtime registers, which are the prim ops, the optimized kernels and
+those for language models.
 
 Needs executorch:
 
@@ -30,13 +30,13 @@ ENTRY = re.compile(r"^- (?:op|func): ([\w:.]+)", re.MULTILINE)
 
 
 def listed(path: Path) -> set[str]:
-    """The operators of one list, with their namespace."""
+    """Return the operators of one list, with their namespace."""
     names = ENTRY.findall(path.read_text(encoding="utf-8"))
     return {name if "::" in name else f"aten::{name}" for name in names}
 
 
 def upstream_operators() -> dict[str, list[str]]:
-    """The operators by where they come from, sorted."""
+    """Return the operators by source, sorted."""
     found = {name: set().union(*(listed(KERNELS / each) for each in paths)) for name, paths in LISTS.items()}
     found["runtime"] = set(Runtime.get().operator_registry.operator_names).difference(*found.values())
     return {name: sorted(operators) for name, operators in found.items()}

@@ -1,16 +1,16 @@
 """Run the operator tests of ExecuTorch's backend test suite (executorch.backends.test.suite) on etconfig.
 
-The suite knows a fixed list of flows. Here that list is replaced by one flow, which lowers to portable
-operators, as the suite's own portable flow does, and runs the program in etconfig instead of in
-ExecuTorch's runtime. The suite allows outputs to be 0.1 and 4 % away from PyTorch's; here TOLERANCE holds.
+The suite has a fixed list of flows. This tool replaces it by one flow, which lowers to portable operators,
+as the suite's own portable flow does, and runs the program in etconfig instead of in ExecuTorch's runtime.
+The suite allows outputs to differ from PyTorch's by 0.1 and 4 %; this tool allows only TOLERANCE.
 
     python tools/run_backend_suite.py                        # all, some 15 minutes
     python tools/run_backend_suite.py --every 12             # a sample
-    python tools/run_backend_suite.py -- -k conv2d -x        # what follows -- is for pytest
+    python tools/run_backend_suite.py -- -k conv2d -x        # arguments after -- are for pytest
 
-The suite skips what PyTorch refuses to run or to export, and what ExecuTorch's portable kernels lack; of the
-latter, here only WITHOUT_A_KERNEL is skipped. Not run: the suite's models, which need torchvision and
-torchaudio.
+The suite skips tests that PyTorch refuses to run or to export, and tests without a portable kernel in
+ExecuTorch; of the latter, this tool skips only WITHOUT_A_KERNEL. It does not run the suite's models, which
+need torchvision and torchaudio.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TOLERANCE = 1e-5
 
 
 class RunInEtconfig(Serialize):
-    """The stage that holds the serialized program and runs it."""
+    """The stage that has the serialized program and runs it."""
 
     def run_artifact(self, inputs: Any) -> tuple[Any, ...]:
         with etconfig.load_program(self.buffer) as program, program.load_method("forward") as method:
@@ -44,7 +44,7 @@ class RunInEtconfig(Serialize):
 
 
 class EtconfigTester(Tester):
-    """Lowers to portable operators; compares more strictly than the suite asks for."""
+    """Lowers to portable operators, and compares more strictly than the suite requires."""
 
     def __init__(self, module: torch.nn.Module, example_inputs: tuple[Any, ...]) -> None:
         stages = {**Tester.default_stage_classes(), StageType.SERIALIZE: RunInEtconfig}
@@ -63,11 +63,11 @@ FLOW = flow.TestFlow(
 )
 
 WITHOUT_A_KERNEL = {"aten::_embedding_bag", "aten::median", "aten::median.dim", "aten::round.decimals"}
-"""What the suite is to skip, as it names operators. ExecuTorch's portable kernels lack more of them."""
+"""The operators to skip, by the suite's names. ExecuTorch's portable kernels lack more of them."""
 
 
 class Sample:
-    """A pytest plugin that keeps every n-th test, and says how many there were."""
+    """A pytest plugin that keeps every n-th test, and reports how many there were."""
 
     def __init__(self, every: int) -> None:
         self.every = every
@@ -79,7 +79,7 @@ class Sample:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the suite, or a sample of it; the exit status of pytest."""
+    """Run the suite, or a sample of it; return the exit status of pytest."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--every", type=int, default=1, metavar="N", help="run every N-th test only")
     parser.add_argument("pytest_arguments", nargs="*", metavar="ARGUMENT", help="for pytest, after --")

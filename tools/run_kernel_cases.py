@@ -1,9 +1,9 @@
-"""Runs programs on ExecuTorch's runtime, in a process apart, since some end theirs.
+"""Runs programs on ExecuTorch's runtime in a separate process, since some end their process.
 
     python tools/run_kernel_cases.py CASES RESULTS
 
-CASES is what torch.save wrote of a list of (program, inputs). RESULTS is to be a list of what became of
-each: its outputs, what the runtime said when it refused, or None where it ended the process.
+CASES is a file by torch.save with a list of (program, inputs). The tool writes to RESULTS a list with the
+outcome of each: its outputs, the runtime's message if it refused, or None if it ended the process.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def run(runtime: Runtime, program: bytes, inputs: list[torch.Tensor]) -> Any:
 
 
 def run_apart(runtime: Runtime, cases: Sequence[Any], first: int, directory: Path) -> int:
-    """Run the cases from `first` on, up to one that ends the process; its exit status.
+    """Run the cases from `first` on, up to one that ends the process; return its exit status.
 
-    The parent runs no program, and so has no threads that a fork would lose.
+    The parent runs no program, so it has no threads that a fork would lose.
     """
     child = os.fork()
     if child == 0:

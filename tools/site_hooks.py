@@ -1,8 +1,8 @@
-"""Hooks of `mkdocs build`: what a page links to outside of docs/ becomes a part of the site.
+"""Hooks of `mkdocs build`, which add files outside of docs/ that pages link to.
 
-Pages are written for a reader of the repository, with relative links, such as
-`../CONTRIBUTING.md`. The site has a copy of each file that is linked, at `project/` and its path
-in the repository: Markdown as a page, other text as a page that shows it, the rest as it is.
+Pages are written for a reader of the repository, with relative links such as `../CONTRIBUTING.md`. The
+site has a copy of each linked file, at `project/` and its path in the repository: Markdown as a page,
+other text as a page that shows it, other files unchanged.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 COPIES = "project"
-"""Where the site keeps what lies outside of docs/."""
+"""The part of the site for files outside of docs/."""
 
 FRONT_PAGE = "README.md"
-"""The first page of the site. It stands for the repository's README too, which tells the same."""
+"""The first page of the site. It replaces the repository's README, which has the same contents."""
 SEARCH_MARK = "<!-- site: search -->"
 SEARCH = '<label class="md-button md-button--primary" for="__search">Search the documentation</label>'
-"""A button that opens the theme's search; what is not a site shows nothing in its place."""
+"""A button that opens the theme's search; outside of the site it is invisible."""
 
 _LINK = re.compile(r"\]\((?P<path>[^)\s#:]+)(?P<anchor>#[^)\s]*)?\)")
 _CODE_IN_TABLE = re.compile(r"(?<=\|)[^|`\n]*`[^`\n]*\\\|[^`\n]*`")
 _LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json"}
-"""How text that is not Markdown is shown, by the ending of its name."""
+"""The language for showing text that is not Markdown, by the ending of its name."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -53,14 +53,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead the links of a page to the copies. The first page has the width to itself."""
+    """Point the links of a page to the copies. The first page uses the full width."""
     if page.file.src_uri == FRONT_PAGE:
         page.meta["hide"] = ["navigation", "toc"]
     return site_markdown(markdown, page.file.src_uri).replace(SEARCH_MARK, SEARCH)
 
 
 def outside_links(page: Path) -> Iterator[Path]:
-    """The files outside of docs/ to which a page of the repository links."""
+    """Yield the files outside of docs/ to which a page of the repository links."""
     for link in _LINK.finditer(page.read_text(encoding="utf-8")):
         target = Path(os.path.normpath(page.parent / link["path"]))
         if target.is_file() and not target.is_relative_to(DOCS):
@@ -68,7 +68,7 @@ def outside_links(page: Path) -> Iterator[Path]:
 
 
 def site_uri(source: Path) -> str:
-    """Where a file of the repository lies among the sources of the site."""
+    """Return the path of a file of the repository among the sources of the site."""
     if source.is_relative_to(DOCS):
         return source.relative_to(DOCS).as_posix()
     if source == ROOT / "README.md":
@@ -78,12 +78,12 @@ def site_uri(source: Path) -> str:
 
 
 def repository_path(uri: str) -> Path:
-    """The file of the repository whose page is at `uri`."""
+    """Return the file of the repository whose page is at `uri`."""
     return ROOT / uri.removeprefix(f"{COPIES}/") if uri.startswith(f"{COPIES}/") else DOCS / uri
 
 
 def content(source: Path) -> str | None:
-    """The page that shows a text, or None for what is copied as it is."""
+    """Return the page that shows a text, or None for a file that is copied unchanged."""
     if source.suffix not in _LANGUAGES:
         return None
     head = f"---\nsearch:\n  exclude: true\n---\n# `{source.relative_to(ROOT).as_posix()}`"
@@ -92,7 +92,7 @@ def content(source: Path) -> str | None:
 
 
 def site_markdown(markdown: str, uri: str) -> str:
-    """The text of the page at `uri` as the site wants it: its links, and `|` in the code of a table."""
+    """Return the text of the page at `uri` adapted to the site: its links, and `|` in code in tables."""
     place = repository_path(uri).parent
 
     def relinked(link: re.Match[str]) -> str:

@@ -1,10 +1,10 @@
-"""Writes down the public surface, which `tests/meta/test_api_surface.py` compares with the code.
+"""Writes the file of the public surface, which `tests/meta/test_api_surface.py` compares with the code.
 
     python tools/write_api_surface.py [--freeze]
 
-`tests/data/api/surface.txt` is the surface. Before it is written, CHANGELOG.md must tell of the change.
-`tests/data/api/v1-frozen.txt` is the part that plugins were promised for as long as plugin API 1 is
-understood. `--freeze` adds what is new in it, at a release; nothing there is ever changed or taken away.
+`tests/data/api/surface.txt` is the surface. Describe a change in CHANGELOG.md before writing it.
+`tests/data/api/v1-frozen.txt` is the part that is promised to plugins for as long as plugin API 1 is
+supported. At a release, `--freeze` adds new names to it; nothing in it is ever changed or removed.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ NOT_FROZEN = frozenset(
         *(f"{_API}_kernels.Kernel.{name}" for name in ("varying_positions", "wants_unread")),
     }
 )
-"""What only the core calls, of objects that it hands to plugins."""
+"""Members that only the core calls, of objects that it passes to plugins."""
 
 
 class SurfaceFiles:
-    """The files that hold the surface, under a directory such as the repository."""
+    """The files of the surface, under a directory such as the repository."""
 
     def __init__(self, root: Path) -> None:
         self.surface = root / "tests" / "data" / "api" / "surface.txt"
@@ -43,7 +43,7 @@ class SurfaceFiles:
         self.changelog = root / "CHANGELOG.md"
 
     def write_surface(self, now: Surface) -> str:
-        """Write `now`; what was done, in words.
+        """Write `now`; return a description of what was done.
 
         Raises:
             SystemExit: the surface changed, and CHANGELOG.md did not since it was written last.
@@ -58,7 +58,7 @@ class SurfaceFiles:
         return f"{self.surface.name} written"
 
     def freeze(self, now: Surface) -> str:
-        """Promise what plugins can name today; what was done, in words.
+        """Promise everything that plugins can name now; return a description of what was done.
 
         Raises:
             SystemExit: a promise is broken.
@@ -75,7 +75,7 @@ class SurfaceFiles:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the surface, and freeze it if that is asked for."""
+    """Write the surface, and freeze it with `--freeze`."""
     files, now = SurfaceFiles(ROOT), surface()
     print(files.write_surface(now))
     if "--freeze" in arguments:

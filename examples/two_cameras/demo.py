@@ -28,21 +28,21 @@ def main() -> None:
     recorded = np.load(DIGITS / "digits.npz")
     print(
         f"{program}\na small CNN on 8x8 images of digits: features on {NPU}, classifier on {CPU}\n"
-        f"({NPU} computes for real and waits until its simulated clock would be done)"
+        f"({NPU} computes real results, and takes the time of a simulated clock)"
     )
 
-    title(1, "What is known about this device, and mattered")
+    title(1, "The facts about this device that were used")
     facts = etconfig.detect_facts(installation=installation)
     config = etconfig.resolve(program, facts=facts)
     show_facts(facts, config)
 
-    title(2, "The profile, and why it was selected")
+    title(2, "The selected profile, and the reason")
     show_selection(config)
 
     title(3, "Typed arguments: 2 instances x 2 backends")
     show_arguments(config)
 
-    title(4, "200 held-out images through each instance")
+    title(4, "200 test images through each instance")
     left = program.load_method("forward", config.arguments("forward", "left"))
     right = program.load_method("forward", config.arguments("forward", "right"))
     methods = {"left": left, "right": right}
@@ -63,7 +63,7 @@ def main() -> None:
         same = "outputs equal bit for bit" if np.array_equal(outputs, before[name][0]) else "OUTPUTS DIFFER"
         print(f"{name:<6} power_mode {mode:<9} median {before[name][1]:.2f} -> {median_ms:.2f} ms  {same}")
 
-    title(6, "What a mistyped option gets")
+    title(6, "A mistyped option is an error")
     problems = etconfig.validate_file(HERE / "typo.toml", installation, facts=facts)
     print(shortened(render(problems, "text", ansi if sys.stdout.isatty() else plain)), end="")
     for method in methods.values():
@@ -71,12 +71,12 @@ def main() -> None:
 
 
 def title(number: int, text: str) -> None:
-    """Begin a step."""
+    """Print the title of a step."""
     print(f"\n--- {number}. {text}")
 
 
 def show_facts(facts: etconfig.FactSheet, config: etconfig.Resolution) -> None:
-    """The facts that conditions, expressions, schemas or the selection asked for."""
+    """Print the facts that conditions, expressions, schemas or the selection used."""
     used = {name for arguments in config for b in arguments for name in arguments.backends[b].facts_used}
     for match in config.selection.matches if config.selection else ():
         used |= match.profile.match.facts if match.profile.match else set()
@@ -89,7 +89,7 @@ def show_facts(facts: etconfig.FactSheet, config: etconfig.Resolution) -> None:
 
 
 def show_selection(config: etconfig.Resolution) -> None:
-    """The profiles that match and those of the demo, with the clauses that decided."""
+    """Print the profiles that match and those of the demo, with the clauses that decided."""
     assert config.selection is not None
     shown = [m for m in config.selection.matches if m.is_match or m.profile.name.startswith("demo/")]
     for match in shown:
@@ -98,15 +98,15 @@ def show_selection(config: etconfig.Resolution) -> None:
         for reason in match.reasons:
             print(f"    {reason}")
     others = len(config.selection.matches) - len(shown)
-    print(f"({others} others do not match; `etconfig profiles match` says why)")
+    print(f"({others} others do not match; `etconfig profiles match` shows the reasons)")
     chain = " < ".join(profile.name for profile in config.selection.chain)
     print(f"selected: {config.profile}, the most derived one that matches\nlayers:   {chain}")
     for profile in config.selection.outranked:
-        print(f"not:      {profile.name} matches too, but is not the user's own")
+        print(f"not:      {profile.name} matches, too, but is not the user's own")
 
 
 def show_arguments(config: etconfig.Resolution) -> None:
-    """A table: each option of each instance and backend, with its origin."""
+    """Print each option of each instance and backend, with its origin."""
     rows = [("", "OPTION", "VALUE", "FROM")]
     for number, instance in enumerate(("left", "right"), 1):
         arguments = config.arguments("forward", instance)
@@ -118,19 +118,19 @@ def show_arguments(config: etconfig.Resolution) -> None:
 
 
 def shortened(text: str) -> str:
-    """Paths relative to this directory."""
+    """Return a text with paths relative to this directory."""
     return text.replace(f"{HERE}/", "")
 
 
 def print_columns(rows: Sequence[Iterable[str]]) -> None:
-    """Rows with aligned columns."""
+    """Print rows with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def run(method: etconfig.Method, images: np.ndarray) -> tuple[np.ndarray, float]:
-    """The outputs for all images, (N, 10), and the median latency in milliseconds."""
+    """Return the outputs for all images, (N, 10), and the median latency in milliseconds."""
     outputs, latencies_s = [], []
     for image in images:
         start_s = time.perf_counter()

@@ -1,6 +1,6 @@
 """Pages of the documentation: their fenced blocks and tables, and how blocks are run.
 
-CONTRIBUTING.md, "Change the documentation", tells authors what each kind of block means.
+CONTRIBUTING.md, "Change the documentation", explains each kind of block.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Fence:
 
     Attributes:
         language: The word after the opening fence.
-        text: What is inside.
+
         line: The line of the opening fence.
-        file: The name of the file that it is, from a line above that is only this name and a colon.
-        output: The text block that follows at once and shows what this one prints, or None. What shell
-            commands print is compared in tests/peers.
-        is_included: It shows lines of a file of the repository, which `make docs` keeps current.
+        file: The name of the file that it defines, from a line above with only this name and a colon.
+        output: The text block right after it with its output, or None. tests/peers compares the output of
+            shell commands.
+        is_included: True if it shows lines of a file of the repository, which `make docs` keeps current.
     """
 
     language: str
@@ -107,10 +107,9 @@ def _cells(row: str) -> tuple[str, ...]:
 
 
 def check_shown(shown: str, given: str, place: str) -> None:
-    """Fail unless a page shows what was given.
+    """Fail unless a page shows the actual output.
 
-    On the page, `...` stands for any text, and alone in a line for any lines; columns may be of
-    any width.
+    On the page, `...` matches any text, and alone in a line any lines; columns may have any width.
     """
     if not re.fullmatch("".join(map(_line_pattern, shown.splitlines())), given):
         pytest.fail(f"{place} shows\n{shown}\nbut it is\n{given}", pytrace=False)
@@ -124,10 +123,10 @@ def _line_pattern(line: str) -> str:
 
 
 class Walkthrough:
-    """Does what a page says, block by block, in an empty directory.
+    """Follows a page block by block, in an empty directory.
 
-    Directories of the checkout are linked into it, so that pages can name `tests/data/...`; `examples`
-    is copied, so that commands may write there.
+    Directories of the checkout are linked into it, so that pages can use `tests/data/...`; `examples` is
+    copied, so that commands may write there.
     """
 
     def __init__(self, page: Page, directory: Path, patch: pytest.MonkeyPatch) -> None:
@@ -179,7 +178,7 @@ class Walkthrough:
                 self._install(self.directory / "installed" / root, manifest["project"])
 
     def run(self, line: str) -> str:
-        """Run one command in the directory where the reader is; what it prints."""
+        """Run one command in the reader's directory, and return its output."""
         words = shlex.split(line, comments=True)
         self.status = 0
         if words[0] == "cp":
@@ -197,7 +196,7 @@ class Walkthrough:
         return printed.getvalue()
 
     def _write(self, path: Path, fence: Fence) -> None:
-        """A block that is a file: who imports or names it runs it. A plugin is installed."""
+        """Write a block that is a file; code that imports it runs it. Install it if it is a plugin."""
         assert path.parent.resolve().is_relative_to(self.directory.resolve()), f"{path} is in the checkout"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(fence.text, encoding="utf-8")
@@ -207,7 +206,7 @@ class Walkthrough:
             self._install(path.parent, tomli.loads(fence.text)["project"])
 
     def _has(self, project: Mapping[str, Any]) -> bool:
-        """True if a distribution is installed, by the page or beside this Python."""
+        """Return True if a distribution is installed, by the page or in this Python."""
         if project["name"] in self._installed:
             return True
         try:
@@ -216,7 +215,7 @@ class Walkthrough:
             return False
 
     def _install(self, root: Path, project: Mapping[str, Any]) -> None:
-        """What `pip install -e` does, as far as etconfig sees it."""
+        """Install a package like `pip install -e`, as far as etconfig can see."""
         lines = [
             line
             for group, entries in project["entry-points"].items()
@@ -228,7 +227,7 @@ class Walkthrough:
         self._installed.add(project["name"])
 
     def _python(self, fence: Fence, place: str) -> None:
-        # blank lines in front, so that a traceback names the line of the page
+        # blank lines in front, so that a traceback shows the line of the page
         code = compile("\n" * fence.line + fence.text, str(self.page.path), "exec")
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, self.names)
@@ -236,14 +235,14 @@ class Walkthrough:
             check_shown(fence.output, printed.getvalue(), place)
 
     def _toml(self, fence: Fence) -> None:
-        """A block that is no file is a piece of one, and right as it stands."""
+        """Validate a TOML block that is a piece of a document."""
         path = self.directory / "piece" / ("piece.toml" if "[profile]" in fence.text else "etconfig.toml")
         path.parent.mkdir(exist_ok=True)
         path.write_text(fence.text, encoding="utf-8")
         assert [str(problem) for problem in validate_file(path, Installation(self.directory))] == []
 
     def _console(self, fence: Fence, place: str) -> None:
-        """`$ ` begins a command, what follows is shown; after one that fails comes `$ echo $?`."""
+        """Run the commands after `$ `, and compare their output; a failing one is followed by `$ echo $?`."""
         text = fence.text.replace("\\\n", "")
         commands = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
         for command, following in zip_longest(commands, commands[1:], fillvalue=""):

@@ -6,7 +6,7 @@ example = make("resnet", "small")
 example.module(*example.calls[0])
 """
 
-from architectures.catalogue import ARCHITECTURES, SIZES
+from architectures.catalog import ARCHITECTURES, SIZES
 from architectures.example import Example, make
 
 __all__ = ["ARCHITECTURES", "SIZES", "Example", "make"]

@@ -12,7 +12,7 @@ from architectures.layers import ConvNormActivation
 
 
 class ResidualBlock(nn.Module):
-    """Two 3x3 convolutions and a shortcut, which is a 1x1 convolution where the shape changes."""
+    """Two 3x3 convolutions and a shortcut, which is a 1x1 convolution if the shape changes."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class ResNet(nn.Sequential):
 
 
 class InvertedResidual(nn.Module):
-    """Widen, filter each channel by itself, narrow; a shortcut between the narrow ends."""
+    """A widening layer, a filter for each channel, a narrowing layer; a shortcut between the narrow ends."""
 
     def __init__(self, inputs: int, outputs: int, stride: int, expansion: int) -> None:
         super().__init__()

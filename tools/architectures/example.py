@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim
 
-from architectures.catalogue import ARCHITECTURES, Architecture, Axes, Inputs
+from architectures.catalog import ARCHITECTURES, Architecture, Axes, Inputs
 from architectures.layers import fold_norms
 
 STATIC_CALLS = 3
-"""More than one, so that state which should or should not be kept shows."""
+"""More than one, to reveal state that should or should not be kept."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Example:
     """A module in eval mode and the inputs of consecutive calls, the first of the largest sizes.
 
     Attributes:
-        dynamic_shapes: As torch.export takes them; None if all calls are of one shape.
+        dynamic_shapes: In the form of torch.export; None if all calls have one shape.
     """
 
     module: nn.Module
@@ -39,14 +39,14 @@ def make(
     is_channels_last: bool = False,
     seed: int = 0,
 ) -> Example:
-    """One of ARCHITECTURES with random weights and inputs; the same each time.
+    """Return one of ARCHITECTURES with random weights and inputs; the same each time.
 
     Args:
-        dtype: Of the weights and of all inputs that are floating.
+        dtype: The type of the weights and of all floating inputs.
         is_dynamic: Let the inputs' sizes vary from call to call.
-        is_channels_last: Images are in the channels-last memory format. Batch norms are folded into the
+        is_channels_last: Use the channels-last memory format for images. Batch norms are folded into the
             convolutions, since ExecuTorch's portable kernel for them refuses this format.
-        seed: Of weights and inputs.
+        seed: The seed of weights and inputs.
     """
     torch.manual_seed(seed)
     architecture = ARCHITECTURES[name]
@@ -67,7 +67,7 @@ def make(
 
 
 def _randomise_norms(module: nn.Module) -> None:
-    """As if trained: a new normalisation does nothing that a mistake could show in."""
+    """Give it values as if trained: a new normalization is an identity, which hides mistakes."""
     for each in module.modules():
         if isinstance(each, nn.LayerNorm | nn.BatchNorm2d):
             nn.init.uniform_(each.weight, 0.5, 1.5)
@@ -82,7 +82,7 @@ def _converted(value: Tensor, dtype: torch.dtype, memory_format: torch.memory_fo
 
 
 def _smaller(architecture: Architecture, axes: Axes) -> list[Axes]:
-    """About half of every varying axis, then the least that it may have."""
+    """Return about half of every varying axis, then the smallest allowed size."""
     varying = {axis for dimensions in architecture.varying for axis in dimensions.values()}
     multiples = {axis: architecture.multiples.get(axis, 1) for axis in varying}
     halves = {axis: max(1, axes[axis] // (2 * step)) * step for axis, step in multiples.items()}

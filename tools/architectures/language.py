@@ -12,7 +12,7 @@ from architectures.layers import Attention, FeedForward, PreNormBlock, RootMeanS
 
 
 class BertBlock(nn.Module):
-    """Attention and feed-forward, each normalised after its residual sum."""
+    """Attention and feed-forward, each normalized after its residual sum."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Gpt2(nn.Module):
 
 
 class LlamaAttention(nn.Module):
-    """Grouped-query attention with rotary positions; keys and values stay in buffers from call to call."""
+    """Grouped-query attention with rotary positions; keys and values stay in buffers between calls."""
 
     def __init__(self, width: int, heads: int, cached_heads: int, context: int) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class Llama(nn.Module):
 
 
 class T5Bias(nn.Module):
-    """What attention adds for the distance between query and key: a value per head and bucket."""
+    """The bias of attention for the distance between query and key: a value per head and bucket."""
 
     def __init__(self, heads: int, *, is_causal: bool, buckets: int = 32, farthest: int = 128) -> None:
         super().__init__()
@@ -167,14 +167,14 @@ class T5Bias(nn.Module):
         self.bias = nn.Embedding(buckets, heads)
 
     def forward(self, length: int) -> Tensor:
-        """(1, heads, length, length), with minus infinity where a query may not look."""
+        """Return (1, heads, length, length), with minus infinity for masked keys."""
         places = torch.arange(length)
         offset = places[None] - places[:, None]
         bias = self.bias(self._bucket(offset)).permute(2, 0, 1)[None]
         return bias.masked_fill(offset > 0, -math.inf) if self.is_causal else bias
 
     def _bucket(self, offset: Tensor) -> Tensor:
-        """One bucket for each small distance, then buckets that grow logarithmically."""
+        """Return one bucket for each small distance, then buckets that grow logarithmically."""
         half = self.buckets if self.is_causal else self.buckets // 2
         start = torch.zeros_like(offset) if self.is_causal else (offset > 0).long() * half
         distance = (-offset).clamp(min=0) if self.is_causal else offset.abs()
@@ -185,7 +185,7 @@ class T5Bias(nn.Module):
 
 
 class T5Block(nn.Module):
-    """Self-attention, attention to the encoder where there is one, feed-forward."""
+    """Self-attention, attention to the encoder if there is one, feed-forward."""
 
     def __init__(self, width: int, heads: int, *, is_decoder: bool) -> None:
         super().__init__()

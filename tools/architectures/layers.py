@@ -1,4 +1,4 @@
-"""Layers that several architectures share."""
+"""Layers of several architectures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 
 class Attention(nn.Module):
-    """Multi-head attention of (batch, length, width) to `context`, which is itself unless given."""
+    """Multi-head attention of (batch, length, width) to `context`, by default to itself."""
 
     def __init__(self, width: int, heads: int, *, bias: bool = True, key_bias: bool = True) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class FeedForward(nn.Sequential):
 
 
 class PreNormBlock(nn.Module):
-    """A transformer block that normalises before attention and before the feed-forward layer."""
+    """A transformer block that normalizes before attention and before the feed-forward layer."""
 
     def __init__(
         self, width: int, heads: int, activation: nn.Module, *, is_causal: bool = False, key_bias: bool = True
@@ -71,7 +71,7 @@ class PreNormBlock(nn.Module):
 
 
 class RootMeanSquareNorm(nn.Module):
-    """Scale by the root of the mean square, in float32 whatever the dtype, as Llama and T5 do."""
+    """Scaling by the root of the mean square, in float32 for every dtype, as in Llama and T5."""
 
     def __init__(self, width: int, epsilon: float = 1e-6) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class RootMeanSquareNorm(nn.Module):
 
 
 class ConvNormActivation(nn.Sequential):
-    """Convolution without bias that keeps the size but for its stride, batch norm, activation."""
+    """A convolution without bias that keeps the size except for its stride, batch norm, activation."""
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ class ViT(nn.Module):
 
 
 class ReducedAttention(nn.Module):
-    """Attention whose keys and values are those of a smaller image."""
+    """Attention with keys and values from a smaller image."""
 
     def __init__(self, width: int, heads: int, reduction: int) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class ReducedAttention(nn.Module):
 
 
 class SegFormerBlock(nn.Module):
-    """Reduced attention, and a feed-forward layer that looks at neighbours by a depthwise convolution."""
+    """Reduced attention, and a feed-forward layer that sees neighbors through a depthwise convolution."""
 
     def __init__(self, width: int, heads: int, reduction: int) -> None:
         super().__init__()

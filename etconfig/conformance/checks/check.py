@@ -44,7 +44,7 @@ class Check:
 
     @property
     def doc(self) -> str:
-        """What it verifies: the first paragraph of its docstring, in a line."""
+        """The first paragraph of its docstring in a line: the rule that it verifies."""
         return " ".join((inspect.getdoc(self.run) or "").partition("\n\n")[0].split())
 
 

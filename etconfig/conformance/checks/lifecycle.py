@@ -21,7 +21,7 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError, MethodClosedError
 
 _REFUSALS = 5
-"""How often a payload is refused, to tell what each refusal leaves behind from unrelated changes."""
+"""The number of refusals, to distinguish leaks of each refusal from unrelated changes."""
 
 
 @check("order", level=1, prevents="handles that depend on each other")

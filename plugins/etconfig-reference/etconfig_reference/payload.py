@@ -147,7 +147,7 @@ def _parse_json(text: memoryview) -> dict[str, Any]:
     try:
         header = json.loads(bytes(text))
     except (ValueError, RecursionError) as error:
-        raise InvalidGraphError(f"the graph is no JSON text: {error}") from None
+        raise InvalidGraphError(f"the graph is not JSON: {error}") from None
     if not isinstance(header, dict):
         raise InvalidGraphError(f"the graph must be a JSON object, not {type(header).__name__}")
     return header
@@ -220,7 +220,7 @@ def _value_type(entry: object, where: str) -> ValueType:
     shape = _shape(entry.get("shape"), where, DTYPES[entry["dtype"]].itemsize)
     dynamic = _integers(entry.get("dynamic"), f"{where}.dynamic")
     if not set(dynamic) <= set(range(len(shape))):
-        raise InvalidGraphError(f"{where}.dynamic: {list(dynamic)} are no dimensions of {shape}")
+        raise InvalidGraphError(f"{where}.dynamic: {list(dynamic)} are not dimensions of {shape}")
     return ValueType(shape=shape, dtype=entry["dtype"], dynamic=dynamic)
 
 

@@ -255,7 +255,7 @@ class TestStructure:
             (value_with(shape=[2.0]), "values[0].shape must be a list of integers"),
             (value_with(shape="23"), "values[0].shape must be a list of integers"),
             (value_with(dynamic=None), "values[0].dynamic must be a list of integers"),
-            (value_with(dynamic=[2]), "values[0].dynamic: [2] are no dimensions of (2, 3)"),
+            (value_with(dynamic=[2]), "values[0].dynamic: [2] are not dimensions of (2, 3)"),
             (lambda h: h["inputs"].append(5), "inputs: there is no value 5, only 0 to 4"),
             (lambda h: h["outputs"].append(-1), "outputs: there is no value -1, only 0 to 4"),
             (
@@ -305,7 +305,7 @@ class TestStructure:
 
     @pytest.mark.parametrize("text", [b"{", b"\xff", b"[" * 100_000, b"[" + b"1" * 5000 + b"]"])
     def test_a_text_that_is_not_json_is_refused(self, payload: bytes, text: bytes) -> None:
-        with pytest.raises(InvalidGraphError, match=r"^the graph is no JSON text: "):
+        with pytest.raises(InvalidGraphError, match=r"^the graph is not JSON: "):
             decode(replace_text(payload, text))
 
     def test_a_list_is_not_a_graph(self, payload: bytes) -> None:

@@ -80,4 +80,4 @@ class Op(abc.ABC):
 def check_dims(dims: Sequence[int], rank: int) -> None:
     """Raise ValueError unless `dims` are different dimensions of a tensor of that rank."""
     if len(set(dims)) != len(dims) or any(not 0 <= dim < rank for dim in dims):
-        raise ValueError(f"{list(dims)} are no dimensions of a tensor of rank {rank}")
+        raise ValueError(f"{list(dims)} are not dimensions of a tensor of rank {rank}")

@@ -1,4 +1,4 @@
-"""Which architectures there are, in which sizes, with which inputs."""
+"""The architectures, with their sizes and inputs."""
 
 from __future__ import annotations
 
@@ -35,15 +35,14 @@ class Architecture:
     """A module, and how to call it.
 
     Attributes:
-        module: Makes it from the options of a size.
-        sizes: By each name of SIZES.
-        inputs: The inputs of a call, from the options, the sizes of its inputs and their sizes
-            in each call before.
-        varying: By input, the axis that each of its dimensions is, if that may vary.
-        multiples: What the size of a varying axis must be a multiple of, if not of 1.
-        takes_channels_last: Whether the exported program computes the same as PyTorch on images in the
-            channels-last memory format. ExecuTorch views or permutes such tensors as if they were
-            contiguous, or refuses to.
+        module: Makes the module from the options of a size.
+        sizes: The size for each name of SIZES.
+        inputs: Makes the inputs of a call from the options, the sizes of its inputs, and their sizes in
+            each earlier call.
+        varying: The axis of each dimension that may vary, by input.
+        multiples: The number of which the size of a varying axis must be a multiple, if not 1.
+        takes_channels_last: True if the exported program gives PyTorch's results for channels-last images.
+            ExecuTorch views or permutes such tensors as if they were contiguous, or refuses to.
     """
 
     module: Callable[..., nn.Module]
@@ -90,7 +89,7 @@ def _lstm_inputs(options: Mapping[str, Any], axes: Axes, _before: Sequence[Axes]
 
 
 def _images(batch: int, *sides: int) -> dict[str, Axes]:
-    """Square images, with one side for each of SIZES."""
+    """Return square images, with one side for each of SIZES."""
     return {
         size: {"batch": batch, "height": side, "width": side} for size, side in zip(SIZES, sides, strict=True)
     }
@@ -103,7 +102,7 @@ def _sized(options: Mapping[str, Mapping[str, Any]], axes: Mapping[str, Axes]) -
 def _convolutional(
     module: Callable[..., nn.Module], sides: tuple[int, int, int], step: int, **options: Mapping[str, Any]
 ) -> Architecture:
-    """One that takes images of any sides that are multiples of `step`."""
+    """Return an architecture for images whose sides are multiples of `step`."""
     return Architecture(
         module,
         _sized(options, _images(1, *sides)),
@@ -339,4 +338,4 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         ({0: "batch"},),
     ),
 }
-"""By name."""
+"""The architectures, by name."""
