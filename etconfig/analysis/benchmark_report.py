@@ -201,13 +201,13 @@ def load_benchmark(path: Path) -> BenchmarkReport:
     try:
         data = json.loads(path.read_bytes())
     except ValueError as error:
-        raise ValueError(f"{path} is no report of etconfig bench: {error}") from error
+        raise ValueError(f"{path} is not a report of etconfig bench: {error}") from error
     try:
         if data["etconfig_bench"] == REPORT_VERSION:
             return parse_benchmark(data)
     except (LookupError, TypeError, ValueError, AttributeError):
         pass  # something else, or a report that somebody edited
-    raise ValueError(f"{path} is no report of etconfig bench, version {REPORT_VERSION}")
+    raise ValueError(f"{path} is not a report of etconfig bench, version {REPORT_VERSION}")
 
 
 def parse_benchmark(data: Mapping[str, Any]) -> BenchmarkReport:

@@ -184,6 +184,6 @@ def _missing_data(external: Iterable[ExternalTensorReport]) -> Iterator[RunObsta
         if tensor.file is None:
             yield RunObstacle(
                 what=f"tensor {tensor.key}",
-                why="its data lie in a data file that was not given",
+                why="its data are in a data file that was not given",
                 help="give the file: --data FILE.ptd",
             )

@@ -70,9 +70,9 @@ def methods_with_cases(program: LoadedProgram, method: str | None = None) -> tup
     path = program.program.path or "the program"
     if not cases:
         help_line = "bundle them with executorch.devtools.BundledProgram"
-        raise ValueError(f"{path} holds no recorded cases; {help_line}")
+        raise ValueError(f"{path} has no recorded cases; {help_line}")
     known = ", ".join(map(repr, cases))
-    raise ValueError(f"{path} holds no recorded cases for method {method!r}; it has some for {known}")
+    raise ValueError(f"{path} has no recorded cases for method {method!r}; it has some for {known}")
 
 
 def verify_program(

@@ -55,7 +55,7 @@ class TestVerifyProgram:
     def test_a_program_without_cases_is_an_error(self, place: Path) -> None:
         with (
             etconfig.load_program("model.pte") as program,
-            pytest.raises(ValueError, match=r"model.pte holds no recorded cases; bundle them"),
+            pytest.raises(ValueError, match=r"model.pte has no recorded cases; bundle them"),
         ):
             etconfig.verify_program(program)
 

@@ -224,13 +224,13 @@ class TestInputs:
             ("gap.npz", "gap.npz: expected the arrays in0, in1, found in0, in2", None),
             (
                 "pickled.npy",
-                "cannot read pickled.npy: it holds Python objects, which are not loaded; "
+                "cannot read pickled.npy: it contains Python objects, which are not loaded; "
                 "save an array of numbers",
                 None,
             ),
             (
                 "pickled.npz",
-                "cannot read pickled.npz: it holds Python objects, which are not loaded; "
+                "cannot read pickled.npz: it contains Python objects, which are not loaded; "
                 "save an array of numbers",
                 None,
             ),

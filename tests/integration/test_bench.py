@@ -140,7 +140,7 @@ class TestCompare:
         assert done.status == 0
         told = done.stdout.partition("compared with before.json:\n")[2].splitlines()
         assert told[0].startswith("  new / old: min ")
-        assert told[1:] == ["  too few runs to tell a difference from noise"]
+        assert told[1:] == ["  too few runs to separate a difference from noise"]
         as_json = cli(*BENCH, "--compare", "before.json", "--json").json["comparison"]
         assert set(as_json) == {"ratios", "noise", "verdict", "differences"}
 
@@ -152,7 +152,7 @@ class TestCompare:
             (1.2, 0.02, "slower, by more than the noise of 5.0%"),
             (0.8, 0.02, "faster, by more than the noise of 5.0%"),
             (0.7, 0.4, "no difference that is larger than the noise of 40.0%"),
-            (0.5, None, "too few runs to tell a difference from noise"),
+            (0.5, None, "too few runs to separate a difference from noise"),
         ],
     )
     def test_the_verdict(self, report: dict[str, Any], p50: float, noise: float | None, told: str) -> None:
@@ -181,12 +181,12 @@ class TestCompare:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ("[]", "old.json is no report of etconfig bench, version 1"),
-            ('{"etconfig_bench": 2}', "old.json is no report of etconfig bench, version 1"),
-            ('{"etconfig_bench": 1}', "old.json is no report of etconfig bench, version 1"),
+            ("[]", "old.json is not a report of etconfig bench, version 1"),
+            ('{"etconfig_bench": 2}', "old.json is not a report of etconfig bench, version 1"),
+            ('{"etconfig_bench": 1}', "old.json is not a report of etconfig bench, version 1"),
             (
                 "{",
-                "old.json is no report of etconfig bench: Expecting property name enclosed",
+                "old.json is not a report of etconfig bench: Expecting property name enclosed",
             ),
         ],
     )

@@ -110,12 +110,12 @@ class TestUsage:
     def test_nothing_to_write(self, cli: Cli) -> None:
         done = cli("pack", "model.pte")
         assert done.status == 2
-        assert "say where to with --output FILE.etargs, or give --emit LANGUAGE" in done.stderr
+        assert "give --output FILE.etargs or --emit LANGUAGE" in done.stderr
 
     def test_code_of_several(self, cli: Cli) -> None:
         done = cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "--emit", "cpp")
         assert done.status == 2
-        assert "code holds one configuration: give one --profile and one --facts" in done.stderr
+        assert "code contains one configuration: give one --profile and one --facts" in done.stderr
 
     def test_several_of_both(self, cli: Cli) -> None:
         facts = ("--facts", PI5, "--facts", LAPTOP)

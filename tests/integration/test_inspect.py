@@ -42,7 +42,7 @@ class TestObstacles:
     def test_data_that_were_not_given(self, cli: Callable[..., Outcome]) -> None:
         told = cli("inspect", DATA / "exports" / "external_constants.pte").stdout
         assert (
-            "    tensor first.bias: its data lie in a data file that was not given "
+            "    tensor first.bias: its data are in a data file that was not given "
             "(give the file: --data FILE.ptd)\n"
         ) in told
 

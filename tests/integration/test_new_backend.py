@@ -112,7 +112,7 @@ class TestCommand:
             "  pip install -e '.[test]'\n"
             "  pytest\n"
             "  etconfig conformance AcmeNpuBackend --level 1\n"
-            "then replace src/acme_npu/device.py by calls of your driver; see README.md there\n"
+            "then replace src/acme_npu/device.py with calls to your driver; see its README.md\n"
         )
         assert "All rights reserved" in (place / "backends" / "acme" / "LICENSE").read_text()
 

@@ -89,5 +89,5 @@ class TestOutputFiles:
     def test_an_output_that_no_npz_can_hold(self, cli: Callable[..., Outcome], place: Path) -> None:
         program = DATA / "programs" / "two_methods.pte"
         done = cli("run", program, "--method", "name_of_model", "--output", "y.npz")
-        assert done == Outcome(2, "", error("out0 is 'corpus', which an .npz cannot hold"))
+        assert done == Outcome(2, "", error("out0 is 'corpus', which an .npz cannot contain"))
         assert not (place / "y.npz").exists()

@@ -64,7 +64,7 @@ def test_dropped_events_are_told(cli: Callable[..., Outcome], monkeypatch: pytes
     monkeypatch.setattr(RecordingTracer, "__init__", small)
     done = cli(*RUN, "--trace", "trace.json")
     assert done.status == 0
-    assert done.stderr.startswith("the trace holds the first 20 events; ")
+    assert done.stderr.startswith("the trace contains the first 20 events; ")
     assert done.stderr.endswith(" more were dropped\n")
 
 

@@ -48,7 +48,7 @@ class TestWhatItTakes:
 
     @pytest.mark.parametrize(
         ("argument", "message"),
-        [("*.tml", "No file matches '*.tml'"), ("empty", "Directory 'empty' holds no .toml file")],
+        [("*.tml", "No file matches '*.tml'"), ("empty", "Directory 'empty' contains no .toml file")],
     )
     def test_one_that_means_no_file_is_a_mistake(
         self, cli: Callable[..., Outcome], argument: str, message: str

@@ -27,12 +27,15 @@ class TestVerify:
             ["forward", "2", "differs"],
             ["sine", "0", "ok"],
         ]
-        assert lines[5:] == ["forward, case 2: out0: 4 of 4 value(s) differ", "3 of 4 cases as recorded"]
+        assert lines[5:] == [
+            "forward, case 2: out0: 4 of 4 value(s) differ",
+            "3 of 4 cases gave the recorded outputs",
+        ]
 
     def test_a_method_whose_cases_agree_is_a_success(self, cli: Callable[..., Outcome]) -> None:
         done = cli("verify", BUNDLED, "--method", "sine")
         assert done.status == 0
-        assert done.stdout.splitlines()[-1] == "1 of 1 case as recorded"
+        assert done.stdout.splitlines()[-1] == "1 of 1 case gave the recorded outputs"
 
     def test_tolerances_can_be_given(self, cli: Callable[..., Outcome]) -> None:
         assert cli("verify", BUNDLED, "--atol", "1.01").status == 0
@@ -59,12 +62,10 @@ class TestVerify:
 
     def test_a_program_without_cases(self, cli: Callable[..., Outcome]) -> None:
         hint = "bundle them with executorch.devtools.BundledProgram"
-        assert cli("verify", "model.pte") == Outcome(
-            2, "", error(f"model.pte holds no recorded cases; {hint}")
-        )
+        assert cli("verify", "model.pte") == Outcome(2, "", error(f"model.pte has no recorded cases; {hint}"))
 
     def test_a_method_without_cases(self, cli: Callable[..., Outcome]) -> None:
-        message = f"{BUNDLED} holds no recorded cases for method 'sin'; it has some for 'forward', 'sine'"
+        message = f"{BUNDLED} has no recorded cases for method 'sin'; it has some for 'forward', 'sine'"
         assert cli("verify", BUNDLED, "--method", "sin") == Outcome(2, "", error(message))
 
     def test_a_tolerance_is_no_negative_number(self, cli: Callable[..., Outcome]) -> None:

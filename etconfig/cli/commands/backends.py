@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def command(backend: str | None, sheet: Path | None, fact_texts: Sequence[str], as_json: bool) -> None:
     """List installed backends and their options.
 
-    Without BACKEND no plugin is imported. With it, its options are shown, what they are on this device when
+    Without BACKEND, no plugin is imported. With BACKEND, shows its options, their values on this device when
     nothing sets them, and whether the backend can run here.
 
     \b

@@ -34,12 +34,16 @@ if TYPE_CHECKING:
 @method_option
 @instance_option
 @input_option
-@click.option("--seed", default=0, show_default=True, help="Of the inputs that are made up without --input.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the inputs that are made up.")
 @data_option
 @executor_option
 @click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
-@click.option("--warmup", default=3, show_default=True, type=count_from(0), help="Runs that do not count.")
-@click.option("--runs", type=count_from(1), help="Runs that do; without it, as many as --time allows, or 30.")
+@click.option(
+    "--warmup", default=3, show_default=True, type=count_from(0), help="Runs before the measurement."
+)
+@click.option(
+    "--runs", type=count_from(1), help="Runs to measure; by default as many as --time allows, at least 30."
+)
 @click.option(
     "--time",
     "seconds",
@@ -47,14 +51,14 @@ if TYPE_CHECKING:
     show_default=True,
     metavar="SECONDS",
     type=click.FloatRange(min=0),
-    help="How long to measure, unless --runs says how often.",
+    help="How long to measure, unless --runs is given.",
 )
 @click.option(
     "--compare",
     "earlier",
     type=click.Path(path_type=Path),
     metavar="FILE.json",
-    help="Compare with what an earlier --json printed.",
+    help="Compare with a report that an earlier --json printed.",
 )
 @configuration_options
 @json_option
@@ -76,9 +80,9 @@ def command(
 ) -> None:
     """Measure how fast a method of a program runs.
 
-    Tells the time to load, the latencies of many runs, which operators and delegates take the time, and the
-    memory. Without --input, inputs of the right shapes are made up. The table comes from further runs with a
-    tracer, which take a little longer.
+    Reports the time to open and load, the latencies of many runs, the time of each operator and delegate, and
+    the memory. Without --input, inputs of the right shapes are made up. The table comes from further runs
+    with a tracer, which take a little longer.
 
     \b
     Examples:

@@ -46,13 +46,17 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     "--kit",
     default=KIT,
     metavar="1.N",
-    help="The version of the kit to hold to; checks that came later only advise.",
+    help="The version of the kit; checks that are newer only advise.",
 )
-@click.option("--xfails", type=click.Path(path_type=Path), help="Expected failures: lines of CHECK # REASON.")
+@click.option(
+    "--xfails",
+    type=click.Path(path_type=Path),
+    help="A file of expected failures, with lines CHECK # REASON.",
+)
 @click.option(
     "--programs",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Golden programs, instead of those of the plugin.",
+    help="A directory of golden programs, instead of those of the plugin.",
 )
 @executor_option
 @click.option(
@@ -67,9 +71,9 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     "--lower",
     metavar="DIRECTORY",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Check nothing; write golden programs with the plugin's ahead-of-time half.",
+    help="Write golden programs with the plugin's ahead-of-time half; check nothing.",
 )
-@click.option("--list", "lists", is_flag=True, help="Check nothing; list all checks.")
+@click.option("--list", "lists", is_flag=True, help="List all checks; check nothing.")
 @json_option
 @click.pass_context
 def command(
@@ -88,7 +92,7 @@ def command(
     """Check a backend against the contract and its own claims.
 
     Levels: 0 loads, 1 runs, 2 isolates and survives, 3 does everything it declares. Exits with 1
-    if the level is not reached. No project file and no variable of etconfig counts.
+    if the level is not reached. Project files and environment variables of etconfig are ignored.
 
     \b
     Examples:
@@ -226,7 +230,7 @@ def _list_checks(as_json: bool) -> None:
         )
         return
     rows = [(f"L{check.level}", check.id, ", ".join(check.requires) or "-", check.doc) for check in checks]
-    print_table(("LEVEL", "CHECK", "REQUIRES", "WHAT IT HOLDS"), rows)
+    print_table(("LEVEL", "CHECK", "REQUIRES", "WHAT IT CHECKS"), rows)
 
 
 def _lower(settings: Settings, directory: Path) -> None:

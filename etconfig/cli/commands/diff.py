@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @configuration_options
 @json_option
 def command(old: str, new: str, program: Path | None, request: ConfigurationRequest, as_json: bool) -> int:
-    """Say which options differ between two configurations.
+    """Show which options differ between two configurations.
 
     A and B are each one of:
 
@@ -33,8 +33,8 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
       FILE.json           a result that `etconfig resolve --json` printed
       facts:FILE.json     a fact sheet, resolved like --facts
 
-    All other options hold for both. Only values count: where they come from is told, not
-    compared. Exits with 1 if an option differs.
+    The other options apply to both. Only values are compared; where they come from is shown.
+    Exits with 1 if an option differs.
 
     \b
     Examples:

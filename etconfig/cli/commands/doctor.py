@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("doctor")
 @json_option
 def command(as_json: bool) -> int:
-    """Check this installation; say what to do about what is wrong.
+    """Check this installation, and say how to fix problems.
 
     Imports every plugin. Exits with 1 if something is broken.
 

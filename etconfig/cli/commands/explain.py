@@ -17,9 +17,9 @@ from etconfig.cli.shared.output import print_json
 @configuration_options
 @json_option
 def command(path: str, program: Path | None, request: ConfigurationRequest, as_json: bool) -> None:
-    """Say where an option's value comes from, and what it beat.
+    """Show where an option's value comes from and what it overrides.
 
-    PATH is [METHOD[@INSTANCE]:]BACKEND.OPTION; without a method, every method instance is told.
+    PATH is [METHOD[@INSTANCE]:]BACKEND.OPTION; without a method, all method instances are shown.
 
     \b
     Examples:

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="",
     metavar="[SERIAL]",
-    help="Detect the facts of the Android device that adb reaches; of several, the one with this serial.",
+    help="Detect the facts of an Android device over adb; SERIAL selects one of several.",
 )
-@click.option(
-    "--save", type=click.Path(path_type=Path), help="Write the facts to a sheet for other commands."
-)
+@click.option("--save", type=click.Path(path_type=Path), help="Save the facts as a sheet for other commands.")
 @click.option("--all", "show_all", is_flag=True, help="Show unknown facts too, and why they are unknown.")
 @json_option
 @click.pass_context
@@ -81,8 +79,8 @@ def command(
 def diff(old: Path, new: Path | None, ignore_live: bool, as_json: bool) -> int:
     """Compare two fact sheets, or one with this device.
 
-    Compared are the values of known facts, wherever they come from. The exit status is 0 when
-    they are the same, 1 when they differ, and 2 when a sheet cannot be read.
+    Compares the values of known facts, wherever they come from. Exits with 0 if they are the
+    same, with 1 if they differ, and with 2 if a sheet cannot be read.
 
     \b
     Examples:

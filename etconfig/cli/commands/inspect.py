@@ -26,16 +26,15 @@ if TYPE_CHECKING:
     "picture",
     metavar="FILE.svg|-",
     type=click.Path(path_type=Path),
-    help="Draw the memory plans: as a picture into a file, or as text with -.",
+    help="Draw the memory plans: as a picture in a file, or as text with -.",
 )
 @json_option
 def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: bool) -> None:
-    """Show what a program holds and what it needs to run here.
+    """Show what a program contains and what it needs to run here.
 
-    Methods with their inputs, outputs, operators, delegates and memory; constants and other data; and what
-    the built-in executor could not run here, and why. The installed plugins of its backends are imported
-    for that.
-    Of an .etargs file, the arguments in it.
+    Shows methods with their inputs, outputs, operators, delegates and memory; constants and other data; and
+    why the built-in executor could not run a method here. For that, the installed plugins of its backends are
+    imported. For an .etargs file, shows the arguments in it.
 
     \b
     Examples:

@@ -15,11 +15,11 @@ from etconfig.cli.shared.writing import write_file
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @configuration_options
 def command(program: Path | None, request: ConfigurationRequest) -> None:
-    """Record a resolution and what it rests on, for --locked.
+    """Record a resolution and what it depends on, for --locked.
 
-    Writes etconfig.lock beside the project file, or into the current directory: versions of
-    plugins, hashes of profiles and of the project file, the facts that have a say, and the value
-    of every option. With --locked, `resolve` and `run` fail when any of these differs.
+    Writes etconfig.lock next to the project file, or into the current directory: versions of
+    plugins, hashes of profiles and of the project file, the facts that were used, and the value
+    of every option. With --locked, `resolve`, `run` and `verify` fail if any of these differs.
 
     \b
     Examples:

@@ -20,9 +20,9 @@ from etconfig.scaffold import LICENSES, PackageNames, derive_names, render_packa
 @click.option(
     "--directory",
     type=click.Path(path_type=Path),
-    help="Where to write it, a new or empty directory; by default one called as the package is.",
+    help="A new or empty directory to write to; by default named like the package.",
 )
-@click.option("--id", "backend_id", help="The backend's id in programs; by default it follows from NAME.")
+@click.option("--id", "backend_id", help="The id of the backend in programs; by default derived from NAME.")
 @click.option(
     "--license",
     "license_name",
@@ -31,15 +31,15 @@ from etconfig.scaffold import LICENSES, PackageNames, derive_names, render_packa
     show_default=True,
     help="The license of the package.",
 )
-@click.option("--author", help="Who holds the copyright; by default the authors of the package.")
+@click.option("--author", help="The copyright holder; by default the authors of the package.")
 def command(
     name: str, directory: Path | None, backend_id: str | None, license_name: str, author: str | None
 ) -> None:
-    """Write the package of a new backend, complete and tested.
+    """Write a complete and tested package for a new backend.
 
     It has options, a runtime and an ahead-of-time half for a simulated device, a versioned payload, a
-    profile, tests, golden programs and the metadata of a distribution; its tests pass as it stands. Replace
-    the simulated device by yours.
+    profile, tests, golden programs and package metadata. Its tests pass as they are. Replace the simulated
+    device with your own.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def command(
     click.echo("  pip install -e '.[test]'")
     click.echo("  pytest")
     click.echo(f"  etconfig conformance {names.backend_id} --level 1")
-    click.echo(f"then replace src/{names.package}/device.py by calls of your driver; see README.md there")
+    click.echo(f"then replace src/{names.package}/device.py with calls to your driver; see its README.md")
 
 
 def _check_is_new(names: PackageNames) -> None:

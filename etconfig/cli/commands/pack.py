@@ -28,20 +28,20 @@ _PRODUCER = f"etconfig {__version__}"
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Where to: an .etargs file, or code, which otherwise goes to stdout.",
+    help="The .etargs file, or the file for code, which otherwise goes to stdout.",
 )
 @click.option(
     "--emit",
     "language",
     type=click.Choice(["cpp", "kotlin", "swift"]),
-    help="Write code that gives ExecuTorch the options.",
+    help="Write code that passes the options to ExecuTorch.",
 )
 @click.option(
     "--header",
     "include",
     metavar="DIRECTORY",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the C++ headers that read .etargs files; the directory is what compilers take as -I.",
+    help="Write the C++ headers that read .etargs files; compilers take the directory as -I.",
 )
 @several_configurations_options
 def command(
@@ -51,13 +51,13 @@ def command(
     include: Path | None,
     requests: Sequence[ConfigurationRequest],
 ) -> None:
-    """Write resolved arguments for a runtime elsewhere.
+    """Write resolved arguments for a runtime on a device.
 
-    An .etargs file holds every option of one or more configurations; a program on the device
-    picks one by name. It is called by its profile, or by its fact sheet where several are given.
+    An .etargs file contains every option of one or more configurations; a program on the device
+    picks one by its name. That is the name of its profile, or of its fact sheet if there are several.
 
-    Code holds one configuration. The options that somebody set must fit what the language's way
-    to ExecuTorch carries; of the others, what does not is left out and listed in a comment.
+    Code contains one configuration. Options that were set must fit what the language can pass to
+    ExecuTorch; other options that do not fit are left out and listed in a comment.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def command(
     elif output is not None:
         _write(program, output, requests)
     elif include is None:
-        raise click.UsageError("say where to with --output FILE.etargs, or give --emit LANGUAGE")
+        raise click.UsageError("give --output FILE.etargs or --emit LANGUAGE")
 
 
 def _write_headers(directory: Path) -> None:
@@ -95,7 +95,7 @@ def _emit(
     from etconfig.transport import emit
 
     if len(requests) > 1:
-        raise click.UsageError("code holds one configuration: give one --profile and one --facts")
+        raise click.UsageError("code contains one configuration: give one --profile and one --facts")
     (configuration,) = _configurations(program, requests)
     code = emit(configuration, language, _PRODUCER)
     if output is None:

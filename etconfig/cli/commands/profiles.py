@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.group("profiles", cls=SuggestingGroup, invoke_without_command=True)
 @click.pass_context
 def command(context: click.Context) -> None:
-    """List and show profiles, and say why they match or not.
+    """List and show profiles, and explain which of them match.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def command(context: click.Context) -> None:
 @profile_path_option
 @json_option
 def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> None:
-    """List the known profiles and where they are.
+    """List the known profiles and their files.
 
     \b
     Example:
@@ -63,7 +63,7 @@ def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> N
 @profile_path_option
 @json_option
 def show_command(profile: str, profile_paths: Sequence[Path], as_json: bool) -> None:
-    """Show a profile and all that it extends, base first: what a later one says wins.
+    """Show a profile and all that it extends, base first; later ones win.
 
     FILE ends in .toml.
 
@@ -101,9 +101,9 @@ def match_command(
     profile_paths: Sequence[Path],
     as_json: bool,
 ) -> int:
-    """Say which profiles match this device, why, and which one `auto` selects.
+    """Show which profiles match this device, why, and which one `auto` selects.
 
-    With NAMES, only these are told, whether they match or not. Exits with 1 if none is selected.
+    With NAMES, shows only these, whether they match or not. Exits with 1 if none is selected.
 
     \b
     Examples:
@@ -131,7 +131,7 @@ def match_command(
         _print_matches(named if show_all or names else [match for match in named if match.is_match])
         others = 0 if show_all or names else len(named) - sum(match.is_match for match in named)
         if others:
-            click.echo(f"\n{format_count(others, 'profile')} not shown, which do not match; --all says why.")
+            click.echo(f"\nNot shown: {format_count(others, 'profile')} without a match; --all shows why.")
         click.echo(f"\nauto selects {selected}" if problem is None else f"\nauto selects none: {problem}")
     return 0 if problem is None else 1
 

@@ -25,14 +25,16 @@ if TYPE_CHECKING:
 @configuration_options
 @locked_option
 @click.option("--toml", "as_toml", is_flag=True, help="Print a profile that sets every option to its value.")
-@click.option("--explain", is_flag=True, help="Say for every value what it beat and which facts decide.")
+@click.option(
+    "--explain", is_flag=True, help="Show for every value what it overrides and which facts decide."
+)
 @json_option
 def command(
     program: Path | None, request: ConfigurationRequest, as_toml: bool, explain: bool, as_json: bool
 ) -> None:
     """Resolve the arguments of every method, instance and backend.
 
-    Without PROGRAM, for the methods and backends that the configuration mentions.
+    Without PROGRAM, resolves for the methods and backends that the configuration mentions.
 
     \b
     Examples:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 )
 @data_option
 @executor_option
-@click.option("--repeat", default=1, show_default=True, type=count_from(1), help="Run so many times.")
+@click.option("--repeat", default=1, show_default=True, type=count_from(1), help="Run this many times.")
 @click.option("--no-optimize", is_flag=True, help="Run every instruction as the program says.")
 @trace_options
 @configuration_options

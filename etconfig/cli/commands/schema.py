@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def command(backend: str | None, document: str | None, form: str) -> None:
     """Print an option schema as JSON Schema or Markdown.
 
-    Of a BACKEND; or of whole files, with the options of all installed backends, for editors and linters.
+    Of BACKEND, or of whole files with the options of all installed backends, for editors and linters.
 
     \b
     Examples:

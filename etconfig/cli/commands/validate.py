@@ -33,13 +33,15 @@ if TYPE_CHECKING:
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="How findings are shown: text for people, concise for editors, json for programs, "
+    help="The format of findings: text for people, concise for editors, json for programs, "
     "sarif for code hosts, github for annotations in GitHub Actions.",
 )
-@click.option("--fix", is_flag=True, help="Repair the files where that keeps their meaning.")
+@click.option("--fix", is_flag=True, help="Fix the files where that keeps their meaning.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option(
-    "--unsafe-fixes", is_flag=True, help="With --fix or --diff: also take guesses, as at a mistyped name."
+    "--unsafe-fixes",
+    is_flag=True,
+    help="With --fix or --diff: also apply guesses, such as for a mistyped name.",
 )
 @profile_path_option
 def command(
@@ -55,8 +57,9 @@ def command(
 ) -> int:
     """Check configuration files; exit with 1 if there are findings.
 
-    Files named etconfig.toml and pyproject.toml are project files, all others are profiles. Of a directory
-    every *.toml below it is checked. With --facts or --fact the arguments must resolve on that device.
+    Files named etconfig.toml and pyproject.toml are project files, all others are profiles. In a
+    directory, every *.toml below it is checked. With --facts or --fact, the arguments must resolve
+    on that device.
 
     \b
     Examples:

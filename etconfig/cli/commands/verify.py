@@ -34,8 +34,8 @@ _TOLERANCE.name = "number"  # or click would say: 'x' is not a valid float range
 @click.option(
     "--method", shell_complete=complete_method, help="The method; by default every method that has cases."
 )
-@click.option("--rtol", type=_TOLERANCE, help="Allowed difference in relation to the expected value.")
-@click.option("--atol", type=_TOLERANCE, help="Allowed difference in addition.")
+@click.option("--rtol", type=_TOLERANCE, help="Allowed difference relative to the expected value.")
+@click.option("--atol", type=_TOLERANCE, help="Allowed absolute difference, in addition.")
 @data_option
 @executor_option
 @configuration_options
@@ -97,7 +97,7 @@ def _print(report: VerificationReport) -> None:
         for problem in _problems(case.result):
             click.echo(f"{case.method}, case {case.index}: {problem}")
     agreeing = sum(case.result.agrees for case in report.cases)
-    click.echo(f"{agreeing} of {format_count(len(report.cases), 'case')} as recorded")
+    click.echo(f"{agreeing} of {format_count(len(report.cases), 'case')} gave the recorded outputs")
 
 
 def _verdict(case: CaseResult) -> str:

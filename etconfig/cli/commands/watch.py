@@ -32,20 +32,20 @@ _EFFECTS = {"execute": "at the next execute", "load": "needs a reload"}
     show_default=True,
     metavar="SECONDS",
     type=click.FloatRange(min=0),
-    help="The pause between two looks.",
+    help="The pause between two detections.",
 )
-@click.option("--count", type=click.IntRange(min=1), help="Look so many times; without it, until Ctrl-C.")
+@click.option("--count", type=click.IntRange(min=1), help="Detect this many times; by default until Ctrl-C.")
 @configuration_options
 @json_option
 def command(
     program: Path | None, interval_s: float, count: int | None, request: ConfigurationRequest, as_json: bool
 ) -> None:
-    """Follow this device's facts, and say which options would change.
+    """Follow this device's facts; show which options would change.
 
-    Facts that may change at any time are detected again and again: cores, memory, battery,
-    temperature. For each option that they change, it says whether a loaded method can take the
-    new value at its next execute or must be loaded again. With --json, each change of facts is
-    one line. Ctrl-C ends it.
+    Detects repeatedly the facts that may change at any time: cores, memory, battery, temperature.
+    For each option that they change, it says whether a loaded method can take the new value at its
+    next execute or must be loaded again. With --json, each change of facts is one line. Press
+    Ctrl-C to stop.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def command(
     loaded = None if program is None else load_program(program, installation=request.installation)
     resolution = request.resolve(loaded)
     facts = request.device.facts
-    click.echo("watching the facts of this device; Ctrl-C ends it", err=True)
+    click.echo("watching the facts of this device; press Ctrl-C to stop", err=True)
     try:
         for _ in range(count) if count else itertools.repeat(None):
             time.sleep(interval_s)

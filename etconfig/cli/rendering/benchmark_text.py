@@ -47,12 +47,12 @@ def describe_comparison(comparison: BenchmarkComparison) -> Iterator[str]:
     yield f"new / old: {ratios}"
     noise = comparison.noise
     if noise is None:
-        yield "too few runs to tell a difference from noise"
+        yield "too few runs to separate a difference from noise"
     elif comparison.verdict == "same":
         yield f"no difference that is larger than the noise of {noise:.1%}"
     else:
         yield f"{comparison.verdict}, by more than the noise of {noise:.1%}"
-        yield "noise is the drift within each measurement; between two, a machine may differ by more"
+        yield "noise is the drift within each measurement; two measurements may differ by more"
     for difference in comparison.differences:
         yield f"not the same: {difference}"
 
@@ -60,7 +60,7 @@ def describe_comparison(comparison: BenchmarkComparison) -> Iterator[str]:
 def _print_instructions(traced: TracedRuns, untraced_ns: int) -> None:
     rows = traced.instructions
     click.echo(
-        f"\nof a run with a tracer, which takes {traced.p50_ns / untraced_ns:.2f} times as long "
+        f"\ntimes of a run with a tracer, which takes {traced.p50_ns / untraced_ns:.2f} times as long "
         f"({format_count(traced.runs, 'run')}):"
     )
     print_table(
@@ -85,7 +85,7 @@ def _machine_line(machine: MachineReport) -> str:
     cores = "unknown cores" if machine.cores is None else format_count(machine.cores, "core")
     return (
         f"{machine.system}, {cores}, {machine.python}, "
-        f"numpy {machine.numpy}, {machine.blas} ({settings or 'its own settings'})"
+        f"numpy {machine.numpy}, {machine.blas} ({settings or 'default settings'})"
     )
 
 

@@ -61,7 +61,7 @@ def write_outputs(path: Path, outputs: Sequence[Any]) -> None:
     arrays: dict[str, Any] = {}
     for index, value in enumerate(outputs):
         if value is None or isinstance(value, (list, str)):
-            raise click.ClickException(f"out{index} is {format_output(value)}, which an .npz cannot hold")
+            raise click.ClickException(f"out{index} is {format_output(value)}, which an .npz cannot contain")
         array = np.asarray(value)
         arrays[f"out{index}"] = array.astype(np.float32) if array.dtype.name == "bfloat16" else array
     buffer = io.BytesIO()
@@ -121,5 +121,5 @@ def _members(path: Path, loaded: Any) -> Iterator[Any]:
 
 def _reason(error: Exception) -> str:
     if "allow_pickle" in str(error):  # numpy has no exception class for it
-        return "it holds Python objects, which are not loaded; save an array of numbers"
+        return "it contains Python objects, which are not loaded; save an array of numbers"
     return str(error)

@@ -38,7 +38,7 @@ files_argument = click.argument("files", nargs=-1, required=True, type=click.Pat
 def _files_of(text: str) -> list[Path]:
     path = Path(text)
     if path.is_dir():
-        return _all_of(_below(path), f"Directory {text!r} holds no {_SUFFIX} file")
+        return _all_of(_below(path), f"Directory {text!r} contains no {_SUFFIX} file")
     if os.path.lexists(path):  # also if its name looks like a pattern, or it is a broken link
         return [path]
     if set(text) & set("*?["):

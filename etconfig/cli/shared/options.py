@@ -31,12 +31,10 @@ profile_path_option = click.option(
     "profile_paths",
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A further directory of profiles. Repeatable.",
+    help="Another directory of profiles. Repeatable.",
 )
 
-locked_option = click.option(
-    "--locked", is_flag=True, help="Fail unless everything is as etconfig.lock has it."
-)
+locked_option = click.option("--locked", is_flag=True, help="Fail if anything differs from etconfig.lock.")
 
 program_argument = click.argument("program", type=click.Path(path_type=Path))
 
@@ -52,7 +50,7 @@ data_option = click.option(
 method_option = click.option(
     "--method", default="forward", show_default=True, shell_complete=complete_method, help="The method."
 )
-instance_option = click.option("--instance", help="The named instance; without it, the default one.")
+instance_option = click.option("--instance", help="A named instance; by default the unnamed one.")
 input_option = click.option(
     "--input",
     "inputs",
@@ -61,7 +59,7 @@ input_option = click.option(
     help="An input as .npy, or several as .npz with in0, in1, ... Repeatable, in order.",
 )
 executor_option = click.option(
-    "--executor", default="numpy", show_default=True, help="What runs it: numpy, or a plugin."
+    "--executor", default="numpy", show_default=True, help="The executor: numpy, or one of a plugin."
 )
 
 
@@ -215,7 +213,7 @@ def _with_configuration_options(function: Callable[..., Any], *, several: bool =
         metavar="auto|NAME|FILE",
         multiple=several,
         shell_complete=complete_profile,
-        help="The profile. By default the project's, else auto." + _repeatable(several),
+        help="The profile; by default that of the project file, else auto." + _repeatable(several),
     )(command)
 
 

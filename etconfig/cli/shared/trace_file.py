@@ -45,7 +45,9 @@ class TraceFile:
         write_file(self.path, etdump(self.tracer) if self.form == "etdump" else chrome_trace(self.tracer))
         if self.tracer.dropped:
             kept = format_count(self.tracer.max_events, "event")
-            click.echo(f"the trace holds the first {kept}; {self.tracer.dropped} more were dropped", err=True)
+            click.echo(
+                f"the trace contains the first {kept}; {self.tracer.dropped} more were dropped", err=True
+            )
 
 
 def trace_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,7 +60,7 @@ def trace_options(function: Callable[..., Any]) -> Callable[..., Any]:
     command = click.option(
         "--trace-format",
         type=click.Choice(["chrome", "etdump"]),
-        help="chrome for Perfetto, etdump for ExecuTorch's Inspector. By default as the suffix of FILE says.",
+        help="chrome for Perfetto, etdump for ExecuTorch's Inspector; by default the suffix decides.",
     )(with_trace)
     return click.option(
         "--trace",

@@ -51,7 +51,7 @@ class TestFindFiles:
         ("argument", "message"),
         [
             ("missing.toml", "File 'missing.toml' does not exist"),
-            ("empty", "Directory 'empty' holds no .toml file"),
+            ("empty", "Directory 'empty' contains no .toml file"),
             ("*.tml", "No file matches '*.tml'"),
         ],
     )
