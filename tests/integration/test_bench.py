@@ -1,4 +1,4 @@
-"""`etconfig bench`: what it reports, and how it compares."""
+"""`etconfig bench`: its report and its comparison."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def report(cli: Callable[..., Outcome]) -> dict[str, Any]:
 
 
 class TestReport:
-    """Everything that is needed to understand the numbers, and to measure them again."""
+    """A report has everything needed to understand the numbers and to measure them again."""
 
-    def test_what_was_measured(self, report: dict[str, Any], place: Path) -> None:
+    def test_it_names_what_was_measured(self, report: dict[str, Any], place: Path) -> None:
         digest = hashlib.sha256((place / "model.pte").read_bytes()).hexdigest()
         assert report["program"] == {"path": "model.pte", "size_bytes": 91048, "sha256": digest}
         assert (report["method"], report["instance"], report["executor"]) == ("forward", None, "numpy")
@@ -48,7 +48,7 @@ class TestReport:
             "values": [{"dtype": "float32", "shape": [1, 1, 8, 8]}],
         }
 
-    def test_the_latencies(self, report: dict[str, Any]) -> None:
+    def test_it_has_latencies(self, report: dict[str, Any]) -> None:
         assert (report["warmup"], report["runs"], report["noise"]) == (3, 4, None)
         latencies = report["latency_s"]
         assert list(latencies) == ["min", "p15", "p50", "p90", "p99", "max"]
@@ -57,7 +57,7 @@ class TestReport:
         assert report["throughput_per_s"] > 0
         assert set(report["load_s"]) == {"open", "load"}
 
-    def test_the_table(self, report: dict[str, Any]) -> None:
+    def test_it_has_a_row_for_each_operator_and_delegate(self, report: dict[str, Any]) -> None:
         rows = report["traced"]["instructions"]
         assert {(row["kind"], row["name"], row["calls"]) for row in rows} == {
             ("delegate", "ReferenceNpuBackend #0", 1),
@@ -69,7 +69,7 @@ class TestReport:
         }
         assert report["traced"]["runs"] == 2
 
-    def test_the_memory_and_the_machine(self, report: dict[str, Any]) -> None:
+    def test_it_has_the_memory_and_the_machine(self, report: dict[str, Any]) -> None:
         assert report["memory"]["planned_bytes"] == 2304
         assert report["memory"]["constant_bytes"] == 20
         assert report["memory"]["peak_rss_bytes"] > 10_000_000
@@ -77,7 +77,7 @@ class TestReport:
         assert report["environment"]["blas"]
         assert isinstance(report["environment"]["blas_settings"], dict)
 
-    def test_inputs_of_files(self, cli: Callable[..., Outcome]) -> None:
+    def test_inputs_from_files_are_named(self, cli: Callable[..., Outcome]) -> None:
         inputs = cli(*BENCH, "--input", "x.npy", "--json").json["inputs"]
         assert (inputs["files"], inputs["seed"]) == (["x.npy"], None)
 
@@ -88,7 +88,7 @@ class TestReport:
         settings = cli(*BENCH, "--json").json["environment"]["blas_settings"]
         assert settings["OPENBLAS_NUM_THREADS"] == "1"
 
-    def test_it_is_told_in_text(self, cli: Callable[..., Outcome]) -> None:
+    def test_it_is_printed_as_text(self, cli: Callable[..., Outcome]) -> None:
         done = cli(*BENCH)
         assert (done.status, done.stderr) == (0, "")
         lines = done.stdout.splitlines()
@@ -109,14 +109,14 @@ class TestInputs:
     @pytest.mark.parametrize(
         "program", ["types", "convolution_channels_last", "dynamic_shapes", "two_methods"]
     )
-    def test_programs_take_them(self, cli: Callable[..., Outcome], program: str) -> None:
+    def test_programs_accept_them(self, cli: Callable[..., Outcome], program: str) -> None:
         path = DATA / "programs" / f"{program}.pte"
         with load_program(path) as loaded:
             method = loaded.method_names[0]
         done = cli("bench", path, "--method", method, "--runs", "1", *ON_DEVICE)
         assert (done.status, done.stderr) == (0, "")
 
-    def test_what_cannot_be_made_up_is_asked_for(self, cli: Callable[..., Outcome]) -> None:
+    def test_an_input_that_cannot_be_made_up_is_an_error(self, cli: Callable[..., Outcome]) -> None:
         done = cli("bench", DATA / "programs" / "symbolic_integer.pte", *ON_DEVICE)
         expected = "expected a value, since one of kind None cannot be made up, given none"
         message = f"method 'forward', input 1: {expected}"
@@ -134,18 +134,18 @@ class TestInputs:
 class TestCompare:
     """A difference counts only if it is larger than the noise."""
 
-    def test_with_what_was_printed_before(self, cli: Callable[..., Outcome], place: Path) -> None:
+    def test_a_report_is_compared_with_an_earlier_one(self, cli: Callable[..., Outcome], place: Path) -> None:
         (place / "before.json").write_text(cli(*BENCH, "--json").stdout)
         done = cli(*BENCH, "--compare", "before.json")
         assert done.status == 0
-        told = done.stdout.partition("compared with before.json:\n")[2].splitlines()
-        assert told[0].startswith("  new / old: min ")
-        assert told[1:] == ["  too few runs to separate a difference from noise"]
+        printed = done.stdout.partition("compared with before.json:\n")[2].splitlines()
+        assert printed[0].startswith("  new / old: min ")
+        assert printed[1:] == ["  too few runs to separate a difference from noise"]
         as_json = cli(*BENCH, "--compare", "before.json", "--json").json["comparison"]
         assert set(as_json) == {"ratios", "noise", "verdict", "differences"}
 
     @pytest.mark.parametrize(
-        ("p50", "noise", "told"),
+        ("p50", "noise", "printed"),
         [
             (1.0, 0.02, "no difference that is larger than the noise of 5.0%"),
             (1.04, 0.02, "no difference that is larger than the noise of 5.0%"),
@@ -155,24 +155,30 @@ class TestCompare:
             (0.5, None, "too few runs to separate a difference from noise"),
         ],
     )
-    def test_the_verdict(self, report: dict[str, Any], p50: float, noise: float | None, told: str) -> None:
+    def test_the_verdict_depends_on_the_noise(
+        self, report: dict[str, Any], p50: float, noise: float | None, printed: str
+    ) -> None:
         latencies = dict.fromkeys(report["latency_s"], 1.0)
         old = {**report, "latency_s": latencies, "noise": 0.05}
         new = {**report, "latency_s": {**latencies, "p50": p50}, "noise": noise}
         lines = list(describe_comparison(compare(old, new)))
         assert lines[0] == f"new / old: min 1, p15 1, p50 {p50:.3g}, p90 1"
-        assert lines[1] == told
+        assert lines[1] == printed
 
-    def test_without_the_optimizer(self, cli: Callable[..., Outcome], report: dict[str, Any]) -> None:
+    def test_a_run_without_the_optimizer_is_a_difference(
+        self, cli: Callable[..., Outcome], report: dict[str, Any]
+    ) -> None:
         faithful = cli(*BENCH, "--no-optimize", "--json").json
         assert (report["optimize"], faithful["optimize"]) == (True, False)
         assert compare(report, faithful).differences == ("optimize: True -> False",)
 
-    def test_what_else_differs_is_told(self, report: dict[str, Any]) -> None:
+    def test_other_differences_are_listed(self, report: dict[str, Any]) -> None:
         environment = {**report["environment"], "numpy": "1.0", "load_average": 99}
         old = {**report, "environment": environment, "arguments": "sha256:0", "executor": "other"}
-        told = [line for line in describe_comparison(compare(old, report)) if line.startswith("not the same")]
-        assert told == [
+        lines = [
+            line for line in describe_comparison(compare(old, report)) if line.startswith("not the same")
+        ]
+        assert lines == [
             "not the same: executor: other -> numpy",
             f"not the same: numpy: 1.0 -> {np.__version__}",
             "not the same: arguments",
@@ -190,7 +196,7 @@ class TestCompare:
             ),
         ],
     )
-    def test_what_is_no_report_is_an_error(
+    def test_a_file_that_is_not_a_report_is_an_error(
         self, cli: Callable[..., Outcome], place: Path, content: str, message: str
     ) -> None:
         (place / "old.json").write_text(content)

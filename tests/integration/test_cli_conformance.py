@@ -1,4 +1,4 @@
-"""`etconfig conformance`: what it prints, writes and refuses."""
+"""`etconfig conformance`: its output, its reports and its refusals."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def four_checks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("four_checks")
 class TestConformance:
-    """The checks level by level, then what was reached; the status says whether that is enough."""
+    """The checks level by level, then the level that was reached; the status is 1 if it is too low."""
 
-    def test_it_tells_every_check_and_what_is_missing(self, cli: Callable[..., Outcome]) -> None:
+    def test_every_check_and_what_is_missing_are_printed(self, cli: Callable[..., Outcome]) -> None:
         done = cli("conformance", "ReferenceCpuBackend")
         assert (done.status, done.stderr) == (1, "")
         assert done.stdout.splitlines() == [
@@ -55,9 +55,7 @@ class TestConformance:
             "L2 needs: isolates",
         ]
 
-    def test_golden_programs_that_are_not_given_are_named(
-        self, cli: Callable[..., Outcome], place: Path
-    ) -> None:
+    def test_missing_golden_programs_are_named(self, cli: Callable[..., Outcome], place: Path) -> None:
         for path in (GOLDEN / BACKEND).glob("*.pte"):
             if path.stem not in ("linear", "matmul"):
                 (place / path.name).write_bytes(path.read_bytes())
@@ -66,7 +64,7 @@ class TestConformance:
         programs = json.loads((place / "r.json").read_text())["programs"]
         assert [name for name, is_there in programs.items() if not is_there] == ["linear", "matmul"]
 
-    def test_what_two_checks_say_is_told_once(
+    def test_a_text_of_two_checks_is_printed_once(
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         both = (made(failing, "loads", level=0), made(failing, "runs", level=1))
@@ -135,7 +133,7 @@ BACKEND = "ReferenceCpuBackend"
 
 
 class TestRefusals:
-    """What cannot be checked is said before any check runs."""
+    """Mistakes are reported before any check runs."""
 
     @pytest.mark.parametrize(
         ("arguments", "expected"),
@@ -176,7 +174,7 @@ class TestRefusals:
             ),
         ],
     )
-    def test_it_says_what_to_do(
+    def test_the_error_says_what_to_do(
         self, cli: Callable[..., Outcome], arguments: tuple[str, ...], expected: str
     ) -> None:
         done = cli("conformance", *arguments)
@@ -186,7 +184,7 @@ class TestRefusals:
 class TestLower:
     """`--lower` checks nothing, and writes golden programs."""
 
-    def test_it_tells_each_case_and_how_many_were_written(
+    def test_each_case_and_the_number_of_programs_are_printed(
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def lower_cases(
@@ -200,7 +198,7 @@ class TestLower:
         assert (done.status, done.stderr) == (0, "")
         assert done.stdout.splitlines() == ["add: for ReferenceCpuBackend in golden", "programs in golden: 1"]
 
-    def test_what_went_wrong_is_an_error(
+    def test_a_failure_to_lower_is_an_error(
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "torch", None)

@@ -1,4 +1,4 @@
-"""`etconfig diff` and `etconfig watch`: what differs, and what would change."""
+"""`etconfig diff` and `etconfig watch`: differences between configurations, and changes over time."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def board(place: Path) -> Path:
 
 
 class TestDiff:
-    """A comparison lists each option that differs, with both origins; 1 if there is one."""
+    """A comparison lists each option that differs, with both origins; the status is 1 if there is one."""
 
-    def test_two_profiles(self, board: Path, cli: Callable[..., Outcome]) -> None:
+    def test_two_profiles_are_compared(self, board: Path, cli: Callable[..., Outcome]) -> None:
         done = cli("diff", "generic/any", "board.toml", "--program", "model.pte", *SHEET)
         assert (done.status, done.stdout) == (
             1,
@@ -54,7 +54,9 @@ class TestDiff:
             "  + 1 from profile board.toml:5:1\n",
         )
 
-    def test_a_saved_result_and_a_fact_sheet(self, board: Path, cli: Callable[..., Outcome]) -> None:
+    def test_a_saved_result_is_compared_with_a_fact_sheet(
+        self, board: Path, cli: Callable[..., Outcome]
+    ) -> None:
         options = ("--profile", "board.toml")
         (board / "saved.json").write_text(cli("resolve", "model.pte", *options, *SHEET, "--json").stdout)
         sides = ("saved.json", "facts:small.json")
@@ -79,11 +81,11 @@ class TestDiff:
             ]
         }
 
-    def test_the_same_is_0_and_prints_nothing(self, board: Path, cli: Callable[..., Outcome]) -> None:
+    def test_equal_configurations_have_status_0(self, board: Path, cli: Callable[..., Outcome]) -> None:
         assert cli("diff", "facts:device.json", "facts:device.json") == SAME
         assert cli("diff", "generic/any", "generic/any", *SHEET, "--json").json == {"changes": []}
 
-    def test_a_side_that_is_nothing_is_2(self, board: Path, cli: Callable[..., Outcome]) -> None:
+    def test_an_unknown_side_has_status_2(self, board: Path, cli: Callable[..., Outcome]) -> None:
         done = cli("diff", "generic/any", "generic/anny", *SHEET)
         assert (done.status, done.stdout) == (2, "")
         assert "there is no profile 'generic/anny'" in done.stderr
@@ -92,13 +94,13 @@ class TestDiff:
 class TestToml:
     """`resolve --toml` prints a profile that resolves to the same arguments."""
 
-    def test_it_does(self, board: Path, cli: Callable[..., Outcome]) -> None:
+    def test_it_resolves_to_the_same_arguments(self, board: Path, cli: Callable[..., Outcome]) -> None:
         printed = cli("resolve", "model.pte", "--profile", "board.toml", *SHEET, "--toml").stdout
         (board / "resolved.toml").write_text(printed)
         sides = ("board.toml", "resolved.toml")
         assert cli("diff", *sides, "--program", "model.pte", *SHEET) == SAME
 
-    def test_two_formats_at_once_are_a_mistake(self, board: Path, cli: Callable[..., Outcome]) -> None:
+    def test_two_formats_at_once_are_refused(self, board: Path, cli: Callable[..., Outcome]) -> None:
         done = cli("resolve", "--toml", "--json")
         assert done.status == 2
         assert "give one of --toml, --explain and --json" in done.stderr
@@ -106,7 +108,7 @@ class TestToml:
 
 @pytest.fixture
 def detecting(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Let the device have other facts at each look; None is a Ctrl-C."""
+    """Let the device have other facts at each detection; None is a Ctrl-C."""
 
     def detect(looks: Iterable[dict[str, object] | None]) -> None:
         remaining = iter(looks)
@@ -124,11 +126,11 @@ def detecting(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 class TestWatch:
-    """Each change of facts is told with what it would change, and when that takes effect."""
+    """Each change of facts is printed with the options that it would change, and when they take effect."""
 
     WATCH = ("watch", "model.pte", "--profile", "board.toml", *SHEET, "--interval", "0")
 
-    def test_it_tells_facts_options_and_effects(
+    def test_it_prints_facts_options_and_effects(
         self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
     ) -> None:
         detecting([{"memory.available": 5}, {"power.source": "battery"}, {"power.source": "battery"}])
@@ -154,7 +156,7 @@ class TestWatch:
         ]
         assert [change["applies"] for change in lines[0]["changes"]] == ["execute", "load"] * 2
 
-    def test_facts_that_do_not_resolve_are_told_and_it_goes_on(
+    def test_facts_that_do_not_resolve_are_reported_and_it_goes_on(
         self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
     ) -> None:
         threads = '[options.ReferenceCpuBackend]\nnum_threads = { expr = "cpu.available_cores - 1" }\n'
@@ -168,7 +170,7 @@ class TestWatch:
             "  forward:ReferenceCpuBackend.num_threads: 3 → 1, at the next execute\n"
         )
 
-    def test_ctrl_c_ends_it_in_peace(
+    def test_ctrl_c_is_not_an_error(
         self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
     ) -> None:
         detecting([None])

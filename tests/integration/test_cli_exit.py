@@ -1,4 +1,4 @@
-"""How commands end: their statuses, and what happens when the reader, the user or the disk gives up."""
+"""The ends of commands: exit statuses, closed pipes, full disks and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FINDINGS = TWO_CAMERAS / "typo.toml"
 class TestStatus:
     """Exit codes: 0 clean, 1 findings, 2 usage or I/O."""
 
-    def test_clean_is_0(self, cli: Callable[..., Outcome]) -> None:
+    def test_success_is_0(self, cli: Callable[..., Outcome]) -> None:
         assert cli("validate", VALID) == Outcome(0, "", "1 file checked: 0 errors, 0 warnings\n")
 
     def test_findings_are_1(self, cli: Callable[..., Outcome]) -> None:
@@ -56,15 +56,15 @@ class TestStatus:
         assert "     ok  backend ReferenceNpuBackend: can run here\n" in done.stdout
         assert "  error  backend FactoryRaises: plugin 'FactoryRaises' (etconfig.backends)" in done.stdout
 
-    def test_doctor_tells_what_kind_of_thing_each_plugin_is(
+    def test_doctor_names_the_kind_of_each_plugin(
         self, cli: Callable[..., Outcome], installed: Callable[..., None]
     ) -> None:
         installed("acme-npu")
-        told = cli("doctor").stdout
-        assert "     ok  executor acme: acme-npu 2.1\n" in told
-        assert "     ok  backend AcmeDsp: declared without an implementation by acme-npu 2.1\n" in told
-        assert "warning  backend AcmeOffline: cannot run here: no /dev/acme0\n" in told
-        assert "         help: load the acme kernel module\n" in told
+        printed = cli("doctor").stdout
+        assert "     ok  executor acme: acme-npu 2.1\n" in printed
+        assert "     ok  backend AcmeDsp: declared without an implementation by acme-npu 2.1\n" in printed
+        assert "warning  backend AcmeOffline: cannot run here: no /dev/acme0\n" in printed
+        assert "         help: load the acme kernel module\n" in printed
 
     @pytest.mark.parametrize("arguments", [["run", "model.pte", "--repeat", "0"], ["run", "missing.pte"]])
     def test_usage_and_io_are_2(self, cli: Callable[..., Outcome], arguments: list[str]) -> None:
@@ -72,7 +72,7 @@ class TestStatus:
 
 
 class TestCommandLine:
-    """A mistyped command line gets one sentence, and where to look."""
+    """A mistyped command line gets one sentence, and a pointer to the help."""
 
     @pytest.mark.parametrize(
         ("arguments", "message", "see"),
@@ -123,12 +123,12 @@ class TestCommandLine:
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else None,
     )
-    def test_it_is_told(
+    def test_the_mistake_is_named(
         self, cli: Callable[..., Outcome], arguments: list[str], message: str, see: str
     ) -> None:
         assert cli(*arguments) == Outcome(2, "", f"error: {message}\n  = help: see `{see} --help`\n")
 
-    def test_an_option_without_its_value_is_told_too(self, cli: Callable[..., Outcome]) -> None:
+    def test_an_option_without_its_value_is_named(self, cli: Callable[..., Outcome]) -> None:
         done = cli("run", "model.pte", "--set")
         assert done == Outcome(2, "", "error: option '--set' requires an argument\n")
 
@@ -137,10 +137,10 @@ class TestVersion:
     """--version prints one line."""
 
     @pytest.mark.parametrize("line", ["etconfig --version", f"{sys.executable} -m etconfig --version"])
-    def test_it_is_the_packages(self, shell: Callable[..., Outcome], line: str) -> None:
+    def test_it_is_the_version_of_the_package(self, shell: Callable[..., Outcome], line: str) -> None:
         assert shell(line) == Outcome(0, f"etconfig {etconfig.__version__}\n", "")
 
-    def test_it_is_the_same_beside_other_arguments(self, cli: Callable[..., Outcome]) -> None:
+    def test_it_is_the_same_with_other_arguments(self, cli: Callable[..., Outcome]) -> None:
         assert cli("--version", "facts") == cli("--version")
 
 
@@ -150,12 +150,12 @@ def start(*arguments: str, **streams: int) -> subprocess.Popen[str]:
 
 
 class TestPipes:
-    """`| head` is no error."""
+    """`| head` is not an error."""
 
     @pytest.mark.parametrize(
         "arguments", [["--version"], ["--help"], ["facts"], ["facts", "--json"], ["validate", str(FINDINGS)]]
     )
-    def test_a_reader_that_went_away_is_left_in_peace(self, place: Path, arguments: list[str]) -> None:
+    def test_a_closed_pipe_is_not_an_error(self, place: Path, arguments: list[str]) -> None:
         reading, writing = os.pipe()
         os.close(reading)
         process = start(*arguments, stdout=writing)
@@ -173,9 +173,7 @@ class TestPipes:
         )
 
     @pytest.mark.parametrize("command", ["--version", "facts"])
-    def test_a_closed_stdout_is_none_of_our_business(
-        self, shell: Callable[..., Outcome], command: str
-    ) -> None:
+    def test_a_closed_stdout_is_not_an_error(self, shell: Callable[..., Outcome], command: str) -> None:
         assert shell(f"etconfig {command} >&-") == Outcome(0, "", "")
 
     def test_a_current_directory_that_is_gone_is_an_error(self, shell: Callable[..., Outcome]) -> None:
@@ -195,7 +193,7 @@ def open_when_read(path: Path, reader: subprocess.Popen[str]) -> int:
 
 @pytest.fixture
 def in_foreground() -> Iterator[None]:
-    """What a shell starts in the background ignores Ctrl-C, and so does all that it starts in turn."""
+    """Background processes of a shell ignore Ctrl-C, and so do their children."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Help that is true: every example of every command runs as it stands."""
+"""Help is correct: every example of every command runs as it is printed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ extends = ["generic/linux"]
 
 
 def walk(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    """A command and all that are below it."""
+    """Yield a command and all its subcommands."""
     yield path, command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -76,7 +76,7 @@ ALL = dict(walk(etconfig, "etconfig"))
 
 
 def examples_in(help_text: str) -> list[str]:
-    """The lines below `Example:` or `Examples:`."""
+    """Return the lines below `Example:` or `Examples:`."""
     lines = iter(help_text.splitlines())
     for line in lines:
         if line.strip() in ("Example:", "Examples:"):
@@ -104,7 +104,7 @@ class TestHelp:
         assert examples
         assert all(example.startswith(path) for example in examples)
 
-    def test_minus_h_is_short_for_it(self, cli: Callable[..., Outcome], path: str) -> None:
+    def test_h_is_short_for_help(self, cli: Callable[..., Outcome], path: str) -> None:
         arguments = path.split()[1:]
         assert cli(*arguments, "-h") == cli(*arguments, "--help")
 
@@ -115,7 +115,7 @@ class TestHelp:
 
 @pytest.fixture
 def prepared(place: Path) -> Path:
-    """What the examples speak of."""
+    """The files that the examples use."""
     (place / "etconfig.toml").write_text(PROJECT)
     (place / "profiles" / "acme").mkdir(parents=True)
     (place / "profiles" / "acme" / "board.toml").write_text(BOARD)
@@ -146,10 +146,10 @@ def test_the_exceptions_are_still_examples() -> None:
 
 
 @pytest.mark.parametrize("example", sorted({*all_examples()} - {*NOT_RUN}))
-def test_every_example_runs_as_it_stands(
+def test_every_example_runs_as_it_is_printed(
     prepared: Path, cli: Callable[..., Outcome], shell: Callable[..., Outcome], example: str
 ) -> None:
-    """Here where it is words alone; in a shell, a process of its own, where it needs one."""
+    """Plain words run in this process, anything else in a shell."""
     name, *words = example.split()
     is_plain = name == "etconfig" and all(re.fullmatch(r"[\w./:@=,-]+", word) for word in words)
     done = cli(*words) if is_plain else shell(example)
@@ -164,7 +164,7 @@ def test_the_summary_in_the_list_is_the_first_line_of_the_commands_own_help(name
     assert COMMAND_SUMMARIES[name] == help_text.splitlines()[0]
 
 
-def test_the_list_holds_every_command_and_its_summary(cli: Callable[..., Outcome]) -> None:
+def test_the_list_has_every_command_and_its_summary(cli: Callable[..., Outcome]) -> None:
     shown = cli("--help").stdout
     listed = shown.partition("Commands:\n")[2].split()
     assert (
@@ -172,7 +172,7 @@ def test_the_list_holds_every_command_and_its_summary(cli: Callable[..., Outcome
     )
 
 
-def test_without_a_command_the_help_is_shown_and_the_status_is_that_of_a_mistake(
+def test_without_a_command_the_help_is_shown_and_the_status_is_2(
     cli: Callable[..., Outcome],
 ) -> None:
     shown = cli()

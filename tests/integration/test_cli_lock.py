@@ -52,7 +52,7 @@ class TestLock:
         cli(*LOCK)
         assert locked.read_bytes() == before
 
-    def test_it_lies_beside_the_project_file(
+    def test_it_is_next_to_the_project_file(
         self, place: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         (place / "etconfig.toml").write_text('profile = "generic/any"\n')

@@ -1,4 +1,4 @@
-"""What commands print: data as JSON, tables plain in a pipe, rules and colour on a terminal."""
+"""Output of commands: data as JSON, plain tables in a pipe, rules and color on a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROFILES = TWO_CAMERAS / "profiles"
 CAMERAS = ("--profile-path", str(PROFILES), "--facts", "device.json")
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-7][0-9;]*m")
-"""An escape that sets a colour, with or without bold."""
+"""An escape that sets a color, with or without bold."""
 
 PLAIN = [
     ["facts"],
@@ -35,7 +35,7 @@ PLAIN = [
 
 
 def origin(kind: str, source: object, line: int | None = None, detail: str | None = None) -> dict[str, Any]:
-    """An origin as JSON has it; every option here starts at column 1."""
+    """Return an origin as it is in JSON; every option here starts at column 1."""
     place = {} if line is None else {"line": line, "column": 1}
     return {"kind": kind, "source": str(source), **place, **({"detail": detail} if detail else {})}
 
@@ -105,7 +105,7 @@ class TestResolveJson:
             "beat": [],
         }
 
-    def test_it_says_which_profile_and_which_facts_decided(self, printed: Any) -> None:
+    def test_it_has_the_profile_and_the_facts_that_decided(self, printed: Any) -> None:
         assert printed["profile"] == "demo/two-cameras-linux-x86_64"
         assert printed["facts"] == {
             "cpu.available_cores": 4,
@@ -126,7 +126,7 @@ class TestResolveJson:
 
 
 class TestJson:
-    """--json where a command prints data: JSON on stdout and nothing else."""
+    """--json prints JSON on stdout and nothing else."""
 
     def test_of_facts_it_is_a_sheet_that_commands_take(
         self, cli: Callable[..., Outcome], place: Path
@@ -170,7 +170,7 @@ class TestJson:
         assert [each["name"] for each in printed] == ["generic/any", "generic/linux", "board"]
         assert printed[-1] == {"name": "board", "path": "board.toml", "text": board}
 
-    def test_of_doctor_it_lists_what_was_looked_at(self, cli: Callable[..., Outcome]) -> None:
+    def test_of_doctor_it_lists_the_findings(self, cli: Callable[..., Outcome]) -> None:
         printed = cli("doctor", "--json").json
         assert all(list(finding) == ["subject", "status", "detail", "help"] for finding in printed)
         assert {finding["status"] for finding in printed} == {"ok"}
@@ -240,7 +240,7 @@ class TestJson:
         assert "generic/any" in paths
         assert all(path.is_file() for path in paths.values())
 
-    def test_of_profiles_match_it_says_why(self, cli: Callable[..., Outcome]) -> None:
+    def test_of_profiles_match_it_has_the_reasons(self, cli: Callable[..., Outcome]) -> None:
         printed = cli("profiles", "match", "--facts", "device.json", "--json").json
         assert printed["selected"] == "generic/linux-x86_64"
         assert {
@@ -275,7 +275,7 @@ class TestJson:
             "fix": {"span": finding["spans"][0], "replacement": "power_mode", "is_safe": False},
         }
 
-    def test_of_a_schema_it_is_a_json_schema_that_holds_valid_options(
+    def test_of_a_schema_it_is_a_json_schema_that_accepts_valid_options(
         self, cli: Callable[..., Outcome]
     ) -> None:
         import jsonschema
@@ -288,7 +288,7 @@ class TestJson:
 
 
 class TestPlain:
-    """Tables and colour only on a terminal."""
+    """There is no color and there are no rules in a pipe."""
 
     @pytest.mark.parametrize("arguments", PLAIN, ids=" ".join)
     def test_a_pipe_gets_no_escapes_no_rules_and_no_trailing_blanks(
@@ -314,26 +314,26 @@ class TestPlain:
 
 
 class TestTerminal:
-    """On a terminal: rules and colours, unless NO_COLOR or TERM say otherwise."""
+    """A terminal gets rules and colors, unless NO_COLOR or TERM turn them off."""
 
     def test_tables_have_rules(self, terminal: Callable[..., str]) -> None:
         shown = terminal("backends")
         assert "─────" in shown
         assert "\x1b[1mBACKEND" in shown
 
-    def test_diagnostics_have_colours(self, terminal: Callable[..., str]) -> None:
+    def test_diagnostics_have_colors(self, terminal: Callable[..., str]) -> None:
         shown = terminal("validate", str(TWO_CAMERAS / "typo.toml"))
         assert "\x1b[1;31merror\x1b[0m[unknown-option]" in shown
 
-    def test_a_usage_error_has_colours(self, terminal: Callable[..., str]) -> None:
+    def test_a_usage_error_has_colors(self, terminal: Callable[..., str]) -> None:
         assert "\x1b[1;31merror\x1b[0m: no command 'bakends'" in terminal("bakends")
 
-    def test_doctor_aligns_what_it_colours(self, terminal: Callable[..., str]) -> None:
+    def test_doctor_aligns_colored_text(self, terminal: Callable[..., str]) -> None:
         first = terminal("doctor").splitlines()[0]
         assert first.startswith("\x1b[1;32m     ok\x1b[0m  etconfig: ")
 
     def test_a_narrow_terminal_shows_names_whole(self, terminal: Callable[..., str]) -> None:
-        """A name that is cut cannot be copied."""
+        """Users copy names, so names are not cut."""
         shown = re.sub(r"\x1b\[[0-9;]*m", "", terminal("resolve", "model.pte", COLUMNS="80"))
         assert "\N{HORIZONTAL ELLIPSIS}" not in shown
         assert " embed     ReferenceNpuBackend   core " in shown
@@ -341,7 +341,7 @@ class TestTerminal:
 
     @pytest.mark.parametrize("variable", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
     @pytest.mark.parametrize("arguments", [["backends"], ["validate", str(TWO_CAMERAS / "typo.toml")]])
-    def test_without_colour_nothing_is_coloured(
+    def test_no_color_and_dumb_terminals_get_no_colors(
         self, terminal: Callable[..., str], arguments: list[str], variable: dict[str, str]
     ) -> None:
         assert COLOUR.search(terminal(*arguments, **variable)) is None

@@ -1,4 +1,4 @@
-"""`etconfig pack`, and `etconfig inspect` of what it wrote."""
+"""`etconfig pack`, and `etconfig inspect` of the files that it writes."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Cli = Callable[..., Outcome]
 
 
 class TestFile:
-    """An .etargs file holds one or more configurations, each under a name of its own."""
+    """An .etargs file contains one or more configurations, each under a unique name."""
 
-    def test_one_is_called_by_its_profile(self, cli: Cli, place: Path) -> None:
+    def test_one_configuration_has_the_name_of_its_profile(self, cli: Cli, place: Path) -> None:
         done = cli("pack", "model.pte", "--facts", PI5, "-o", "x.etargs")
         assert (done.status, done.stdout, done.stderr) == (0, "1 configuration written to x.etargs\n", "")
         assert [each.name for each in load_package(place / "x.etargs").configurations] == [
@@ -47,23 +47,23 @@ class TestFile:
         }
         assert packed == {
             (row["method"], row["instance"], row["backend"]): {
-                name: told["value"] for name, told in row["options"].items()
+                name: option["value"] for name, option in row["options"].items()
             }
             for row in resolved["arguments"]
         }
 
-    def test_what_somebody_set_is_marked(self, cli: Cli, place: Path) -> None:
+    def test_options_that_were_set_are_marked(self, cli: Cli, place: Path) -> None:
         cli("pack", "model.pte", *ON_DEVICE, "--set", "embed:ReferenceNpuBackend.core=0", "-o", "x.etargs")
         (embed, *_) = load_package(place / "x.etargs").configurations[0].methods
         assert [option.name for _, option in embed.options() if option.is_set] == ["core"]
 
-    def test_several_devices_are_called_by_their_sheets(self, cli: Cli, place: Path) -> None:
+    def test_several_devices_have_the_names_of_their_sheets(self, cli: Cli, place: Path) -> None:
         done = cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "-o", "x.etargs")
         assert done.stdout == "2 configurations written to x.etargs\n"
         names = [each.name for each in load_package(place / "x.etargs").configurations]
         assert names == ["raspberry-pi-5", "laptop-on-battery"]
 
-    def test_several_profiles(self, cli: Cli, place: Path) -> None:
+    def test_several_profiles_are_packed_under_their_names(self, cli: Cli, place: Path) -> None:
         profiles = ("--profile", "generic/any", "--profile", "raspberry-pi/pi-5")
         cli("pack", "model.pte", *profiles, "--facts", PI5, "-o", "x.etargs")
         names = [each.name for each in load_package(place / "x.etargs").configurations]
@@ -71,9 +71,9 @@ class TestFile:
 
 
 class TestInspect:
-    """`inspect` shows what is in a file."""
+    """`inspect` shows the contents of a file."""
 
-    def test_as_a_table(self, cli: Cli) -> None:
+    def test_it_is_a_table(self, cli: Cli) -> None:
         cli("pack", "model.pte", *ON_DEVICE, "--profile", "generic/any", "-o", "x.etargs")
         head, _, title, columns, first, *_ = cli("inspect", "x.etargs").stdout.splitlines()
         assert head.startswith("written by etconfig ")
@@ -81,15 +81,24 @@ class TestInspect:
         assert columns.split() == ["METHOD", "BACKEND", "OPTION", "VALUE", "SENT", "AS", "SCOPE"]
         assert first.split() == ["embed", "ReferenceNpuBackend", "core", "0", "core", "=", "0", "method"]
 
-    def test_no_text_steers_a_terminal(self, cli: Cli, place: Path) -> None:
+    def test_control_characters_do_not_reach_the_terminal(self, cli: Cli, place: Path) -> None:
         odd = PackedMethod("a\x1b[2J", None, (PackedBackend("b\u202e", (packed("c\n", "d\r"),)),))
         data = write_package(Package("e\x07", (configuration("f\x1b", odd),)))
         (place / "x.etargs").write_bytes(data)
-        told = cli("inspect", "x.etargs").stdout
-        assert all(c.isprintable() or c == "\n" for c in told)
-        assert told.splitlines()[-1].split() == ["a�[2J", "b�", "c�", "'d\\r'", "c�", "=", "'d\\r'", "method"]
+        shown = cli("inspect", "x.etargs").stdout
+        assert all(c.isprintable() or c == "\n" for c in shown)
+        assert shown.splitlines()[-1].split() == [
+            "a�[2J",
+            "b�",
+            "c�",
+            "'d\\r'",
+            "c�",
+            "=",
+            "'d\\r'",
+            "method",
+        ]
 
-    def test_as_data(self, cli: Cli) -> None:
+    def test_it_is_data_with_json(self, cli: Cli) -> None:
         cli("pack", "model.pte", *ON_DEVICE, "-o", "x.etargs")
         (configuration,) = cli("inspect", "x.etargs", "--json").json["configurations"]
         row = configuration["arguments"][0]
@@ -105,32 +114,32 @@ class TestInspect:
 
 
 class TestUsage:
-    """What does not go together is said."""
+    """Options that do not go together are refused."""
 
-    def test_nothing_to_write(self, cli: Cli) -> None:
+    def test_nothing_to_write_is_refused(self, cli: Cli) -> None:
         done = cli("pack", "model.pte")
         assert done.status == 2
         assert "give --output FILE.etargs or --emit LANGUAGE" in done.stderr
 
-    def test_code_of_several(self, cli: Cli) -> None:
+    def test_code_of_several_configurations_is_refused(self, cli: Cli) -> None:
         done = cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "--emit", "cpp")
         assert done.status == 2
         assert "code contains one configuration: give one --profile and one --facts" in done.stderr
 
-    def test_several_of_both(self, cli: Cli) -> None:
+    def test_several_profiles_and_several_devices_are_refused(self, cli: Cli) -> None:
         facts = ("--facts", PI5, "--facts", LAPTOP)
         done = cli("pack", *facts, "--profile", "a", "--profile", "b", "-o", "x.etargs")
         assert done.status == 2
         assert "give several --profile or several --facts, not both" in done.stderr
 
-    def test_one_name_twice(self, cli: Cli, place: Path) -> None:
+    def test_one_name_twice_is_refused(self, cli: Cli, place: Path) -> None:
         twice = ("--profile", "generic/any") * 2
         done = cli("pack", "model.pte", *twice, *ON_DEVICE, "-o", "x.etargs")
         assert done.status == 2
         assert "two configurations would be called 'generic/any'" in done.stderr
         assert not (place / "x.etargs").exists()
 
-    def test_a_place_that_cannot_be_written(self, cli: Cli) -> None:
+    def test_a_path_that_cannot_be_written_is_an_error(self, cli: Cli) -> None:
         done = cli("pack", "model.pte", *ON_DEVICE, "-o", "missing/x.etargs")
         assert done == Outcome(2, "", error("cannot write missing/x.etargs: No such file or directory"))
 
@@ -138,7 +147,7 @@ class TestUsage:
 class TestHeaders:
     """`--header` writes the C++ headers, as they are included."""
 
-    def test_they_are_those_of_the_package(self, cli: Cli, place: Path) -> None:
+    def test_headers_are_those_of_the_package(self, cli: Cli, place: Path) -> None:
         done = cli("pack", "--header", "include")
         assert done.stdout == (
             "include/etconfig/etargs.h written\ninclude/etconfig/etargs_executorch.h written\n"
@@ -146,7 +155,7 @@ class TestHeaders:
         for name, content in include_files().items():
             assert (place / "include" / name).read_bytes() == content
 
-    def test_a_place_that_cannot_be_written(self, cli: Cli, place: Path) -> None:
+    def test_a_path_that_cannot_be_written_is_an_error(self, cli: Cli, place: Path) -> None:
         (place / "include").write_text("")
         done = cli("pack", "--header", "include/x")
         assert done == Outcome(2, "", error("cannot write include/x/etconfig: Not a directory"))
@@ -155,7 +164,7 @@ class TestHeaders:
 class TestCode:
     """Code goes to stdout or a file."""
 
-    def test_to_both(self, cli: Cli, place: Path) -> None:
+    def test_code_is_the_same_on_stdout_and_in_a_file(self, cli: Cli, place: Path) -> None:
         asked = ("pack", "model.pte", *ON_DEVICE, "--emit", "swift")
         done = cli(*asked, "-o", "Options.swift")
         assert (done.status, done.stdout, done.stderr) == (0, "", "")

@@ -1,4 +1,4 @@
-"""Completion in shells, as docs/tools.md says."""
+"""Completion in shells, as docs/tools.md describes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_script_of_a_shell_is_printed(shell: Callable[..., Outcome], shell_n
         ("etconfig validate bo", ["file,bo"]),
     ],
 )
-def test_the_script_is_given_what_may_follow(
+def test_the_script_gets_the_completions(
     shell: Callable[..., Outcome], words: str, completions: list[str]
 ) -> None:
     count = str(len(words.split()) - 1)
@@ -49,7 +49,7 @@ def plain(*texts: str) -> list[str]:
 
 @pytest.fixture
 def complete(place: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> Complete:
-    """What a shell is told for the last of the words, which may be empty."""
+    """Return the completions of the last word, which may be empty."""
 
     def ask(*words: str) -> list[str]:
         monkeypatch.setenv("_ETCONFIG_COMPLETE", "bash_complete")
@@ -66,10 +66,10 @@ class TestNames:
     """Backends, profiles and methods are completed."""
 
     @pytest.mark.parametrize("command", ["backends", "schema"])
-    def test_of_backends(self, complete: Complete, command: str) -> None:
+    def test_backends_are_completed(self, complete: Complete, command: str) -> None:
         assert complete(command, "Ref") == plain("ReferenceCpuBackend", "ReferenceNpuBackend")
 
-    def test_of_profiles(self, complete: Complete) -> None:
+    def test_profiles_are_completed(self, complete: Complete) -> None:
         assert complete("run", "--profile", "raspberry-pi/") == plain(
             "raspberry-pi/pi-4", "raspberry-pi/pi-5"
         )
@@ -77,20 +77,20 @@ class TestNames:
         assert complete("profiles", "show", "raspberry-pi/pi-5") == plain("raspberry-pi/pi-5")
         assert complete("profiles", "show", "au") == []
 
-    def test_of_profiles_in_a_directory(self, complete: Complete, place: Path) -> None:
+    def test_profiles_in_a_directory_are_completed(self, complete: Complete, place: Path) -> None:
         (place / "mine" / "acme").mkdir(parents=True)
         (place / "mine" / "acme" / "board.toml").touch()
         assert complete("run", "--profile-path", "mine", "--profile", "acme") == plain("acme/board")
 
-    def test_what_is_no_profile_may_be_a_file(self, complete: Complete) -> None:
+    def test_a_text_that_is_not_a_profile_may_be_a_file(self, complete: Complete) -> None:
         assert complete("run", "--profile", "./b") == ["file,./b"]
 
-    def test_of_the_methods_of_the_program(self, complete: Complete) -> None:
+    def test_methods_of_the_program_are_completed(self, complete: Complete) -> None:
         assert complete("run", "model.pte", "--method", "") == plain("embed", "forward")
         assert complete("bench", "model.pte", "--method", "f") == plain("forward")
 
     @pytest.mark.parametrize("program", ["missing.pte", "x.npy"])
-    def test_of_what_is_no_program_there_are_none(self, complete: Complete, program: str) -> None:
+    def test_a_file_that_is_not_a_program_has_no_methods(self, complete: Complete, program: str) -> None:
         assert complete("run", program, "--method", "") == []
 
 
@@ -118,7 +118,9 @@ class TestOptionPaths:
             ),
         ],
     )
-    def test_paths(self, complete: Complete, words: tuple[str, ...], completions: list[str]) -> None:
+    def test_paths_are_completed_part_by_part(
+        self, complete: Complete, words: tuple[str, ...], completions: list[str]
+    ) -> None:
         assert complete("run", *words) == plain(*completions)
 
     @pytest.mark.parametrize(
@@ -130,7 +132,9 @@ class TestOptionPaths:
             ("ReferenceNpuBackend.no_such=", []),
         ],
     )
-    def test_values(self, complete: Complete, text: str, values: list[str]) -> None:
+    def test_values_of_booleans_and_choices_are_completed(
+        self, complete: Complete, text: str, values: list[str]
+    ) -> None:
         path = text.partition("=")[0]
         assert complete("run", "--set", text) == plain(*(f"{path}={value}" for value in values))
 

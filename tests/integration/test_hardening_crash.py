@@ -1,4 +1,4 @@
-"""A file that is replaced is the old one or the new one, whoever is killed and whoever else writes."""
+"""A replaced file is the old one or the new one, also if writers are killed or compete."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 WRITES = int(os.environ.get("ETCONFIG_WRITES", "150"))
-"""How often each of four writers writes; 25,000 keep them busy for about a minute."""
+"""The number of writes of each of four writers; 25,000 take about a minute."""
 
 KILLED_AT_EVERY_STEP = """\
 import itertools, os, signal, sys
@@ -63,7 +63,7 @@ def start_writer(path: Path, name: str, count: int) -> subprocess.Popen[bytes]:
 
 
 def read_whole(path: Path) -> tuple[str, int]:
-    """The name and the generation of the writer whose file this is; it must be whole."""
+    """Return the name and the generation of the writer of this file, which must be whole."""
     first, *others = lines = path.read_text().splitlines()
     assert len(lines) == 2000
     assert set(others) == {first}
@@ -76,7 +76,7 @@ def read_whole(path: Path) -> tuple[str, int]:
 class TestKilled:
     """Whenever a writer is killed, the file is the old one or the new one, whole."""
 
-    def test_at_every_step(self, tmp_path: Path) -> None:
+    def test_a_writer_can_be_killed_at_every_step(self, tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-c", KILLED_AT_EVERY_STEP, str(tmp_path / "file")],
             capture_output=True,
@@ -89,8 +89,8 @@ class TestKilled:
         assert set(found) == {"old", "new"}
         assert sorted(found, reverse=True) == found, "once it is new it stays so"
 
-    def test_in_the_midst_of_its_work(self, tmp_path: Path) -> None:
-        """Between two reports the writer is anywhere."""
+    def test_a_writer_can_be_killed_at_any_moment(self, tmp_path: Path) -> None:
+        """Between two reports, the writer can be anywhere in its loop."""
         path = tmp_path / "file"
         for reports in range(1, 21):
             with start_writer(path, "writer", 10_000) as writer:
@@ -103,7 +103,7 @@ class TestKilled:
 
 
 class TestWriters:
-    """Several writers at once: each read is whole, and no writer's older file comes after its newer one."""
+    """Each read is whole, and never older than an earlier read of the same writer."""
 
     def test_four_writers_and_a_reader(self, tmp_path: Path) -> None:
         path = tmp_path / "file"

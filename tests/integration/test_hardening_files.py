@@ -1,4 +1,4 @@
-"""Files and their surroundings: planted links, full disks, the user's own directory."""
+"""Hostile file systems: planted links, full disks, the user's own directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOCK = ("lock", "model.pte", *ON_DEVICE)
 
 
 class TestUserProfiles:
-    """`etconfig profiles list` shows the user's own profiles, and where they are."""
+    """`etconfig profiles list` shows the user's own profiles and their files."""
 
     def test_they_are_listed(
         self, cli: Callable[..., Outcome], place: Path, monkeypatch: pytest.MonkeyPatch
@@ -36,20 +36,20 @@ class TestUserProfiles:
 
 
 class TestNewFile:
-    """A file that was not there before."""
+    """A new file has the usual permissions."""
 
-    def test_it_has_the_usual_rights(self, tmp_path: Path) -> None:
+    def test_its_mode_follows_the_umask(self, tmp_path: Path) -> None:
         (tmp_path / "plain").write_bytes(b"")
         write_file(tmp_path / "file", NEW)
         assert (tmp_path / "file").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 class TestFailures:
-    """A disk that is full or broken leaves the old file, and nothing beside it, whatever call it hits."""
+    """A full or broken disk leaves the old file and no other one, whichever call fails."""
 
     @pytest.mark.parametrize("call", CALLS)
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS])
-    def test_at_each_call(
+    def test_a_failure_of_each_call_keeps_the_old_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, number: int
     ) -> None:
         path = tmp_path / "file"
@@ -62,7 +62,7 @@ class TestFailures:
         assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("file", OLD)]
 
     @pytest.mark.parametrize("call", ["write", "flush"])
-    def test_in_the_middle_of_the_content(
+    def test_a_failure_in_the_middle_of_the_content_keeps_the_old_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
     ) -> None:
         path = tmp_path / "file"
@@ -105,7 +105,7 @@ def failing(number: int) -> Callable[..., Any]:
 
 
 class TestPlantedLinks:
-    """A link that somebody planted where a file is written does not lead the writing elsewhere."""
+    """Planted links are not followed."""
 
     @pytest.fixture
     def victim(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -124,7 +124,7 @@ class TestPlantedLinks:
         assert cli(*LOCK).status == 0
         assert not (place / "etconfig.lock").is_symlink()
 
-    def test_neither_through_one_that_leads_nowhere_yet(
+    def test_a_lock_file_is_not_written_through_a_broken_link(
         self, cli: Callable[..., Outcome], place: Path, victim: Path
     ) -> None:
         victim.unlink()
@@ -132,7 +132,7 @@ class TestPlantedLinks:
         assert cli(*LOCK).status == 2
         assert not victim.exists()
 
-    def test_one_that_is_planted_after_the_check_is_replaced_and_not_followed(
+    def test_a_link_that_is_planted_after_the_check_is_replaced(
         self, tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = tmp_path / "etconfig.lock"
@@ -141,10 +141,10 @@ class TestPlantedLinks:
         write_file(path, NEW, is_named=False)
         assert (path.read_bytes(), victim.read_bytes()) == (NEW, OLD)
 
-    def test_one_at_the_name_of_the_temporary_file_is_not_followed(
+    def test_a_link_at_the_name_of_the_temporary_file_is_not_followed(
         self, tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Nobody can foresee the name; if somebody could, it would still not help."""
+        """The name cannot be guessed; even a guess would not help."""
         monkeypatch.setattr("os.urandom", bytes)
         planted = tmp_path / ".file.00000000.tmp"
         planted.symlink_to(victim)

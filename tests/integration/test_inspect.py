@@ -1,4 +1,4 @@
-"""`etconfig inspect`: what a program holds, and what keeps it from running here."""
+"""`etconfig inspect`: the contents of a program, and the obstacles to running it here."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ XNNPACK = DATA / "programs" / "xnnpack.pte"
 
 
 class TestObstacles:
-    """What could not run here is told, with the reason and what to do."""
+    """Each obstacle is listed with its reason and what to do."""
 
-    def test_a_backend_that_is_not_installed(self, cli: Callable[..., Outcome]) -> None:
+    def test_a_backend_that_is_not_installed_is_an_obstacle(self, cli: Callable[..., Outcome]) -> None:
         (method,) = cli("inspect", XNNPACK, "--json").json["methods"]
         assert method["obstacles"] == [
             {
@@ -25,11 +25,13 @@ class TestObstacles:
                 "backends, else its vendor's",
             }
         ]
-        told = cli("inspect", XNNPACK).stdout
+        printed = cli("inspect", XNNPACK).stdout
         heading = "  cannot run here with the built-in executor:\n"
-        assert f"{heading}    backend XnnpackBackend: no installed plugin declares it" in told
+        assert f"{heading}    backend XnnpackBackend: no installed plugin declares it" in printed
 
-    def test_an_operator_without_a_kernel(self, cli: Callable[..., Outcome], place: Path) -> None:
+    def test_an_operator_without_a_kernel_is_an_obstacle(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
         program = (DATA / "programs" / "add.pte").read_bytes()
         (place / "odd.pte").write_bytes(program.replace(b"aten::add", b"aten::odd"))
         done = cli("inspect", "odd.pte")
@@ -39,14 +41,14 @@ class TestObstacles:
             "(install one that provides it in the entry-point group 'etconfig.kernels')\n"
         )
 
-    def test_data_that_were_not_given(self, cli: Callable[..., Outcome]) -> None:
-        told = cli("inspect", DATA / "exports" / "external_constants.pte").stdout
+    def test_data_that_were_not_given_are_an_obstacle(self, cli: Callable[..., Outcome]) -> None:
+        printed = cli("inspect", DATA / "exports" / "external_constants.pte").stdout
         assert (
             "    tensor first.bias: its data are in a data file that was not given "
             "(give the file: --data FILE.ptd)\n"
-        ) in told
+        ) in printed
 
-    def test_a_program_that_runs_has_none(self, cli: Callable[..., Outcome]) -> None:
+    def test_a_program_that_can_run_has_no_obstacles(self, cli: Callable[..., Outcome]) -> None:
         assert "cannot run here" not in cli("inspect", "model.pte").stdout
 
 
@@ -76,7 +78,7 @@ class TestData:
 class TestMemoryPlan:
     """--memory-plan draws the arenas, into a file or as text."""
 
-    def test_as_a_picture(self, cli: Callable[..., Outcome], place: Path) -> None:
+    def test_it_is_written_as_a_picture(self, cli: Callable[..., Outcome], place: Path) -> None:
         assert cli("inspect", "model.pte", "--memory-plan", "memory.svg").status == 0
         root = ElementTree.parse(place / "memory.svg").getroot()
         titles = [each.text for each in root.iter() if each.get("class") == "title"]
@@ -85,7 +87,7 @@ class TestMemoryPlan:
             "forward, memory 1: 2.25 KiB, 100% in use at most, 48% on average",
         ]
 
-    def test_as_text(self, cli: Callable[..., Outcome]) -> None:
+    def test_it_is_printed_as_text(self, cli: Callable[..., Outcome]) -> None:
         lines = cli("inspect", "model.pte", "--memory-plan", "-").stdout.splitlines()
         assert "forward, memory 1: 2.25 KiB, 100% in use at most, 48% on average" in lines
         assert sum("|" in line for line in lines) == 24
@@ -103,7 +105,7 @@ class TestMemoryPlan:
         message = "--json has the memory plan as data: leave out --memory-plan -"
         assert (done.status, done.stderr) == (2, error(message, "see `etconfig inspect --help`"))
 
-    def test_a_file_that_cannot_be_written(self, cli: Callable[..., Outcome]) -> None:
+    def test_a_file_that_cannot_be_written_is_an_error(self, cli: Callable[..., Outcome]) -> None:
         done = cli("inspect", "model.pte", "--memory-plan", "missing/memory.svg")
         assert (done.status, done.stdout) == (2, "")
         assert done.stderr == error("cannot write missing/memory.svg: No such file or directory")
@@ -112,18 +114,20 @@ class TestMemoryPlan:
 class TestHostilePrograms:
     """Absurd plans are shown, or refused with a sentence; never a traceback."""
 
-    def test_bytes_that_nothing_refers_to(self, cli: Callable[..., Outcome], place: Path) -> None:
+    def test_bytes_that_nothing_refers_to_are_unclaimed(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
         program = (DATA / "programs" / "linear.pte").read_bytes()
         (place / "polyglot.pte").write_bytes(program + b"PK\x03\x04")
-        told = cli("inspect", "polyglot.pte").stdout
-        assert f"\nunclaimed: 4 bytes at byte {len(program)}, to which nothing refers\n" in told
+        printed = cli("inspect", "polyglot.pte").stdout
+        assert f"\nunclaimed: 4 bytes at byte {len(program)}, to which nothing refers\n" in printed
 
     def test_an_arena_of_2_to_the_63_bytes_is_drawn(self, cli: Callable[..., Outcome], place: Path) -> None:
         hostile = DATA / "hostile" / "pool_of_63_bits.pte"
         assert "memory 1: " in cli("inspect", hostile, "--memory-plan", place / "plan.svg").stdout
         ElementTree.fromstring((place / "plan.svg").read_text())
 
-    def test_a_program_that_runs_out_of_memory_is_told_without_a_traceback(
+    def test_a_program_that_runs_out_of_memory_is_an_error_without_a_traceback(
         self, cli: Callable[..., Outcome]
     ) -> None:
         done = cli("run", DATA / "hostile" / "pool_of_63_bits.pte")

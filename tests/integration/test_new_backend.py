@@ -1,4 +1,4 @@
-"""`etconfig new-backend`: what it writes installs, passes its own tests and reaches its level unedited."""
+"""`etconfig new-backend`: the package installs, passes its tests and reaches its level unedited."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def python(*arguments: str | Path, directory: Path, **environment: str) -> str:
 
 
 def write(name: str, directory: Path) -> Path:
-    """A new package, as the command writes it."""
+    """Write a new package with the command."""
     python("-m", "etconfig", "new-backend", name, directory=directory)
     return directory / name
 
@@ -45,7 +45,7 @@ def install(package: Path, target: Path) -> Path:
 
 
 def run_its_tests(package: Path, site: Path) -> None:
-    """They pass, the conformance kit's level 1 among them, and only what needs torch is skipped.
+    """Check that they pass, with level 1 of the conformance kit; only tests that need torch are skipped.
 
     The kit's checks that start processes of their own take ten seconds; tests/peers runs them all.
     """
@@ -65,21 +65,21 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that the package is installed in."""
+    """Install the package into a directory."""
     return install(package, tmp_path_factory.mktemp("site"))
 
 
 class TestWrittenPackage:
-    """It is complete."""
+    """The package is complete."""
 
-    def test_its_own_tests_pass_as_they_stand(self, package: Path, site: Path) -> None:
+    def test_its_own_tests_pass(self, package: Path, site: Path) -> None:
         run_its_tests(package, site)
 
-    def test_so_do_those_of_one_whose_name_holds_the_templates_own(self, tmp_path: Path) -> None:
+    def test_the_tests_pass_if_the_name_contains_that_of_the_template(self, tmp_path: Path) -> None:
         package = write("example-npu-two", tmp_path)
         run_its_tests(package, install(package, tmp_path / "site"))
 
-    def test_its_linter_has_nothing_to_say(self, package: Path) -> None:
+    def test_its_linter_finds_nothing(self, package: Path) -> None:
         python("-m", "ruff", "check", "--no-cache", ".", directory=package)
 
     def test_the_installed_backend_and_profile_are_found(self, package: Path, site: Path) -> None:
@@ -100,9 +100,9 @@ class TestWrittenPackage:
 
 
 class TestCommand:
-    """It says what it wrote and what is next, or why it wrote nothing."""
+    """The command prints the next steps, or why it wrote nothing."""
 
-    def test_it_tells_the_next_steps(self, cli: Callable[..., Outcome], place: Path) -> None:
+    def test_the_next_steps_are_printed(self, cli: Callable[..., Outcome], place: Path) -> None:
         done = cli("new-backend", "acme-npu", "--directory", "backends/acme", "--license", "proprietary")
         count = sum(path.is_file() for path in (place / "backends" / "acme").rglob("*"))
         assert (done.status, done.stderr) == (0, "")

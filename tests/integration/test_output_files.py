@@ -17,11 +17,11 @@ from etconfig.cli.startup.main import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 main(sys.argv[1:])
 """
-"""The command line with room for no more than 100 bytes in any file."""
+"""The command line with a limit of 100 bytes for every file."""
 
 
 class TestOutputFiles:
-    """Nothing is written that cannot be written whole; what was there before stays."""
+    """A file is written whole or not at all; an earlier file stays."""
 
     RUN = ("run", "model.pte", "--input", "x.npy", *ON_DEVICE)
 
@@ -34,7 +34,7 @@ class TestOutputFiles:
             ("/proc/y.npz", "No such file or directory"),
         ],
     )
-    def test_a_path_that_cannot_be_written(
+    def test_a_path_that_cannot_be_written_is_an_error(
         self, cli: Callable[..., Outcome], place: Path, path: str, reason: str
     ) -> None:
         before = sorted(place.iterdir())
@@ -46,7 +46,9 @@ class TestOutputFiles:
         "command", [[*RUN, "--output", "file"], ["facts", "--facts", "device.json", "--save", "file"]]
     )
     @pytest.mark.parametrize("there_before", [True, False])
-    def test_a_disk_that_fills_up(self, place: Path, command: list[str], there_before: bool) -> None:
+    def test_a_full_disk_leaves_the_earlier_file(
+        self, place: Path, command: list[str], there_before: bool
+    ) -> None:
         """A limit on the size of files fails as a full disk does: in the middle of a write."""
         if there_before:
             (place / "file").write_text("what was there before")
@@ -65,7 +67,7 @@ class TestOutputFiles:
         assert cli(*self.RUN, "--output", "y.npz").status == 2
         assert (place / "y.npz").read_bytes() == before
 
-    def test_a_result_replaces_an_earlier_one_and_leaves_nothing_beside_it(
+    def test_a_result_replaces_an_earlier_one_and_leaves_no_other_file(
         self, cli: Callable[..., Outcome], place: Path
     ) -> None:
         (place / "y.npz").write_text("old")
@@ -86,7 +88,9 @@ class TestOutputFiles:
         assert cli(*self.RUN, "--output", "/dev/null").status == 0
         assert Path("/dev/null").is_char_device()
 
-    def test_an_output_that_no_npz_can_hold(self, cli: Callable[..., Outcome], place: Path) -> None:
+    def test_an_output_that_an_npz_cannot_contain_is_an_error(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
         program = DATA / "programs" / "two_methods.pte"
         done = cli("run", program, "--method", "name_of_model", "--output", "y.npz")
         assert done == Outcome(2, "", error("out0 is 'corpus', which an .npz cannot contain"))

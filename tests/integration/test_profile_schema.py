@@ -1,4 +1,4 @@
-"""`etconfig schema --profile` and `--project`: right for every document that etconfig takes, and no other."""
+"""`etconfig schema --profile` and `--project`: they accept what etconfig accepts."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ def etconfig_accepts(name: str, text: str) -> bool:
 
 
 class TestDocuments:
-    """The schema and `validate` agree on what a schema can say."""
+    """The schema and `validate` agree, as far as a schema can express it."""
 
     @pytest.mark.parametrize("text", GOOD_PROFILES.values(), ids=GOOD_PROFILES)
-    def test_good_profiles(self, profile_schema: Schema, text: str) -> None:
+    def test_good_profiles_are_valid(self, profile_schema: Schema, text: str) -> None:
         assert etconfig_accepts("p.toml", text)
         assert accepts(profile_schema, text)
 
     @pytest.mark.parametrize("text", BAD_PROFILES.values(), ids=BAD_PROFILES)
-    def test_bad_profiles(self, profile_schema: Schema, text: str) -> None:
+    def test_bad_profiles_are_refused(self, profile_schema: Schema, text: str) -> None:
         assert not etconfig_accepts("p.toml", text)
         assert not accepts(profile_schema, text)
 
     @pytest.mark.parametrize("text", GOOD_PROJECTS.values(), ids=GOOD_PROJECTS)
-    def test_good_project_files(self, project_schema: Schema, text: str) -> None:
+    def test_good_project_files_are_valid(self, project_schema: Schema, text: str) -> None:
         assert etconfig_accepts("etconfig.toml", text)
         assert accepts(project_schema, text)
 
     @pytest.mark.parametrize("text", BAD_PROJECTS.values(), ids=BAD_PROJECTS)
-    def test_bad_project_files(self, project_schema: Schema, text: str) -> None:
+    def test_bad_project_files_are_refused(self, project_schema: Schema, text: str) -> None:
         assert not etconfig_accepts("etconfig.toml", text)
         assert not accepts(project_schema, text)
 
     @pytest.mark.parametrize("path", sorted((ROOT / "profiles").rglob("*.toml")), ids=lambda path: path.stem)
-    def test_bundled_profiles(self, profile_schema: Schema, path: Path) -> None:
+    def test_bundled_profiles_are_valid(self, profile_schema: Schema, path: Path) -> None:
         assert accepts(profile_schema, path.read_text("utf-8"))
 
 
@@ -74,12 +74,12 @@ class TestSchema:
             assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
             jsonschema.Draft202012Validator.check_schema(schema)
 
-    def test_every_reference_leads_somewhere(self, profile_schema: Schema) -> None:
+    def test_every_reference_has_a_target(self, profile_schema: Schema) -> None:
         text = json.dumps(profile_schema)
         references = {part.partition('"')[0] for part in text.split('"$ref": "#/$defs/')[1:]}
         assert references == profile_schema["$defs"].keys()
 
-    def test_what_an_editor_shows_stands_beside_the_alternatives(self, profile_schema: Schema) -> None:
+    def test_descriptions_are_next_to_the_alternatives(self, profile_schema: Schema) -> None:
         option = profile_schema["$defs"]["backend.ReferenceNpuBackend"]["properties"]["power_mode"]
         assert option["description"].startswith("The clock of the simulated device")
         assert option["default"] == "balanced"
@@ -104,7 +104,7 @@ class TestSchema:
             (["--profile", "--format", "markdown"], "--profile is printed as JSON only"),
         ],
     )
-    def test_one_schema_is_asked_for(
+    def test_exactly_one_schema_can_be_requested(
         self, cli: Callable[..., Outcome], arguments: list[str], message: str
     ) -> None:
         done = cli("schema", *arguments)

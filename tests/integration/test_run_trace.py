@@ -1,4 +1,4 @@
-"""`etconfig run --trace`: what ran and when, in a file."""
+"""`etconfig run --trace`: a file with the events of a run."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ USAGE = "see `etconfig run --help`"
 
 
 class TestFormats:
-    """The suffix of the file says its format, unless --trace-format does."""
+    """--trace-format or the suffix of the file selects the format."""
 
     @pytest.mark.parametrize("options", [("trace.json",), ("trace", "--trace-format", "chrome")])
-    def test_chrome(self, cli: Callable[..., Outcome], place: Path, options: tuple[str, ...]) -> None:
+    def test_json_is_a_chrome_trace(
+        self, cli: Callable[..., Outcome], place: Path, options: tuple[str, ...]
+    ) -> None:
         done = cli(*RUN, "--trace", *options)
         assert (done.status, done.stderr) == (0, "")
         events = json.loads((place / options[0]).read_text())["traceEvents"]
@@ -32,20 +34,22 @@ class TestFormats:
     @pytest.mark.parametrize(
         "options", [("trace.etdp",), ("trace.etdump",), ("x.json", "--trace-format", "etdump")]
     )
-    def test_etdump(self, cli: Callable[..., Outcome], place: Path, options: tuple[str, ...]) -> None:
+    def test_etdp_is_an_etdump(
+        self, cli: Callable[..., Outcome], place: Path, options: tuple[str, ...]
+    ) -> None:
         assert cli(*RUN, "--trace", *options).status == 0
         assert (place / options[0]).read_bytes()[8:12] == b"ED00"
 
-    def test_a_suffix_that_says_nothing(self, cli: Callable[..., Outcome]) -> None:
+    def test_an_unknown_suffix_is_refused(self, cli: Callable[..., Outcome]) -> None:
         done = cli(*RUN, "--trace", "trace.txt")
         message = "trace.txt ends in none of .json, .etdp, .etdump: give --trace-format"
         assert (done.status, done.stderr) == (2, error(message, USAGE))
 
-    def test_a_format_without_a_file(self, cli: Callable[..., Outcome]) -> None:
+    def test_a_format_without_a_file_is_refused(self, cli: Callable[..., Outcome]) -> None:
         done = cli(*RUN, "--trace-format", "etdump")
         assert (done.status, done.stderr) == (2, error("--trace-format goes with --trace", USAGE))
 
-    def test_another_executor(self, cli: Callable[..., Outcome]) -> None:
+    def test_another_executor_is_refused(self, cli: Callable[..., Outcome]) -> None:
         done = cli(*RUN, "--trace", "trace.json", "--executor", "other")
         assert (done.status, done.stderr) == (2, error("--trace goes with the executor numpy", USAGE))
 
@@ -56,7 +60,7 @@ def test_a_file_that_cannot_be_written_is_an_error(cli: Callable[..., Outcome]) 
     assert (done.status, done.stderr) == (2, error(message))
 
 
-def test_dropped_events_are_told(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dropped_events_are_reported(cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
     def small(tracer: RecordingTracer) -> None:
         initialize(tracer, max_events=20)
 

@@ -1,4 +1,4 @@
-"""`etconfig validate`: what it takes, what it says, and what it repairs."""
+"""`etconfig validate`: its arguments, its findings and its fixes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write(place: Path) -> Callable[[str, str], Path]:
     return write
 
 
-class TestWhatItTakes:
+class TestArguments:
     """Files, directories and quoted patterns."""
 
     def test_all_files_of_a_directory_and_a_pattern_are_checked(
@@ -50,7 +50,7 @@ class TestWhatItTakes:
         ("argument", "message"),
         [("*.tml", "No file matches '*.tml'"), ("empty", "Directory 'empty' contains no .toml file")],
     )
-    def test_one_that_means_no_file_is_a_mistake(
+    def test_an_argument_without_files_is_a_usage_error(
         self, cli: Callable[..., Outcome], argument: str, message: str
     ) -> None:
         Path("empty").mkdir()
@@ -66,7 +66,7 @@ class TestWhatItTakes:
         done = cli("validate", "gone.toml", "typo.toml", "--format", "concise")
         assert [line.split()[1] for line in done.stdout.splitlines()] == ["unreadable-file", "unknown-option"]
 
-    def test_a_problem_of_a_shared_base_is_told_once(
+    def test_a_problem_of_a_shared_base_is_reported_once(
         self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
     ) -> None:
         write("base.toml", TYPO)
@@ -77,7 +77,7 @@ class TestWhatItTakes:
 
 
 class TestEveryProblem:
-    """All problems of a file in one run, whichever part of etconfig finds them."""
+    """One run reports all problems of a file, whichever part of etconfig finds them."""
 
     HEAD = '[profile]\nname = "both"\nmatch = \'cpu.arc == "x"\'\n'
     OPTIONS = "[options.ReferenceCpuBackend]\nnum_thread = 3\n"
@@ -158,7 +158,7 @@ class TestDevice:
 
 
 class TestFix:
-    """--fix repairs what keeps its meaning, --unsafe-fixes guesses, --diff only shows."""
+    """--fix keeps the meaning of a file, --unsafe-fixes guesses, --diff only shows."""
 
     TEXT = (
         f"# a board\r\n{HEAD}\r\n"
@@ -173,7 +173,7 @@ class TestFix:
     def plugin(self, installed: Callable[..., None]) -> None:
         installed("acme-dsp")
 
-    def test_safe_ones_are_made_and_the_rest_is_reported(
+    def test_safe_fixes_are_made_and_the_rest_is_reported(
         self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
     ) -> None:
         path = write("a.toml", self.TEXT)
@@ -255,17 +255,17 @@ class TestFix:
 
 
 class TestProgress:
-    """Long work shows how far it is, on a terminal only."""
+    """Long work shows its progress, on a terminal only."""
 
     @pytest.fixture(autouse=True)
     def many(self, write: Callable[[str, str], Path]) -> None:
         for number in range(120):
             write(f"many/{number}.toml", GOOD)
 
-    def test_a_terminal_sees_it(self, terminal: Callable[..., str]) -> None:
+    def test_a_terminal_shows_progress(self, terminal: Callable[..., str]) -> None:
         assert re.search(r"checking .*100%", terminal("validate", "many"))
 
-    def test_a_pipe_does_not(self, cli: Callable[..., Outcome]) -> None:
+    def test_a_pipe_shows_no_progress(self, cli: Callable[..., Outcome]) -> None:
         assert cli("validate", "many") == Outcome(0, "", "120 files checked: 0 errors, 0 warnings\n")
 
 
@@ -282,7 +282,7 @@ class TestPreCommit:
     """The hooks run as pre-commit runs them: the entry, with the names of the files that changed."""
 
     @pytest.mark.parametrize("hook", hooks().values(), ids=hooks())
-    def test_it_says_all_that_pre_commit_needs(self, hook: dict[str, str]) -> None:
+    def test_a_hook_has_the_keys_that_pre_commit_needs(self, hook: dict[str, str]) -> None:
         assert hook.keys() == {"id", "name", "description", "entry", "language", "files", "require_serial"}
         assert hook["language"] == "python"
 
@@ -297,7 +297,7 @@ class TestPreCommit:
         assert "did you mean 'core'?" in done.stdout
 
     @pytest.mark.parametrize("hook", hooks().values(), ids=hooks())
-    def test_it_looks_at_configuration_only(self, hook: dict[str, str]) -> None:
+    def test_it_checks_configuration_only(self, hook: dict[str, str]) -> None:
         names = ["etconfig.toml", "app/etconfig.toml", "profiles/acme/board.toml"]
         assert all(re.search(hook["files"], name) for name in names)
         assert not any(re.search(hook["files"], name) for name in ["Cargo.toml", "not-etconfig.toml"])

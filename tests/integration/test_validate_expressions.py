@@ -1,4 +1,4 @@
-"""`validate` on expressions and conditions: what no device, or not every device, could accept is found."""
+"""`validate` on expressions and conditions: values that some or all devices could not accept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEAD = '[profile]\nname = "acme/board"\n'
 
 @pytest.fixture
 def problems(tmp_path: Path) -> Check:
-    """Validates a profile with these lines."""
+    """Validate a profile with these lines."""
 
     def check(lines: str) -> tuple[Diagnostic, ...]:
         path = tmp_path / "board.toml"

@@ -1,4 +1,4 @@
-"""Which mistakes `validate --fix` repairs, and which ones it leaves to the user."""
+"""The mistakes that `validate --fix` fixes, and those that it leaves to the user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAFE = {
     "renamed option": ("[options.AcmeDspBackend]\nlibrary = 'a'\n", "heap_size", "heap_bytes", " = 1"),
     "integer": (f"[{NPU}]\ncore = ", "2.0", "2", " # the third"),
 }
-"""Before, the mistake, its repair, after."""
+"""Text before, the mistake, its fix, text after."""
 
 GUESSES = {
     "option": (f"[{NPU}]\n", "coer", "core", " = 1"),
@@ -51,7 +51,7 @@ LEFT_ALONE = {
 
 @pytest.fixture
 def fixed(cli: Callable[..., Outcome], installed: Callable[..., None]) -> Callable[..., str]:
-    """What a text becomes."""
+    """Return the text with its fixes."""
     installed("acme-dsp")
 
     def fix(text: str, *options: str) -> str:
@@ -64,7 +64,7 @@ def fixed(cli: Callable[..., Outcome], installed: Callable[..., None]) -> Callab
 
 
 @pytest.mark.parametrize(("before", "wrong", "right", "after"), SAFE.values(), ids=SAFE)
-def test_what_means_the_same_is_repaired(
+def test_a_fix_that_keeps_the_meaning_is_made(
     fixed: Callable[..., str], before: str, wrong: str, right: str, after: str
 ) -> None:
     assert fixed(f"{HEAD}{before}{wrong}{after}\n") == f"{HEAD}{before}{right}{after}\n"
@@ -83,5 +83,5 @@ def test_a_guess_is_made_on_request_only(
 
 
 @pytest.mark.parametrize("text", LEFT_ALONE.values(), ids=LEFT_ALONE)
-def test_what_cannot_be_repaired_by_one_word_is_left_alone(fixed: Callable[..., str], text: str) -> None:
+def test_a_mistake_that_needs_more_than_one_word_is_left_alone(fixed: Callable[..., str], text: str) -> None:
     assert fixed(HEAD + text, "--unsafe-fixes") == HEAD + text

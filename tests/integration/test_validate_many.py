@@ -1,4 +1,4 @@
-"""`Validator`: many files, and what they share."""
+"""`Validator`: checking many files, which share bases and schemas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etconfig.profile import Document, load_document
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the files that were read so far."""
+    """Record the names of the files that are read."""
     names: list[str] = []
 
     def recorded(path: Path) -> Document:
@@ -27,7 +27,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    """Three profiles that extend one base."""
+    """Write three profiles that extend one base."""
     (tmp_path / "base.toml").write_text('[profile]\nname = "base"\n')
     paths = [tmp_path / f"{name}.toml" for name in "abc"]
     for path in paths:
@@ -36,20 +36,20 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 class TestValidator:
-    """What many files share is read once; what only one needs is not kept."""
+    """Shared files are read once; others are not kept."""
 
     def test_a_base_is_read_once(self, files: list[Path], read: list[str]) -> None:
         validator = Validator(installation=Installation())
         assert [validator.problems(path) for path in files] == [(), (), ()]
         assert read == ["a.toml", "base.toml", "b.toml", "c.toml"]
 
-    def test_a_file_that_is_asked_about_again_is_read_again(self, files: list[Path]) -> None:
+    def test_a_file_that_is_checked_again_is_read_again(self, files: list[Path]) -> None:
         validator = Validator(installation=Installation())
         assert validator.problems(files[0]) == ()
         files[0].write_text("[profile]\n")
         assert [problem.code for problem in validator.problems(files[0])] == ["missing-key"]
 
-    def test_the_device_is_looked_at_only_where_it_counts(
+    def test_facts_are_detected_only_where_they_are_needed(
         self, files: list[Path], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Installation, "detect_facts", lambda _: pytest.fail("it was looked at"))
@@ -57,7 +57,7 @@ class TestValidator:
 
 
 class TestValues:
-    """A value that was right in one file is not checked in the next, and hides nothing that is wrong."""
+    """A valid value of one file is not checked again in the next, and hides no wrong value."""
 
     @pytest.fixture
     def validator(self) -> Validator:
@@ -65,7 +65,7 @@ class TestValues:
 
     @pytest.fixture
     def said(self, tmp_path: Path, validator: Validator) -> Callable[..., list[str]]:
-        """What the validator says of files that set one option to these values, in turn."""
+        """Return the problems of files that set one option to these values, in turn."""
         path = tmp_path / "a.toml"
 
         def problems(option: str, *values: str, backend: str = "ReferenceNpuBackend") -> list[str]:
@@ -86,11 +86,11 @@ class TestValues:
             f"9: {expected}, given 9",
         ]
 
-    def test_a_value_of_one_option_is_none_of_another(self, said: Callable[..., list[str]]) -> None:
+    def test_a_valid_value_of_one_option_is_checked_for_another(self, said: Callable[..., list[str]]) -> None:
         assert said("power_mode", '"low"') == []
         assert said("precision", '"low"', '"low"') != []
 
-    def test_few_are_kept_and_none_that_is_long(
+    def test_few_values_are_kept_and_no_long_ones(
         self, said: Callable[..., list[str]], validator: Validator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("etconfig.resolver.matching._MAX_FITS", 2)

@@ -14,7 +14,7 @@ BUNDLED = DATA / "exports" / "bundled.bpte"
 
 
 class TestVerify:
-    """Every case is reported with its largest errors; the status is 1 if one is not as recorded."""
+    """Every case is reported with its largest errors; the status is 1 if one differs."""
 
     def test_the_report_names_what_differs(self, cli: Callable[..., Outcome]) -> None:
         done = cli("verify", BUNDLED)
@@ -41,7 +41,7 @@ class TestVerify:
         assert cli("verify", BUNDLED, "--atol", "1.01").status == 0
         assert cli("verify", BUNDLED, "--atol", "0.5", "--rtol", "1e-6").status == 1
 
-    def test_it_says_the_same_as_json(self, cli: Callable[..., Outcome]) -> None:
+    def test_json_has_the_same_cases(self, cli: Callable[..., Outcome]) -> None:
         done = cli("verify", BUNDLED, "--json")
         cases = done.json["cases"]
         assert [(case["method"], case["case"], case["agrees"]) for case in cases] == [
@@ -55,25 +55,25 @@ class TestVerify:
         assert output["problem"] == "4 of 4 value(s) differ"
         assert done.status == 1
 
-    def test_an_executor_that_is_not_there(self, cli: Callable[..., Outcome]) -> None:
+    def test_an_unknown_executor_is_an_error(self, cli: Callable[..., Outcome]) -> None:
         done = cli("verify", BUNDLED, "--executor", "nmpy")
         assert (done.status, done.stdout) == (2, "")
         assert "help: did you mean 'numpy'?" in done.stderr
 
-    def test_a_program_without_cases(self, cli: Callable[..., Outcome]) -> None:
+    def test_a_program_without_cases_is_an_error(self, cli: Callable[..., Outcome]) -> None:
         hint = "bundle them with executorch.devtools.BundledProgram"
         assert cli("verify", "model.pte") == Outcome(2, "", error(f"model.pte has no recorded cases; {hint}"))
 
-    def test_a_method_without_cases(self, cli: Callable[..., Outcome]) -> None:
+    def test_a_method_without_cases_is_an_error(self, cli: Callable[..., Outcome]) -> None:
         message = f"{BUNDLED} has no recorded cases for method 'sin'; it has some for 'forward', 'sine'"
         assert cli("verify", BUNDLED, "--method", "sin") == Outcome(2, "", error(message))
 
-    def test_a_tolerance_is_no_negative_number(self, cli: Callable[..., Outcome]) -> None:
+    def test_a_negative_tolerance_is_refused(self, cli: Callable[..., Outcome]) -> None:
         done = cli("verify", BUNDLED, "--atol", "-1")
         assert done.status == 2
         assert "-1.0 is not in the range x>=0" in done.stderr
 
-    def test_other_commands_take_the_program_in_it(self, cli: Callable[..., Outcome], place: Path) -> None:
+    def test_other_commands_use_the_program_in_it(self, cli: Callable[..., Outcome], place: Path) -> None:
         assert "method sine: 2 instructions" in cli("inspect", BUNDLED).stdout
         assert cli("resolve", BUNDLED).status == 0
 

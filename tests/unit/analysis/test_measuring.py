@@ -18,49 +18,49 @@ SECOND_NS = 10**9
 class TestLatencies:
     """Quantiles are the latencies of runs; noise is the drift of consecutive parts."""
 
-    def test_quantiles_are_of_the_nearest_rank(self) -> None:
+    def test_a_quantile_is_the_latency_of_the_nearest_rank(self) -> None:
         shuffled = [(7 * i) % 101 for i in range(1, 101)]
         expected = {"min": 1, "p15": 15, "p50": 50, "p90": 90, "p99": 99, "max": 100}
         assert Latencies(shuffled).quantiles_ns() == expected
 
-    def test_one_run_is_all_of_them(self) -> None:
+    def test_a_single_run_is_every_quantile(self) -> None:
         assert set(Latencies([5]).quantiles_ns().values()) == {5}
 
-    def test_throughput_is_runs_in_a_second(self) -> None:
+    def test_throughput_is_runs_per_second(self) -> None:
         assert Latencies([250_000_000, 750_000_000]).throughput_per_s == 2
 
-    def test_a_machine_that_slows_down_is_noise(self) -> None:
+    def test_a_machine_that_slows_down_makes_noise(self) -> None:
         assert Latencies([100] * 50 + [120] * 50).noise == pytest.approx(0.2 / 1.1)
 
-    def test_single_slow_runs_are_none(self) -> None:
+    def test_single_slow_runs_make_no_noise(self) -> None:
         assert Latencies(([10] * 9 + [500]) * 10).noise == 0
 
     @pytest.mark.parametrize(("runs", "is_known"), [(29, False), (30, True)])
-    def test_few_runs_do_not_tell(self, runs: int, is_known: bool) -> None:
+    def test_fewer_than_30_runs_have_no_known_noise(self, runs: int, is_known: bool) -> None:
         assert (Latencies([10] * runs).noise is not None) == is_known
 
 
 class TestBudget:
-    """So many runs, or as many as fit into a time, after some that do not count."""
+    """A number of runs, or as many as fit into a time, after warm-up runs."""
 
     @pytest.fixture
     def calls(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-        ticks = itertools.count()  # every look at the clock is a second later
+        ticks = itertools.count()  # every reading of the clock is a second later
         monkeypatch.setattr(measuring.time, "perf_counter_ns", lambda: next(ticks) * SECOND_NS)
         return itertools.count(1)
 
-    def test_a_number_of_runs(self, calls: Iterator[int]) -> None:
+    def test_a_number_of_runs_is_kept(self, calls: Iterator[int]) -> None:
         shown: list[float] = []
         latencies = measure(lambda: next(calls), RunBudget(2, 4, 0), shown.append)
         assert next(calls) == 2 + 4 + 1
         assert latencies.each_ns == [SECOND_NS] * 4
         assert shown == [0, 0.25, 0.5, 0.75]
 
-    def test_a_time(self, calls: Iterator[int]) -> None:
+    def test_a_time_limits_the_runs(self, calls: Iterator[int]) -> None:
         latencies = measure(lambda: next(calls), RunBudget(0, None, 300), lambda done: None)
-        assert len(latencies.each_ns) == 100  # three looks a run
+        assert len(latencies.each_ns) == 100  # three readings a run
 
-    def test_a_time_that_is_too_short_for_enough_runs(self, calls: Iterator[int]) -> None:
+    def test_a_short_time_still_gets_the_least_number_of_runs(self, calls: Iterator[int]) -> None:
         latencies = measure(lambda: next(calls), RunBudget(0, None, 0), lambda done: None)
         assert len(latencies.each_ns) == MIN_RUNS
 
@@ -71,7 +71,7 @@ def event(name: str, kind: str, duration_ns: int, run: int | None, instruction: 
 
 
 class TestTable:
-    """Operators together, delegates one by one, and what is left of the whole."""
+    """A row for each operator, for each delegate, and for the rest of the time."""
 
     EVENTS = (
         event("init", "phase", 999, None),
@@ -89,7 +89,7 @@ class TestTable:
         ),
     )
 
-    def test_it_has_medians_of_runs_and_the_longest_first(self) -> None:
+    def test_rows_are_medians_over_runs_and_the_longest_comes_first(self) -> None:
         rows = [
             (row.kind, row.name, row.calls, row.time_ns, row.share) for row in instruction_times(self.EVENTS)
         ]
@@ -100,7 +100,7 @@ class TestTable:
             ("delegate", "Npu #1", 1, 50, 0.05),
         ]
 
-    def test_what_ran_in_a_part_of_the_runs_counts_as_nothing_in_the_others(self) -> None:
+    def test_an_operator_that_did_not_run_counts_as_zero(self) -> None:
         events = [
             *(event("forward", "method", 1000, run) for run in range(3)),
             event("a", "kernel", 500, 0, 0),

@@ -1,4 +1,4 @@
-"""`etconfig backends BACKEND`: what options are where nothing sets them."""
+"""`etconfig backends BACKEND`: the values of options that nothing sets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shown(option: str, facts: Mapping[str, object], advice: Mapping[str, object]
         ),
     ],
 )
-def test_the_default_is_what_wins_on_the_device(
+def test_the_default_on_a_device_is_shown_with_its_reason(
     option: str, facts: Mapping[str, object], advice: Mapping[str, object], text: str
 ) -> None:
     assert shown(option, facts, advice) == text

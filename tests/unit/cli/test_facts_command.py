@@ -49,7 +49,9 @@ class TestFacts:
         assert run(["facts", "--facts", PI, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["etconfig_fact_sheet"] == 1
 
-    def test_an_attached_device_is_asked(self, monkeypatch: pytest.MonkeyPatch, capsys: Capture):
+    def test_facts_of_an_attached_device_are_read_over_adb(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    ):
         asked: list[str | None] = []
 
         def attached(serial: str | None = None) -> System:
@@ -63,11 +65,11 @@ class TestFacts:
         assert run(["facts", "--adb", "R5CT"]) == 0
         assert asked == [None, "R5CT"]
 
-    def test_two_devices_are_one_too_many(self, capsys: Capture):
+    def test_adb_and_a_sheet_at_once_are_refused(self, capsys: Capture):
         assert run(["facts", "--adb", "--facts", PI]) == 2
         assert "--adb and --facts name two devices; give one of them" in capsys.readouterr().err
 
-    def test_options_before_a_command_would_be_lost_and_are_refused(self, capsys: Capture):
+    def test_options_before_a_subcommand_are_refused(self, capsys: Capture):
         assert run(["facts", "--json", "diff", PI, PI]) == 2
         assert "--json does not apply to `facts diff`" in capsys.readouterr().err
 
@@ -78,7 +80,7 @@ class TestDiff:
     OLD = '"os.name": {"value": "linux"}, "gpu.count": {"value": 1}, "memory.available": {"value": 1048576}'
     NEW = '"os.name": {"value": "linux"}, "npu.count": {"value": 2}, "memory.available": {"value": 2097152}'
 
-    def test_the_same(self, capsys: Capture):
+    def test_equal_sheets_have_no_differences(self, capsys: Capture):
         assert run(["facts", "diff", PI, PI]) == 0
         assert capsys.readouterr().out == "The facts are the same.\n"
 
@@ -103,7 +105,7 @@ class TestDiff:
             "changed": {"memory.available": {"old": 1048576, "new": 2097152}},
         }
 
-    def test_without_a_second_sheet_this_device_is_meant(self, tmp_path: Path, capsys: Capture):
+    def test_without_a_second_sheet_this_device_is_compared(self, tmp_path: Path, capsys: Capture):
         path = tmp_path / "here.json"
         assert run(["facts", "--save", str(path)]) == 0
         assert run(["facts", "diff", str(path), "--ignore-live"]) == 0

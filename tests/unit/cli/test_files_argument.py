@@ -21,7 +21,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestFindFiles:
-    """Files, directories and patterns mean files, each once."""
+    """Files, directories and patterns are expanded to files, each once."""
 
     @pytest.mark.parametrize(
         ("arguments", "found"),
@@ -37,13 +37,13 @@ class TestFindFiles:
             (["a.toml", "*.toml", "./a.toml"], ["a.toml", "[x].toml", "b.toml"]),
         ],
     )
-    def test_an_argument_means_these(self, arguments: list[str], found: list[str]) -> None:
+    def test_an_argument_is_expanded(self, arguments: list[str], found: list[str]) -> None:
         assert find_files(arguments) == [Path(name) for name in found]
 
     def test_patterns_may_be_absolute(self, tmp_path: Path) -> None:
         assert find_files([f"{tmp_path}/s*/c.toml"]) == [tmp_path / "sub" / "c.toml"]
 
-    def test_a_link_that_leads_nowhere_is_a_file_which_then_cannot_be_read(self, tmp_path: Path) -> None:
+    def test_a_broken_link_counts_as_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "gone.toml").symlink_to("nowhere")
         assert find_files(["gone.toml"]) == [Path("gone.toml")]
 
@@ -55,7 +55,7 @@ class TestFindFiles:
             ("*.tml", "No file matches '*.tml'"),
         ],
     )
-    def test_an_argument_that_means_nothing_is_refused(self, argument: str, message: str) -> None:
+    def test_an_argument_without_files_is_refused(self, argument: str, message: str) -> None:
         with pytest.raises(click.BadParameter) as caught:
             find_files(["a.toml", argument])
         assert caught.value.message == message

@@ -6,7 +6,7 @@ from etconfig.cli.shared.format import format_number, format_seconds
 
 
 class TestNumbers:
-    """People read no powers of ten."""
+    """Numbers are printed without powers of ten."""
 
     @pytest.mark.parametrize(
         ("number", "shown"),

@@ -31,15 +31,15 @@ def drawn(plan: MemoryPlan) -> ElementTree.Element:
 
 
 class TestSvg:
-    """Every tensor is a rectangle at its place and time, and tells what it is."""
+    """Every tensor is a rectangle at its place and time, with a description."""
 
-    def test_a_tensor_tells_what_it_is(self) -> None:
+    def test_a_tensor_has_a_description(self) -> None:
         rectangles = drawn(chain_plan(3)).findall(f"{SVG}rect[@class='tensor']")
         assert [each.findtext(f"{SVG}title") for each in rectangles][-1] == (
             "value 1, intermediate: float32 [4], 16 bytes at 16, instructions 0 to 1"
         )
 
-    def test_rectangles_lie_where_and_when_tensors_do(self) -> None:
+    def test_rectangles_have_the_place_and_time_of_their_tensors(self) -> None:
         by_title = {
             str(each.findtext(f"{SVG}title")).split(",")[0]: [
                 float(each.attrib[name]) for name in ("x", "y", "width", "height")
@@ -50,7 +50,7 @@ class TestSvg:
         assert (x, width, height) == (90, 640, 80)
         assert y == by_title["value 0"][1] - 80
 
-    def test_the_use_stands_in_the_title(self) -> None:
+    def test_the_title_has_the_share_in_use(self) -> None:
         (title,) = [e.text for e in drawn(chain_plan(3)).findall(f"{SVG}text[@class='title']")]
         assert title == "forward, memory 1: 64 bytes, 50% in use at most, 50% on average"
 
@@ -72,7 +72,7 @@ class TestSvg:
 
 
 class TestText:
-    """Cells are as dark as they are full."""
+    """Fuller cells are darker."""
 
     def test_it_shows_place_and_time(self) -> None:
         lines = list(memory_text("forward", chain_plan(3)))
@@ -88,7 +88,7 @@ class TestText:
         assert lines[13].split() == ["instruction", "0", "2"]
         assert lines[14:] == ["       full  ░▒▓█, from a part of the cell to all of it"]
 
-    def test_a_large_program_is_no_wider(self) -> None:
+    def test_a_large_program_is_not_wider(self) -> None:
         lines = list(memory_text("forward", chain_plan(5000)))
         assert len(lines) == 15
         assert max(map(len, lines[1:])) < 80

@@ -1,4 +1,4 @@
-"""Inputs of the command line, as the method takes them."""
+"""Inputs of the command line, converted to what the method takes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def taking(*types: ScalarType) -> MethodMeta:
 
 
 class TestReadInputs:
-    """One array for each input; a file of float32 serves an input of bfloat16, which files cannot hold."""
+    """One array for each input; for bfloat16 inputs, files contain float32."""
 
-    def test_float32_becomes_bfloat16_where_that_is_taken(self, tmp_path: Path) -> None:
+    def test_float32_becomes_bfloat16_where_the_method_takes_it(self, tmp_path: Path) -> None:
         np.save(tmp_path / "x.npy", np.array([1, 2.5], np.float32))
         meta = taking(ScalarType.BFLOAT16, ScalarType.FLOAT)
         first, second = read_inputs([tmp_path / "x.npy"] * 2, meta)
         assert (first.dtype.name, second.dtype.name) == ("bfloat16", "float32")
         assert first.tolist() == [1, 2.5]
 
-    def test_a_wrong_count_says_how_to_give_them(self) -> None:
+    def test_a_wrong_number_of_inputs_is_an_error_with_help(self) -> None:
         with pytest.raises(InvalidInputError) as caught:
             read_inputs([], taking(ScalarType.FLOAT))
         assert str(caught.value) == (
