@@ -57,7 +57,7 @@ TOKENS = st.sampled_from(
 
 
 def known(result: object) -> object:
-    """The result; for one that is none, only that it is none: which fault is met first may differ."""
+    """The result; "none" if there is no value, since the faults of two equal conditions may differ."""
     return "none" if isinstance(result, (Unknown, Fault)) else result
 
 
@@ -112,7 +112,7 @@ class TestLaws:
 
 
 class TestAnyText:
-    """Whatever is written, it is an expression or a set of diagnostics that point into the text."""
+    """Any text is an expression, or gives diagnostics that point into it."""
 
     @given(st.one_of(st.text(max_size=40), st.lists(TOKENS, max_size=12).map("".join)))
     @settings(max_examples=500, deadline=None)

@@ -56,7 +56,7 @@ def mutated(texts: Mapping[str, str], random_source: random.Random) -> str:
 
 
 def outcome(parse: Callable[[Document, ExpressionParser], object], text: str) -> str:
-    """What comes of reading a text: "read", "refused", or an error that must not be."""
+    """The result of reading a text: "read", "refused", or an unexpected error."""
     try:
         parse(parse_document(text, "fuzz.toml"), ExpressionParser(BUILTIN_FACTS))
     except ConfigError as error:

@@ -90,7 +90,7 @@ def outcome(resolver: Resolver, facts: Mapping[str, object]) -> object:
 
 
 def resolved(layers: list[Layer], facts: Mapping[str, object]) -> Resolution | None:
-    """The resolution, or None where an expression needs a fact that is not known."""
+    """The resolution, or None if an expression needs an unknown fact."""
     try:
         return compile_layers(layers).resolve(make_facts(**facts))
     except ConfigError:
@@ -98,7 +98,7 @@ def resolved(layers: list[Layer], facts: Mapping[str, object]) -> Resolution | N
 
 
 def joined(first: Layer, second: Layer) -> Layer:
-    """One layer that says what two say in turn."""
+    """One layer with the assignments of two."""
     return Layer(kind=OriginKind.PROFILE, name="joined", assignments=first.assignments + second.assignments)
 
 
@@ -207,7 +207,7 @@ class TestRoundTrips:
 
 
 class TestMemo:
-    """What a resolver remembers never shows in what it gives."""
+    """Remembered results never change the result of a resolve."""
 
     @some
     @given(LAYERS, st.lists(FACTS, min_size=2, max_size=6))

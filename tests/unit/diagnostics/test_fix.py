@@ -10,7 +10,7 @@ def span_of(line: str, part: str) -> Span:
 
 
 class TestRespelling:
-    """A fix is offered only where exactly the wrong word stands."""
+    """A fix is offered only if the text is exactly the wrong word."""
 
     @pytest.mark.parametrize(
         ("line", "underlined", "replacement"),
@@ -21,7 +21,7 @@ class TestRespelling:
             ("match = 'num_thread > 1'", "num_thread", "num_threads"),
         ],
     )
-    def test_the_quotes_that_are_there_are_kept(self, line: str, underlined: str, replacement: str) -> None:
+    def test_quotes_are_kept(self, line: str, underlined: str, replacement: str) -> None:
         span = span_of(line, underlined)
         assert Respelling("num_thread", "num_threads").at(span) == Fix(span=span, replacement=replacement)
 
@@ -33,16 +33,16 @@ class TestRespelling:
             ("match = 'num_thread > 1'", "'num_thread > 1'"),
         ],
     )
-    def test_a_word_that_is_written_otherwise_has_none(self, line: str, underlined: str) -> None:
+    def test_a_word_that_is_written_differently_has_no_fix(self, line: str, underlined: str) -> None:
         assert Respelling("num_thread", "num_threads").at(span_of(line, underlined)) is None
 
-    def test_a_place_without_text_has_none(self) -> None:
+    def test_a_place_without_text_has_no_fix(self) -> None:
         assert Respelling("a", "b").at(Span(file="a.toml")) is None
 
     @pytest.mark.parametrize(
         ("written", "right"), [("a", "b c"), ("a", 'b"'), ('"a"', 'b"c'), ('"a"', "b\\")]
     )
-    def test_a_word_that_would_need_quotes_or_escapes_has_none(self, written: str, right: str) -> None:
+    def test_a_word_that_would_need_quotes_or_escapes_has_no_fix(self, written: str, right: str) -> None:
         assert Respelling("a", right).at(Span(file="a.toml", length=len(written), text=written)) is None
 
     def test_it_is_safe_only_if_it_says_so(self) -> None:

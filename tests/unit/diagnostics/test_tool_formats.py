@@ -32,7 +32,7 @@ def run_of(*diagnostics: Diagnostic) -> Any:
 class TestSarif:
     """A log that follows SARIF 2.1.0."""
 
-    def test_the_tool_and_the_unit_of_columns_are_told(self) -> None:
+    def test_the_log_names_the_tool_and_the_unit_of_columns(self) -> None:
         run = run_of()
         assert run["tool"]["driver"] == {"name": "etconfig", "semanticVersion": __version__, "rules": []}
         assert run["columnKind"] == "unicodeCodePoints"
@@ -55,7 +55,7 @@ class TestSarif:
         }
         assert (Path(__file__).parents[3] / "docs" / "diagnostics" / "unknown-option.md").is_file()
 
-    def test_a_result_says_what_where_and_how_bad(self) -> None:
+    def test_a_result_has_the_message_the_place_and_the_severity(self) -> None:
         (result,) = run_of(TYPO)["results"]
         assert result["level"] == "error"
         assert result["message"]["text"].splitlines() == [TYPO.message, *TYPO.notes, TYPO.help]
@@ -90,9 +90,9 @@ class TestSarif:
 
 
 class TestGithub:
-    """One workflow command a problem; nothing in it can end the command or begin another one."""
+    """There is one workflow command per problem, and its text cannot end it or begin another one."""
 
-    def test_it_names_the_place_the_code_and_all_that_is_known(self) -> None:
+    def test_it_has_the_place_the_code_the_message_the_notes_and_the_help(self) -> None:
         assert render([TYPO], "github") == (
             "::error file=boards/my pi.toml,line=12,col=1,endColumn=11,title=unknown-option::"
             "XnnpackBackend has no option 'num_thread'%0Ait has num_threads%0Adid you mean 'num_threads'?\n"
@@ -105,7 +105,7 @@ class TestGithub:
         note = Diagnostic(code="broken-plugin", message="m", severity=Severity.NOTE)
         assert render([note], "github") == "::notice title=broken-plugin::m\n"
 
-    def test_what_has_a_meaning_in_a_command_is_escaped(self) -> None:
+    def test_characters_with_a_meaning_in_a_command_are_escaped(self) -> None:
         span = Span(file="a,b:c%\n::error::.toml")
         hostile = Diagnostic(code="unknown-key", message="x\r\n::set-output name=a::b", spans=(span,))
         assert render([hostile], "github") == (

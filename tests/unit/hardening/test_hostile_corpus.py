@@ -40,7 +40,7 @@ CVES = {"30402", "30404", "30405", "54949", "54950", "54951", "54952"}
 
 
 class TestCorpus:
-    """Nothing is deleted: not a class, not a file, not what is expected of it."""
+    """Nothing is ever deleted: no class, no file and no expectation."""
 
     def test_every_class_has_its_files(self) -> None:
         found = [each["defect"] for each in INDEX]
@@ -54,7 +54,7 @@ class TestCorpus:
         records = {record for each in INDEX for record in each["records"]}
         assert {f"CVE-2025-{number}" for number in CVES} | {"MACA-2026-001", "TOB-9", "TOB-31"} <= records
 
-    def test_none_is_large(self) -> None:
+    def test_no_file_is_large(self) -> None:
         assert all((HOSTILE / each["file"]).stat().st_size < 8192 for each in INDEX)
 
 
@@ -68,6 +68,6 @@ class TestFiles:
         assert found["stage"] != "none"
         assert found["stage"] != "open" or (found["code"] and found["offset"] is not None)
 
-    def test_it_is_what_its_builder_writes(self, entry: dict[str, Any]) -> None:
+    def test_it_equals_what_its_builder_writes(self, entry: dict[str, Any]) -> None:
         (build,) = (each.build for each in FILES if each.file == entry["file"])
         assert (HOSTILE / entry["file"]).read_bytes() == build()

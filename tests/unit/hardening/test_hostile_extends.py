@@ -90,7 +90,7 @@ def library(directory: Path) -> ProfileLibrary:
 
 
 class TestEscapes:
-    """Of 50 ways to leave the tree of a profile none does: 0 bytes outside are read."""
+    """None of 50 ways to leave the tree of a profile works: no byte outside of it is read."""
 
     @pytest.mark.parametrize("target", [*OUTSIDE, *NOWHERE])
     def test_no_file_outside_is_read(self, root: Path, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
@@ -122,7 +122,7 @@ class TestEndlessWork:
     def test_each_file_of_a_diamond_of_twenty_levels_is_read_once(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """A million ways lead through it; the bound on chains is lifted to get so deep."""
+        """A million paths lead through it; the bound on chains is lifted to reach this depth."""
         monkeypatch.setattr(inheritance, "MAX_CHAIN_LENGTH", 30)
         write_diamond(tmp_path, 20)
         read = note_reads(monkeypatch)

@@ -26,10 +26,10 @@ CONFUSABLE = {"c": "\u0441", "o": "\u043e", "r": "\u0433", "e": "\u0435"}
 
 
 class TestInvisibleCharacters:
-    """A character that is not seen, or reorders what is, is refused in keys and conditions."""
+    """A character that is invisible or reorders others is refused in keys and conditions."""
 
     @pytest.mark.parametrize("character", INVISIBLE, ids=lambda c: f"U+{ord(c):04X}")
-    def test_in_a_key_and_in_a_condition(self, character: str) -> None:
+    def test_they_are_refused_in_a_key_and_in_a_condition(self, character: str) -> None:
         name = f"na{character}me"
         for read in (
             lambda: parse_document(f'{HEAD}[options.B]\n"{name}" = 1\n', "p.toml"),
@@ -44,16 +44,16 @@ class TestInvisibleCharacters:
             assert character not in problem.message
 
     @pytest.mark.parametrize("character", INVISIBLE, ids=lambda c: f"U+{ord(c):04X}")
-    def test_in_the_name_of_a_profile(self, character: str) -> None:
+    def test_they_are_refused_in_the_name_of_a_profile(self, character: str) -> None:
         (problem,) = problems_of(lambda: profile(f'[profile]\nname = "a{character}"\n'))
         assert problem.code == "invalid-name"
 
 
 class TestConfusables:
-    """A name with letters of another script is no name that is known, however alike they look."""
+    """A name with letters of another script is unknown, even if it looks like a known one."""
 
     @pytest.mark.parametrize("letter", CONFUSABLE)
-    def test_in_an_option(self, tmp_path: Path, letter: str) -> None:
+    def test_they_are_unknown_in_an_option(self, tmp_path: Path, letter: str) -> None:
         name = "core".replace(letter, CONFUSABLE[letter])
         path = tmp_path / "p.toml"
         path.write_text(f'{HEAD}[options.ReferenceNpuBackend]\n"{name}" = 1\n', encoding="utf-8")
@@ -68,7 +68,7 @@ class TestConfusables:
 
 
 class TestPythonsInside:
-    """Names of Python's inside are refused like any other unknown name."""
+    """Names of Python's internals are refused like any other unknown name."""
 
     @pytest.mark.parametrize(
         ("text", "code"),

@@ -19,7 +19,7 @@ SECURITY = (Path(__file__).parents[3] / "SECURITY.md").read_text(encoding="utf-8
 
 
 def stated(subject: str) -> str:
-    """What the table of limits says about a subject."""
+    """The limit of a subject in the table."""
     (text,) = re.findall(rf"^\| {re.escape(subject)} \| (.*) \|$", SECURITY, re.MULTILINE)
     return text
 

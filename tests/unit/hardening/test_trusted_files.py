@@ -40,7 +40,7 @@ def sole_problem(read: Callable[[], object]) -> Diagnostic:
 
 
 class TestUserProfiles:
-    """The profiles of the user are found without being named, if the directory is there."""
+    """The profiles of the user are found without being named if the directory exists."""
 
     def test_they_are_found_and_are_those_of_a_user(self, tmp_path: Path, user_profiles: Path) -> None:
         library = installation(tmp_path).profiles
@@ -48,7 +48,7 @@ class TestUserProfiles:
         assert (file.path, file.provider) == (user_profiles / "mine" / "board.toml", Provider.USER)
         assert load_profile(library, "mine/board").name == "mine/board"
 
-    def test_a_directory_that_is_not_there_is_no_problem(self, tmp_path: Path) -> None:
+    def test_a_missing_directory_is_not_a_problem(self, tmp_path: Path) -> None:
         assert "generic/any" in installation(tmp_path).profiles.names
 
     def test_without_a_home_none_are_looked_for(self) -> None:
@@ -70,7 +70,7 @@ class TestUserProfiles:
 
 
 class TestWritableByEverybody:
-    """What everybody can write is refused unless it was named."""
+    """A file that everybody can write is refused unless it was named."""
 
     @pytest.mark.parametrize("name", [".", "mine", "mine/board.toml"])
     def test_a_profile_of_the_user(self, tmp_path: Path, user_profiles: Path, name: str) -> None:
@@ -100,9 +100,7 @@ class TestWritableByEverybody:
         path.chmod(0o664)
         assert installation(tmp_path, below).project is not None
 
-    def test_a_pyproject_that_does_not_speak_of_etconfig_is_none_of_our_business(
-        self, tmp_path: Path
-    ) -> None:
+    def test_a_pyproject_without_a_table_of_etconfig_is_ignored(self, tmp_path: Path) -> None:
         path = tmp_path / "pyproject.toml"
         path.write_text("[tool.other]\n")
         path.chmod(0o666)
@@ -120,7 +118,7 @@ class TestWritableByEverybody:
 
 
 class TestOwnedBySomebodyElse:
-    """What belongs to neither this user nor root is refused unless it was named."""
+    """A file that belongs to neither this user nor root is refused unless it was named."""
 
     @needs_root
     def test_a_project_file(self, tmp_path: Path) -> None:
@@ -144,7 +142,9 @@ class TestOwnedBySomebodyElse:
         assert problem.message == f"{link} belongs to another user (uid {STRANGER})"
 
     @needs_root
-    def test_all_profiles_of_the_user_are_told_together(self, tmp_path: Path, user_profiles: Path) -> None:
+    def test_all_profiles_of_the_user_are_reported_together(
+        self, tmp_path: Path, user_profiles: Path
+    ) -> None:
         write_profiles(user_profiles, other="")
         for name in ("other.toml", "mine/board.toml"):
             os.chown(user_profiles / name, STRANGER, -1)
@@ -154,7 +154,7 @@ class TestOwnedBySomebodyElse:
             f"or name the directory: {PROFILE_PATH_VARIABLE}={user_profiles}"
         ] * 2
 
-    def test_the_owner_is_compared_with_who_runs(
+    def test_the_owner_is_compared_with_the_user_who_runs_etconfig(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Root's files are trusted by all; a user's only by that user."""
@@ -166,6 +166,6 @@ class TestOwnedBySomebodyElse:
         else:
             sole_problem(lambda: check_trusted([path], "name it"))
 
-    def test_a_link_to_nowhere_is_left_to_whoever_reads_it(self, tmp_path: Path) -> None:
+    def test_a_broken_link_is_reported_on_reading(self, tmp_path: Path) -> None:
         (tmp_path / "a.toml").symlink_to("gone")
         check_trusted([tmp_path / "a.toml", tmp_path / "absent"], "name it")

@@ -112,7 +112,7 @@ class TestSheets:
             ("x86_64-hybrid-workstation", "generic/linux-x86_64"),
         ],
     )
-    def test_the_sheets_of_captured_trees_select_one(self, tree: str, name: str) -> None:
+    def test_the_sheets_of_captured_trees_select_one_profile(self, tree: str, name: str) -> None:
         facts = load_fact_sheet(SHEETS / f"{tree}.json").values
         assert select_profile(LIBRARY, facts).profile.name == name
 
@@ -120,12 +120,12 @@ class TestSheets:
         for path in SHEETS.glob("*.json"):
             assert select_profile(LIBRARY, load_fact_sheet(path).values).profile.name in LIBRARY.names
 
-    def test_the_device_that_runs_the_tests_selects_one(self) -> None:
+    def test_the_device_that_runs_the_tests_selects_one_profile(self) -> None:
         assert select_profile(LIBRARY, detect().values).profile.name in LIBRARY.names
 
 
 class TestSelectionIsUnambiguous:
-    """Exactly one profile is the most derived one, in whatever surroundings a device is met."""
+    """Exactly one profile is the most derived one, whatever power source and quota a device has."""
 
     @staticmethod
     def combinations() -> Iterator[tuple[str, str | None, dict[str, object]]]:
@@ -194,7 +194,7 @@ class TestSources:
 
 
 def constants_of(name: str) -> list[str]:
-    """The strings and numbers of a condition, but for etconfig's own words: `linux`, `arm64`."""
+    """The strings and numbers of a condition, except etconfig's own words such as `linux`."""
     condition = load_document(LIBRARY.find(name).path).data["profile"]["match"]
     foreign = re.sub(r'(os\.name == "(linux|android|macos|windows)"|cpu\.arch == "\w+")', "", condition)
     strings: list[str] = re.findall(r'"[^"]*"', foreign)
@@ -202,9 +202,9 @@ def constants_of(name: str) -> list[str]:
 
 
 class TestFiles:
-    """Bundled profiles are what a user would be told to write."""
+    """Bundled profiles are good examples for users."""
 
-    def test_every_file_is_without_a_finding(self) -> None:
+    def test_every_file_has_no_finding(self) -> None:
         validator = Validator(installation=Installation(search_path=()))
         for name in LIBRARY.names:
             assert validator.problems(LIBRARY.find(name).path) == ()
@@ -216,6 +216,6 @@ class TestFiles:
 
 
 def origins(name: str) -> str:
-    """Whether the facts of a sheet were captured, are cited, or both."""
+    """Say if the facts of a sheet were captured, are cited, or both."""
     sheet = load_fact_sheet(SHEETS / "devices" / f"{name}.json")
     return ", ".join(sorted({str(sheet[fact].origin.detail).partition(" ")[0] for fact in sheet.values}))

@@ -23,7 +23,7 @@ class TestReading:
         assert document.path == path
 
     @pytest.mark.parametrize("size_bytes", [0, 3, 1 << 30])
-    def test_a_file_is_read_whole_whatever_size_the_system_tells(
+    def test_a_file_is_read_whole_whatever_size_the_system_reports(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_bytes: int
     ) -> None:
         path = tmp_path / "a.toml"
@@ -39,7 +39,7 @@ class TestReading:
             f"1:1-1 unreadable-file: cannot read {path}: No such file or directory; None"
         )
 
-    def test_a_directory_is_no_file(self, tmp_path: Path) -> None:
+    def test_a_directory_is_unreadable(self, tmp_path: Path) -> None:
         (problem,) = problems_of(lambda: load_document(tmp_path))
         assert problem.message == f"cannot read {tmp_path}: not a regular file"
 
@@ -49,7 +49,7 @@ class TestReading:
         (problem,) = problems_of(lambda: load_document(pipe))
         assert problem.message == f"cannot read {pipe}: not a regular file"
 
-    def test_a_program_is_told_from_a_text(self, tmp_path: Path) -> None:
+    def test_a_program_is_recognized(self, tmp_path: Path) -> None:
         path = tmp_path / "model.pte"
         path.write_bytes(b"\x3c\0\0\0ET12eh00")
         (problem,) = problems_of(lambda: load_document(path))
@@ -85,14 +85,14 @@ class TestSyntaxErrors:
         assert (problem.spans[0].line, problem.spans[0].column) == (2, 8)
         assert problem.spans[0].text == "b = [1,"
 
-    def test_a_key_that_is_set_twice_gets_advice(self) -> None:
+    def test_a_key_that_is_set_twice_gets_help(self) -> None:
         (problem,) = problems_of(lambda: parse_document("a = 1\na = 2\n", "a.toml"))
         assert said(problem) == (
             "2:6-6 invalid-toml: invalid TOML: cannot overwrite a value; "
             "a table may set each key once; remove or rename one of the two"
         )
 
-    def test_a_carriage_return_alone_is_no_line_end(self) -> None:
+    def test_a_carriage_return_alone_does_not_end_a_line(self) -> None:
         (problem,) = problems_of(lambda: parse_document("a = 1\r\r\n", "a.toml"))
         assert (problem.code, problem.spans[0].line, problem.spans[0].column) == ("invalid-toml", 1, 6)
 
@@ -149,7 +149,7 @@ class TestBounds:
         ],
         ids=["size", "key parts", "header parts", "arrays", "inline tables", "digits", "hex digits"],
     )
-    def test_beyond_a_bound_is_refused(self, text: str, problem: str) -> None:
+    def test_a_document_beyond_a_bound_is_refused(self, text: str, problem: str) -> None:
         assert [said(p) for p in problems_of(lambda: parse_document(text, "a.toml"))] == [problem]
 
     @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ class TestBounds:
         ],
         ids=["size", "key parts", "depth", "digits", "literal", "basic", "dots", "headers", "word", "hash"],
     )
-    def test_within_the_bounds_is_read(self, text: str) -> None:
+    def test_a_document_within_the_bounds_is_read(self, text: str) -> None:
         assert parse_document(text, "a.toml").data
 
     def test_a_long_dotted_key_takes_little_memory(self) -> None:
@@ -205,7 +205,7 @@ class TestInvisibleCharacters:
     @pytest.mark.parametrize(
         "character", ["\u200b", "\u202e", "\u2066", "\ufeff", "\u00ad", "\u3164", "\ufe0f"]
     )
-    def test_a_key_with_a_character_that_is_not_seen_is_refused(self, character: str) -> None:
+    def test_a_key_with_an_invisible_character_is_refused(self, character: str) -> None:
         (problem,) = problems_of(lambda: parse_document(f'[t]\n"na{character}me" = 1', "a.toml"))
         code_point = ord(character)
         assert said(problem) == (
@@ -220,5 +220,5 @@ class TestInvisibleCharacters:
             "contains the invisible character U+202E; retype the key"
         )
 
-    def test_values_may_hold_any_character(self) -> None:
+    def test_values_may_contain_any_character(self) -> None:
         assert parse_document('"é" = "\u202ex"', "a.toml").data == {"é": "\u202ex"}

@@ -61,7 +61,7 @@ class TestArithmetic:
             ("cpu.cores % 0", "8 % 0 divides by zero"),
         ],
     )
-    def test_what_has_no_result_is_a_fault_with_its_reason(self, text: str, reason: str) -> None:
+    def test_an_operation_without_a_result_is_a_fault_with_its_reason(self, text: str, reason: str) -> None:
         assert evaluate(text) == Fault(reason)
 
 
@@ -116,7 +116,7 @@ class TestUnknownFacts:
             ("true ? 1 : 1 / 0", 1),
         ],
     )
-    def test_faults_are_absorbed_like_unknowns_which_outweigh_them(self, text: str, result: object) -> None:
+    def test_faults_are_absorbed_like_unknowns_which_take_precedence(self, text: str, result: object) -> None:
         assert expression(text).evaluate({}) == result
 
     def test_neither_is_true_or_false(self) -> None:
@@ -166,7 +166,7 @@ class TestExplanation:
             ("['a', os.name]", '[\'a\', os.name] is ["a", "linux"]: os.name is "linux"'),
         ],
     )
-    def test_a_clause_says_what_it_came_to_and_why(self, text: str, explanation: str) -> None:
+    def test_a_clause_explains_its_result(self, text: str, explanation: str) -> None:
         (clause,) = expression(text).explain(FACTS)
         assert clause.explanation == explanation
 
@@ -196,7 +196,7 @@ class TestFailure:
 class TestExpression:
     """An expression is a value: equal by its text, hashable, and it pickles."""
 
-    def test_equality_is_that_of_the_text(self) -> None:
+    def test_expressions_with_equal_texts_are_equal(self) -> None:
         assert expression("cpu.cores > 1") == expression("cpu.cores > 1")
         assert expression("cpu.cores > 1") != expression("cpu.cores  > 1")
         assert len({expression("true"), expression("true")}) == 1
@@ -204,11 +204,11 @@ class TestExpression:
     def test_it_prints_as_its_text(self) -> None:
         assert str(expression("cpu.cores > 1")) == "cpu.cores > 1"
 
-    def test_it_knows_all_facts_that_it_mentions(self) -> None:
+    def test_it_lists_all_facts_that_it_mentions(self) -> None:
         text = "has(gpu.0.name) ? cpu.cores in [1, size(os.name)] : !net.is_up && cpu.cores > 1"
         assert expression(text).facts == {"gpu.0.name", "cpu.cores", "os.name", "net.is_up"}
 
-    def test_it_pickles_also_after_it_was_evaluated(self) -> None:
+    def test_it_pickles_even_after_an_evaluation(self) -> None:
         condition = expression("cpu.cores > 1 && net.is_up")
         condition.evaluate(FACTS)
         copy = pickle.loads(pickle.dumps(condition))

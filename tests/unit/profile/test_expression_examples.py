@@ -33,11 +33,13 @@ def example(*conditions: str) -> dict[str, object] | None:
         (["a.is_hot", "a.slow == 0"], {"a.is_hot": True, "a.slow": 0}),
     ],
 )
-def test_an_example_holds_what_the_conditions_need(conditions: list[str], facts: dict[str, object]) -> None:
+def test_an_example_has_the_facts_that_the_conditions_need(
+    conditions: list[str], facts: dict[str, object]
+) -> None:
     assert example(*conditions) == facts
 
 
-def test_there_is_none_where_conditions_contradict_each_other() -> None:
+def test_conditions_that_contradict_each_other_have_no_example() -> None:
     assert example("a.cores in [2, 8]", "a.cores != 2", "a.cores != 8") is None
 
 

@@ -11,7 +11,7 @@ def refusals(text: str, expect: ExpressionType | None = None) -> list[str]:
 
 
 class TestTypes:
-    """It is type-checked against the fact registry before it runs."""
+    """An expression is checked against the types of the facts before it runs."""
 
     @pytest.mark.parametrize(
         ("text", "type_"),
@@ -152,11 +152,11 @@ class TestTypes:
             ),
         ],
     )
-    def test_what_does_not_fit_is_refused_with_what_was_expected(self, text: str, problem: str) -> None:
+    def test_a_type_that_does_not_fit_is_refused_with_the_expected_one(self, text: str, problem: str) -> None:
         place, rest = problem.split(" ", 1)
         assert refusals(text) == [f"{place} expression-type: {rest}"]
 
-    def test_all_problems_are_reported_also_in_branches_that_are_never_reached(self) -> None:
+    def test_all_problems_are_reported_even_in_branches_that_are_never_reached(self) -> None:
         assert refusals("false && cpu.coers > 1 || (true ? 1 : 'a') == 1 && -os.name == foo()") == [
             "1:10-18 unknown-fact: no fact is called 'cpu.coers'; did you mean 'cpu.cores'?",
             "1:27-42 expression-type: '?' needs two values of one type, but has an int and a string; None",
@@ -171,7 +171,7 @@ class TestTypes:
         ]
 
     @pytest.mark.parametrize("text", ["1 in [cpu.coers]", "size(cpu.coers) == 1", "-cpu.coers == 1"])
-    def test_an_unknown_fact_is_the_only_problem_of_what_holds_it(self, text: str) -> None:
+    def test_an_unknown_fact_is_the_only_problem_of_its_expression(self, text: str) -> None:
         (problem,) = problems_of(lambda: expression(text))
         assert problem.code == "unknown-fact"
 
@@ -181,16 +181,16 @@ class TestTypes:
             "1:54-59 expression-type: power.source is never 'wind'; it is one of 'battery', 'mains'",
         ]
 
-    def test_another_name_for_a_value_is_refused_for_the_condition_would_never_hold(self) -> None:
+    def test_another_name_for_a_value_is_refused_because_the_condition_would_never_hold(self) -> None:
         assert refusals("os.name == 'Linux' || os.name in ['android', 'darwin']") == [
             "1:12-18 expression-type: os.name is never 'Linux'; did you mean 'linux'?",
             "1:46-53 expression-type: os.name is never 'darwin'; did you mean 'macos'?",
         ]
 
-    def test_a_system_that_nobody_has_heard_of_is_none_of_them(self) -> None:
+    def test_an_unknown_system_is_not_taken_for_a_known_one(self) -> None:
         assert expression("os.name == 'haiku'").type is ExpressionType.BOOL
 
-    def test_a_misspelt_function_is_guessed(self) -> None:
+    def test_a_misspelled_function_gets_a_suggestion(self) -> None:
         assert refusals("os.name.startswith('a')") == [
             "1:9-18 invalid-expression: there is no function 'startswith'; did you mean 'startsWith'?"
         ]

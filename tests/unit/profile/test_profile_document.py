@@ -8,7 +8,7 @@ from etconfig.profile import PluginChoices, parse_document, parse_plugin_choices
 
 
 class TestProfile:
-    """A profile has a name, what it extends, a description and a condition."""
+    """A profile has a name, bases, a description and a condition."""
 
     def test_the_head_is_read(self) -> None:
         read = profile("""
@@ -126,7 +126,7 @@ class TestProjectFile:
         assert str(read.settings.assignments[0].origin) == "project etconfig.toml:10:13"
         assert str(read.settings.facts["cpu.cores"].origin) == "project etconfig.toml:8:13"
 
-    def test_an_empty_file_says_nothing(self) -> None:
+    def test_an_empty_file_sets_nothing(self) -> None:
         read = project("")
         assert (read.profile, read.plugins) == (None, PluginChoices())
         assert read.plugins.allow is None
@@ -134,7 +134,7 @@ class TestProjectFile:
     def test_an_empty_allow_list_allows_nothing(self) -> None:
         assert project("plugins.allow = []").plugins.allow == ()
 
-    def test_of_pyproject_only_the_own_table_is_read(self) -> None:
+    def test_only_the_table_of_etconfig_is_read_in_pyproject(self) -> None:
         text = "[project]\nname = 'x'\n[tool.ruff]\nx = 1979-05-27\n[tool.etconfig]\nprofile = 'auto'\n"
         read = project(text + "options.B.o = 1\n", "some/pyproject.toml")
         assert read.profile is not None
@@ -142,7 +142,7 @@ class TestProjectFile:
         assert str(read.settings.assignments[0].origin) == "project some/pyproject.toml:7:11"
 
     @pytest.mark.parametrize("text", ["", "[tool.ruff]\nx = 1"])
-    def test_a_pyproject_without_the_table_says_nothing(self, text: str) -> None:
+    def test_a_pyproject_without_the_table_sets_nothing(self, text: str) -> None:
         assert project(text, "pyproject.toml").settings.assignments == ()
 
     @pytest.mark.parametrize(
@@ -186,13 +186,13 @@ class TestProjectFile:
             "2:1-7 unknown-key: [tool.etconfig] has no key 'profiel'; did you mean 'profile'?"
         ]
 
-    def test_a_pyproject_whose_tool_is_no_table_is_refused(self) -> None:
+    def test_a_pyproject_whose_tool_is_not_a_table_is_refused(self) -> None:
         problems = problems_of(lambda: project("tool = 1", "pyproject.toml"))
         assert [said(p) for p in problems] == [
             "1:8-8 wrong-type: 'tool' must be a table, but is an int; None"
         ]
 
-    def test_the_choice_of_plugins_is_read_apart_from_the_facts_that_they_add(self) -> None:
+    def test_the_choice_of_plugins_is_read_without_the_facts_that_they_add(self) -> None:
         text = "plugins.deny = ['x']\n[facts]\n'acme.fact' = 1\n"
         choices = parse_plugin_choices(parse_document(text, "etconfig.toml"))
         assert choices.deny == ("x",)

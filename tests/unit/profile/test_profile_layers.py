@@ -64,7 +64,7 @@ class TestProblems:
             'write method = "..." under [instances.left]',
         ]
 
-    def test_a_misspelt_instance_is_guessed(self) -> None:
+    def test_a_misspelled_instance_gets_a_suggestion(self) -> None:
         derived = profile("""profile.name = "q"
             [[when]]
             if = "net.is_up"

@@ -40,7 +40,7 @@ class TestNames:
         assert (profile.name, profile.description) == ("b/z", "d")
         assert profile.path == tmp_path / "b/z.toml"
 
-    def test_an_unknown_name_is_guessed(self, tmp_path: Path) -> None:
+    def test_an_unknown_name_gets_a_suggestion(self, tmp_path: Path) -> None:
         (problem,) = problems_of(lambda: load_profile(library(write_profiles(tmp_path, b__zero="")), "b/zro"))
         assert (problem.code, problem.message, problem.help, problem.spans) == (
             "unknown-profile",
@@ -49,7 +49,7 @@ class TestNames:
             (),
         )
 
-    def test_a_name_that_is_like_no_other_is_looked_up_by_a_command(self, tmp_path: Path) -> None:
+    def test_a_name_unlike_all_others_points_to_the_command_that_lists_them(self, tmp_path: Path) -> None:
         (problem,) = problems_of(lambda: load_profile(library(tmp_path), "b"))
         assert problem.help == "`etconfig profiles list` shows the known ones"
 
@@ -62,7 +62,7 @@ class TestNames:
         assert problem.help == "remove or rename one of them, or give its path"
         assert load_profile(profiles, "b").name == "b"
 
-    def test_a_profile_with_another_name_than_its_place_is_refused(self, tmp_path: Path) -> None:
+    def test_a_profile_whose_name_differs_from_its_path_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "a.toml").write_text('profile.name = "b"', encoding="utf-8")
         for target in ("a", tmp_path / "a.toml"):
             (problem,) = problems_of(lambda target=target: load_profile(library(tmp_path), target))
@@ -93,7 +93,7 @@ class TestPaths:
         write_profiles(tmp_path, a="", x__b="extends = ['../a.toml']")
         assert names_of_chain(library(tmp_path), tmp_path / "x/b.toml") == ["a", "x/b"]
 
-    def test_a_path_with_a_null_character_is_no_profile(self) -> None:
+    def test_a_path_with_a_null_character_is_an_unknown_profile(self) -> None:
         (problem,) = problems_of(lambda: load_profile(library(), "a\0.toml"))
         assert problem.message == "there is no profile 'a\\x00.toml'"
 
@@ -103,7 +103,7 @@ class TestPaths:
 
 
 class TestBundledProfiles:
-    """Bundled profiles enter by the same door as a vendor's."""
+    """Bundled profiles are loaded in the same way as a vendor's."""
 
     @pytest.fixture
     def bundled(self) -> ProfileLibrary:
@@ -121,14 +121,14 @@ class TestBundledProfiles:
         (tmp_path / "etconfig/profiles").mkdir(parents=True)
         assert bundled_profiles().directory == tmp_path / "etconfig/profiles"
 
-    def test_an_installation_without_them_is_our_fault(
+    def test_an_installation_without_them_is_an_internal_error(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(library_module, "__file__", str(tmp_path / "etconfig/profile/library.py"))
         with pytest.raises(InternalError, match="etconfig has no bundled profiles; please report it"):
             bundled_profiles()
 
-    def test_every_one_is_valid_and_described(self, bundled: ProfileLibrary) -> None:
+    def test_each_is_valid_and_has_a_description(self, bundled: ProfileLibrary) -> None:
         for match in match_profiles(bundled, {}):
             assert match.profile.description
             assert load_chain(bundled, match.profile.name)

@@ -18,7 +18,7 @@ def library(directory: Path, **texts: str) -> ProfileLibrary:
 class TestSelection:
     """Profiles whose `match` holds; the most derived one wins."""
 
-    def test_a_profile_beats_those_that_it_extends_also_indirectly(self, tmp_path: Path) -> None:
+    def test_a_profile_beats_those_that_it_extends_even_indirectly(self, tmp_path: Path) -> None:
         profiles = library(
             tmp_path,
             any="match = 'true'",
@@ -51,7 +51,7 @@ class TestSelection:
             "4 / (cpu.cores - 4) > 1 has no value: 4 / 0 divides by zero",
         )
 
-    def test_hand_set_facts_of_a_profile_take_no_part(self, tmp_path: Path) -> None:
+    def test_hand_set_facts_of_a_profile_do_not_count(self, tmp_path: Path) -> None:
         profiles = library(tmp_path, a="match = 'true'", b="match = 'net.is_up'\n[facts]\n'net.is_up' = true")
         assert select_profile(profiles, LINUX).profile.name == "a"
 
@@ -83,7 +83,7 @@ class TestProviders:
             ),
         ],
     )
-    def test_who_knows_the_device_better_wins(
+    def test_the_more_specific_provider_wins(
         self, tmp_path: Path, providers: tuple[Provider, ...], winner: str, outranked: tuple[str, ...]
     ) -> None:
         assert self.selected(tmp_path, *providers) == (winner, outranked)
@@ -92,7 +92,7 @@ class TestProviders:
         with pytest.raises(ProfileError, match="profiles 'of_0user' and 'of_1user' match this device"):
             self.selected(tmp_path, Provider.USER, Provider.USER, Provider.BUNDLED)
 
-    def test_what_a_profile_extends_counts_before_who_provides_it(self, tmp_path: Path) -> None:
+    def test_extending_counts_more_than_the_provider(self, tmp_path: Path) -> None:
         base = ProfileSource("user", write_profiles(tmp_path / "user", base="match = 'true'"), Provider.USER)
         bundled = ProfileSource(
             "bundled",
@@ -104,9 +104,9 @@ class TestProviders:
 
 
 class TestReasons:
-    """Why each profile did or did not match, clause by clause."""
+    """Each profile has the reasons why it matches or not, clause by clause."""
 
-    def test_the_deciding_clauses_are_told(self, tmp_path: Path) -> None:
+    def test_the_reasons_are_the_deciding_clauses(self, tmp_path: Path) -> None:
         profiles = library(
             tmp_path,
             a="match = 'os.name == \"linux\" && cpu.cores > 2'",
@@ -130,7 +130,7 @@ class TestReasons:
 
 
 class TestProblems:
-    """Two unrelated winners are an error that names both, and so is none."""
+    """No winner is an error, and so are two unrelated ones, which are named."""
 
     def test_two_unrelated_winners_are_named_with_their_places(self, tmp_path: Path) -> None:
         profiles = library(

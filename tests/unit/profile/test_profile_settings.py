@@ -55,7 +55,7 @@ class TestAssignments:
         assert assignment.span.length == len("{ expr = 'min(cpu.cores, 4)' }")
         assert assignment.value.span.column == 14
 
-    def test_unset_is_one_value_also_after_copying(self) -> None:
+    def test_unset_is_one_value_even_after_copying(self) -> None:
         (assignment,) = assignments("[options.B]\na = { unset = true }\n")
         assert assignment.value is UNSET
         assert repr(assignment.value) == "UNSET"
@@ -111,7 +111,7 @@ class TestMergeOrder:
 
 
 class TestProblems:
-    """Every problem of a document in one error, each at its place with what was meant."""
+    """One error has every problem of a document, each with its place and its help."""
 
     @pytest.mark.parametrize(
         ("text", "problem"),
@@ -285,7 +285,7 @@ class TestHandSetFacts:
 
 
 class TestPlaces:
-    """Where something stands is found when it is asked for, and a document without problems never asks."""
+    """Places are found on demand; reading a document without problems needs none."""
 
     TEXT = (
         HEAD + "extends = ['base']\nmatch = 'cpu.cores > 1'\n"
@@ -296,7 +296,7 @@ class TestPlaces:
         "[[when]]\nif = 'cpu.cores > 2'\n[when.instances.left.options.B]\na = 2\n"
     )
 
-    def test_reading_a_document_without_problems_looks_for_no_place(self) -> None:
+    def test_reading_a_document_without_problems_finds_no_place(self) -> None:
         document = parse_document(self.TEXT, "p.toml")
         read = parse_profile(document, ExpressionParser(REGISTRY))
         assert "positions" not in vars(document)
@@ -335,20 +335,20 @@ class TestPlaces:
 class TestExpressionsOfManyDocuments:
     """A parser checks an expression once, and each place that has it gets an expression of its own."""
 
-    def test_the_same_text_shares_what_was_checked_but_not_the_place(self) -> None:
+    def test_the_same_text_shares_the_checked_tree_but_not_the_place(self) -> None:
         first, second = assignments("[options.B]\na = { expr = 'cpu.cores' }\nb = { expr = 'cpu.cores' }\n")
         assert isinstance(first.value, Expression)
         assert isinstance(second.value, Expression)
         assert first.value.tree is second.value.tree
         assert (first.value.span.line, second.value.span.line) == (4, 5)
 
-    def test_a_problem_is_told_at_every_place(self) -> None:
+    def test_a_problem_is_reported_at_every_place(self) -> None:
         assert refusals("[options.B]\na = { expr = 'cpu.core' }\nb = { expr = 'cpu.core' }\n") == [
             f"{line}:15-22 unknown-fact: no fact is called 'cpu.core'; did you mean 'cpu.cores'?"
             for line in (4, 5)
         ]
 
-    def test_what_is_wanted_counts_too(self) -> None:
+    def test_the_expected_type_counts_too(self) -> None:
         text = "[options.B]\na = { expr = 'cpu.cores' }\n[[when]]\nif = 'cpu.cores'\n"
         (problem,) = refusals(text)
         assert problem.startswith("6:7-15 expression-type: a condition needs a bool")

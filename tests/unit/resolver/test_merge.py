@@ -28,10 +28,10 @@ class TestMerged:
         assert merged([{"a": 1}, UNSET, {"b": 2}], lambda: {"c": 0}) == {"b": 2, "c": 0}
         assert merged([1, UNSET], lambda: 7) == 7
 
-    def test_nothing_said_leaves_the_baseline(self) -> None:
+    def test_without_values_the_baseline_remains(self) -> None:
         assert merged([], lambda: MISSING) is MISSING
 
-    def test_merging_changes_no_table(self) -> None:
+    def test_merging_does_not_change_the_tables(self) -> None:
         low, high = {"a": 1}, {"b": 2}
         result = merged([low, high], lambda: MISSING)
         assert result == {"a": 1, "b": 2}

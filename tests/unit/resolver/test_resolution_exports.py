@@ -71,7 +71,7 @@ class TestToml:
             'mode = "low"\n'
         )
 
-    def test_it_resolves_to_the_same_where_the_facts_are_not_known(self) -> None:
+    def test_it_resolves_to_the_same_without_the_facts(self) -> None:
         targets = tuple(Target(method=m, backends=tuple(SPECS)) for m in (ANY_METHOD, "odd.name"))
         first = resolve(
             make_layer(("odd.name:NpuBackend.core", 3), ("CpuBackend.labels", {"\x7f": "é"})),
@@ -94,7 +94,7 @@ class TestToml:
         assert "cache = { unset = true }\nrate = 1e-07\n" in text
         assert resolve_toml(text, targets, specs) == first
 
-    def test_a_table_does_not_gain_what_a_wider_scope_has_in_excess(self) -> None:
+    def test_a_table_does_not_gain_the_extra_keys_of_a_wider_scope(self) -> None:
         layer = make_layer(
             ("CpuBackend.labels", {"a": "1", "b": "1"}),
             ("forward@left:CpuBackend.labels", UNSET),
@@ -114,7 +114,7 @@ class TestDifferences:
         layer = make_layer(("CpuBackend.num_threads", 1))
         assert differences(reported_values(resolve(layer)), reported_values(resolve())) == ()
 
-    def test_a_change_tells_both_values_their_origins_and_when_it_applies(self) -> None:
+    def test_a_change_has_both_values_their_origins_and_when_it_applies(self) -> None:
         (change,) = differences(
             reported_values(resolve()), reported_values(resolve(make_layer(("CpuBackend.num_threads", 3))))
         )
@@ -133,7 +133,7 @@ class TestDifferences:
             "new": {"value": 3, "origin": "profile p.toml:1:1"},
         }
 
-    def test_an_instance_on_one_side_only_is_told(self) -> None:
+    def test_an_instance_on_one_side_only_is_reported(self) -> None:
         with_left = reported_values(resolve(make_layer(instances={"left": "forward"})))
         changes = differences(reported_values(resolve()), with_left)
         assert str(changes[0]) == "forward@left:CpuBackend.num_threads: (none) → 1"
@@ -155,7 +155,7 @@ class TestDifferences:
 
 
 class TestSavedResolution:
-    """What `resolve --json` printed is read back."""
+    """The output of `resolve --json` is read back."""
 
     def test_it_equals_the_resolution(self, tmp_path: Path) -> None:
         resolution = resolve(make_layer(("CpuBackend.labels", {"a": "1"})), cpu__available_cores=3)
@@ -188,7 +188,7 @@ class TestSavedResolution:
         assert problem.help == "save it with `etconfig resolve --json`"
 
     @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000])
-    def test_what_is_no_json_is_refused(self, tmp_path: Path, content: bytes) -> None:
+    def test_a_file_that_is_not_json_is_refused(self, tmp_path: Path, content: bytes) -> None:
         path = tmp_path / "saved.json"
         path.write_bytes(content)
         with pytest.raises(SavedResultError, match=r"saved\.json is not JSON: "):

@@ -25,7 +25,7 @@ CPU_ONLY = {"CpuBackend": SPECS["CpuBackend"]}
 class TestPrecedence:
     """Schema default → recommendation → profiles, base first → project → environment → overrides."""
 
-    def test_the_schema_default_holds_when_nothing_is_set(self) -> None:
+    def test_the_schema_default_is_used_if_nothing_is_set(self) -> None:
         forward = resolve().arguments("forward")
         assert forward[CpuOptions].scratch_bytes == 1 << 20
         assert str(forward.origin("CpuBackend", "scratch_bytes")) == "default CpuOptions"
@@ -131,7 +131,7 @@ class TestConditions:
     def test_an_unknown_condition_does_not_hold(self) -> None:
         assert resolve(self.LAYER).arguments("forward")[CpuOptions].num_threads == 4
 
-    def test_its_facts_are_told_even_when_it_does_not_hold(self) -> None:
+    def test_its_facts_are_reported_even_if_it_does_not_hold(self) -> None:
         provenance = resolve(self.LAYER).arguments("forward").provenance("CpuBackend", "num_threads")
         assert provenance.facts == ("cpu.available_cores", "power.source")
 
@@ -237,7 +237,7 @@ class TestMistakes:
             "did you mean 'NpuBackend'?",
         ]
 
-    def test_a_backend_that_is_merely_not_installed_is_a_warning_in_a_profile(self) -> None:
+    def test_a_backend_that_is_not_installed_is_a_warning_in_a_profile(self) -> None:
         (warning,) = resolve(make_layer(("QnnBackend.level", 1))).warnings
         assert (warning.code, warning.severity.value) == ("backend-not-installed", "warning")
 
@@ -290,12 +290,12 @@ class TestMistakes:
         assert (warning.code, warning.severity.value) == ("not-delegated", "warning")
         assert resolver.resolve(make_facts()).arguments("forward")[CpuOptions].num_threads == 2
 
-    def test_a_profile_may_speak_of_backends_that_the_program_does_not_use(self) -> None:
+    def test_a_profile_may_set_options_of_backends_that_the_program_does_not_use(self) -> None:
         targets = (Target(method="forward", backends=("CpuBackend",)),)
         resolver = Resolver.compile(CPU_ONLY, [make_layer(("NpuBackend.core", 1))], targets, SPECS)
         assert resolver.warnings == ()
 
-    def test_an_override_may_speak_of_one_method_of_several(self) -> None:
+    def test_an_override_may_be_for_one_of_several_methods(self) -> None:
         targets = (
             Target(method="embed", backends=("CpuBackend",)),
             Target(method="forward", backends=("NpuBackend",)),
@@ -303,7 +303,7 @@ class TestMistakes:
         resolution = resolve(layer_from_overrides(["NpuBackend.core=1"]), targets=targets)
         assert resolution.arguments("forward")[NpuOptions].core == 1
 
-    def test_a_profile_may_speak_of_methods_that_the_program_lacks(self) -> None:
+    def test_a_profile_may_set_options_of_methods_that_the_program_lacks(self) -> None:
         assert resolve(make_layer(("decode:NpuBackend.core", 3))).arguments("forward")[NpuOptions].core == 0
 
     def test_methods_that_disagree_on_a_process_option_conflict(self) -> None:
@@ -316,7 +316,7 @@ class TestMistakes:
         )
         assert problem.notes == ("forward: 0, from default CpuOptions", "decode: 2, from profile p.toml:1:1")
 
-    def test_a_default_for_any_other_method_is_no_conflict(self) -> None:
+    def test_a_default_for_any_other_method_is_not_a_conflict(self) -> None:
         targets = tuple(Target(method=m, backends=("CpuBackend",)) for m in (ANY_METHOD, "decode"))
         resolution = resolve(make_layer(("decode:CpuBackend.log_level", 2)), targets=targets)
         assert resolution.arguments("decode")[CpuOptions].log_level == 2
@@ -415,7 +415,7 @@ class TestArguments:
         assert forward[CpuOptions] is forward["CpuBackend"]
         assert list(forward) == ["CpuBackend", "NpuBackend"]
 
-    def test_a_backend_that_is_not_there_is_a_key_error(self) -> None:
+    def test_a_missing_backend_is_a_key_error(self) -> None:
         forward = resolve(targets=(Target(method="forward", backends=("CpuBackend",)),)).arguments("forward")
         with pytest.raises(KeyError, match="NpuOptions"):
             forward[NpuOptions]
@@ -424,7 +424,7 @@ class TestArguments:
 
 
 class TestExplain:
-    def test_it_tells_winner_losers_and_facts(self) -> None:
+    def test_it_shows_the_winner_the_losers_and_the_facts(self) -> None:
         layer = make_layer(
             ("CpuBackend.num_threads", 3), ("CpuBackend.num_threads", 2, 'power.source == "battery"')
         )
@@ -454,7 +454,7 @@ class TestExplain:
         (problem,) = caught.value.diagnostics
         assert (problem.message, problem.help) == (message, help_text)
 
-    def test_a_method_without_a_program_is_told_to_give_one(self) -> None:
+    def test_asking_for_a_method_without_a_program_gets_help(self) -> None:
         any_method = resolve(targets=(Target(method=ANY_METHOD, backends=tuple(SPECS)),))
         with pytest.raises(OptionError) as caught:
             explain_option(any_method, parse_option_path("forward:CpuBackend.num_threads"))

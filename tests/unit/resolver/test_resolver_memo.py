@@ -27,7 +27,7 @@ def compile_resolver() -> Resolver:
 
 
 class TestOnlyWhatChangedIsResolvedAgain:
-    """A re-resolve on a changed fact touches only the groups that depend on it."""
+    """Resolving again with a changed fact touches only the backends that depend on it."""
 
     def test_the_same_facts_give_the_same_arguments(self) -> None:
         resolver = compile_resolver()
@@ -47,7 +47,7 @@ class TestOnlyWhatChangedIsResolvedAgain:
         second = resolver.resolve(make_facts(**FACTS | {"power__battery_level": 0.4}))
         assert second.arguments("decode") is first.arguments("decode")
 
-    def test_a_condition_that_turns_changes_its_own_backend_and_method(self) -> None:
+    def test_a_condition_that_changes_affects_only_its_own_backend_and_method(self) -> None:
         resolver = compile_resolver()
         first = resolver.resolve(make_facts(**FACTS))
         second = resolver.resolve(make_facts(**FACTS | {"power__battery_level": 0.1}))
@@ -77,7 +77,7 @@ class TestOnlyWhatChangedIsResolvedAgain:
 
 
 class TestErrors:
-    """Errors are not remembered, and do not spoil what is."""
+    """Errors are not remembered, and do not damage the results that are."""
 
     def test_a_failed_resolve_fails_again_and_then_recovers(self) -> None:
         resolver = compile_resolver()
@@ -102,7 +102,7 @@ class TestErrors:
 
 
 class TestRecommendations:
-    """A vendor is asked again only when a fact that it looked at has changed."""
+    """A vendor's function is called again only if a fact that it read has changed."""
 
     def resolver_and_calls(self, answer: object) -> tuple[Resolver, list[str]]:
         calls: list[str] = []
@@ -118,7 +118,7 @@ class TestRecommendations:
         target = Target(method="forward", backends=("NpuBackend",))
         return Resolver.compile({"NpuBackend": spec}, [layer], [target]), calls
 
-    def test_facts_that_it_did_not_look_at_do_not_count(self) -> None:
+    def test_facts_that_it_did_not_read_do_not_count(self) -> None:
         resolver, calls = self.resolver_and_calls(
             lambda facts: {"mode": "high"} if facts.get("os.name") else {}
         )
@@ -130,13 +130,13 @@ class TestRecommendations:
         assert len(calls) == 2
 
     @pytest.mark.parametrize("listing", [dict, len, list])
-    def test_who_lists_the_facts_depends_on_all_of_them(self, listing: object) -> None:
+    def test_a_recommendation_that_lists_the_facts_depends_on_all_of_them(self, listing: object) -> None:
         resolver, calls = self.resolver_and_calls(lambda facts: {"mode": "low"} if listing(facts) else {})  # type: ignore[operator]  # they are functions
         for facts in ({}, {"memory__total": 5}, {"memory__total": 5}, {"memory__total": 6}):
             resolver.resolve(make_facts(**facts))
         assert len(calls) == 3
 
-    def test_a_presence_test_counts_as_a_look(self) -> None:
+    def test_testing_for_a_fact_counts_as_reading_it(self) -> None:
         resolver, calls = self.resolver_and_calls(
             lambda facts: {"mode": "high"} if "os.name" in facts else {}
         )
@@ -144,7 +144,7 @@ class TestRecommendations:
             resolver.resolve(make_facts(**facts))
         assert len(calls) == 2
 
-    def test_what_it_looked_at_is_told(self) -> None:
+    def test_the_facts_that_it_read_are_part_of_the_provenance(self) -> None:
         resolver, _ = self.resolver_and_calls(lambda facts: {"mode": "high"} if facts.get("os.name") else {})
         resolution = resolver.resolve(make_facts(os__name="linux"))
         assert resolution.arguments("forward").provenance("NpuBackend", "mode").facts == ("os.name",)
@@ -157,7 +157,7 @@ class TestRecommendations:
 
 
 class TestCopies:
-    """What is remembered is no part of a resolver's identity."""
+    """Remembered results are not pickled and do not affect other threads."""
 
     def test_a_pickled_resolver_resolves_the_same(self) -> None:
         resolver = compile_resolver()
