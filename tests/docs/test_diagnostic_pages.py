@@ -82,7 +82,7 @@ class Example:
 
 
 def sections(code: str) -> dict[str, str]:
-    """The parts of a page by heading; the part above the first one is called by the code."""
+    """Return the parts of a page by heading; the name of the first part is the code."""
     parts = HEADING.split(PAGES[code].read_text("utf-8"))
     return dict(zip([code, *parts[1::2]], parts[::2], strict=True))
 
@@ -133,7 +133,7 @@ def run(
 
 
 def printed(done: subprocess.CompletedProcess[str]) -> str:
-    """What a page shows: findings are what `validate` prints, and go to stderr elsewhere."""
+    """Return the output that a page shows: stdout of `validate`, stderr of other commands."""
     return done.stdout or done.stderr
 
 

@@ -1,4 +1,4 @@
-"""The documentation does what it says: its blocks run, its tables hold, its links lead somewhere."""
+"""The documentation is true: its blocks run, its tables are right, its links lead somewhere."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TestBlocks:
 
 
 class TestExpressions:
-    """Every expression in a table comes to what the table says."""
+    """Every expression in a table has the value or the error of the table."""
 
     @pytest.mark.parametrize(("text", "shown"), VALUES)
     def test_a_value(self, text: str, shown: str) -> None:
@@ -84,7 +84,7 @@ class TestExpressions:
 
 
 class TestNames:
-    """What a page names is there."""
+    """Everything that a page names exists."""
 
     def test_links_lead_to_files_and_headings(self, page: Page) -> None:
         for target in re.findall(r"\]\(([^)\s]+)\)", page.prose):
@@ -128,7 +128,7 @@ def headings(page: Page) -> set[str]:
 
 
 class TestGenerated:
-    """The generated parts are what the generator writes now."""
+    """The generated parts are up to date."""
 
     def test_they_are_current(self) -> None:
         command = [sys.executable, ROOT / "tools" / "generate_docs.py", "--check"]

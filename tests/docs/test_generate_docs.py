@@ -43,7 +43,7 @@ class TestDefinition:
 
 
 class TestSource:
-    """A part called `source` holds what the file holds."""
+    """A part called `source` has the present contents of the file."""
 
     def test_a_page_gets_the_present_lines(self) -> None:
         path = "plugins/etconfig-reference/etconfig_reference/plugin.py"

@@ -1,4 +1,4 @@
-"""tools/kit_docs.py: what the pages say of the conformance kit is what the kit holds."""
+"""tools/kit_docs.py: the pages describe the conformance kit as it is."""
 
 from __future__ import annotations
 
