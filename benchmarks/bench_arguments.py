@@ -176,7 +176,7 @@ def print_differences(label: str, name: str, whole: float, differences: Sequence
 def main() -> None:
     command = [sys.executable, __file__, ONE_PROCESS]
     texts = [subprocess.run(command, check=True, capture_output=True).stdout for _ in range(PROCESSES)]
-    print(f"{'Method':<30}{'beside':<19}{'us':>8}{'difference, ns':>28}{'difference, %':>24}")
+    print(f"{'Method':<30}{'compared with':<19}{'us':>8}{'difference, ns':>28}{'difference, %':>24}")
     for rows in zip(*map(json.loads, texts), strict=True):
         found = [Comparison(*row) for row in rows]
         whole = sorted(each.whole for each in found)[len(found) // 2]

@@ -9,7 +9,7 @@ conditional overlays of which 4 hold, one assignment from the environment and on
 Peers that are not installed are skipped. They do what they do for their users: both keep no
 compiled form between calls, and so read three files of the same options each time. They know
 no conditions: the overlays are selected for them. pydantic's own time to validate the 12 groups
-is printed beside, as the floor of anything built on it.
+is printed, too, as the floor of anything built on it.
 """
 
 from __future__ import annotations

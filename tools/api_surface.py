@@ -118,11 +118,11 @@ def _field_form(part: Field[Any], at: int) -> str:
 
 def _signature(function: Callable[..., Any]) -> str:
     signature = inspect.signature(function)
-    told = signature.replace(
-        parameters=[_told(each) for each in signature.parameters.values()],
+    text = signature.replace(
+        parameters=[_shown_parameter(each) for each in signature.parameters.values()],
         return_annotation=signature.empty,
     )
-    return f"def {told} -> {_annotation(signature.return_annotation)}"
+    return f"def {text} -> {_annotation(signature.return_annotation)}"
 
 
 class _Text(str):
@@ -131,7 +131,7 @@ class _Text(str):
     __repr__ = str.__str__
 
 
-def _told(parameter: inspect.Parameter) -> inspect.Parameter:
+def _shown_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
     """Return a parameter with texts for its annotation and default."""
     empty, annotation, default = parameter.empty, parameter.annotation, parameter.default
     return parameter.replace(

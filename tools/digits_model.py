@@ -60,7 +60,7 @@ class Digits(nn.Module):
 
     def forward(self, image: Tensor) -> Tensor:
         """Map images (N, 1, 8, 8) to probabilities (N, 10)."""
-        return torch.softmax(self.classifier(self.features(normalise(image))), dim=1)
+        return torch.softmax(self.classifier(self.features(normalize(image))), dim=1)
 
 
 class Embedding(nn.Module):
@@ -72,10 +72,10 @@ class Embedding(nn.Module):
 
     def forward(self, image: Tensor) -> Tensor:
         """Map images (N, 1, 8, 8) to embeddings (N, 32)."""
-        return self.features(normalise(image)).mean(dim=(2, 3))
+        return self.features(normalize(image)).mean(dim=(2, 3))
 
 
-def normalise(image: Tensor) -> Tensor:
+def normalize(image: Tensor) -> Tensor:
     """Scale pixels from 0..16 to -0.5..0.5."""
     return image * 0.0625 - 0.5
 
@@ -120,7 +120,7 @@ def _train(images: Tensor, labels: Labels) -> Digits:
     targets = torch.from_numpy(labels)
     for _ in range(EPOCHS):
         for batch in torch.randperm(len(images)).split(BATCH):
-            logits = model.classifier(model.features(normalise(images[batch])))
+            logits = model.classifier(model.features(normalize(images[batch])))
             loss = nn.functional.cross_entropy(logits, targets[batch])
             optimizer.zero_grad()
             loss.backward()

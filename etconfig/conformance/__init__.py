@@ -3,6 +3,10 @@
 class TestAcme(BackendConformance):
     backend = "AcmeBackend"
     level = 2
+
+Its parts, lowest first: `kit` (levels, settings, outcomes), `interpose` (stand-ins for a backend), `cases`
+(programs and answers), `subject` (the backend under test), `process` (child processes), `checks` (by topic),
+and `runner` (running checks, and reports).
 """
 
 from __future__ import annotations

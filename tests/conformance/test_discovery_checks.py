@@ -130,5 +130,5 @@ class TestPluginsThatLoadNowhere:
         result = run_isolated(check, broken)
         assert result.message is not None
         assert re.match(f"PluginLoadError: plugin 'Acme' .* {self.PROBLEM}", result.message)
-        assert "beside" not in result.message
+        assert "next to" not in result.message
         assert "availability" not in result.message

@@ -67,8 +67,8 @@ class TestLowerCases:
             return golden(request)
 
         vendor(lower, "add", "linear")
-        told: list[tuple[str, str]] = []
-        written = lower_cases(subject(), tmp_path / "new", progress=lambda *each: told.append(each))
+        reported: list[tuple[str, str]] = []
+        written = lower_cases(subject(), tmp_path / "new", progress=lambda *each: reported.append(each))
         assert written == ("add", "linear")
         assert [(each.case, each.methods) for each in asked] == [
             ("add", {"forward": "exported"}),
@@ -77,15 +77,15 @@ class TestLowerCases:
         for name in written:
             program = (tmp_path / "new" / f"{name}.pte").read_bytes()
             assert program == (GOLDEN / BACKEND / f"{name}.pte").read_bytes()
-            assert (name, f"{len(program)} bytes") in told
+            assert (name, f"{len(program)} bytes") in reported
 
     def test_a_case_whose_needs_are_not_declared_is_not_lowered(
         self, vendor: Callable[..., None], tmp_path: Path
     ) -> None:
         vendor(golden, "unheard_of", "add")
-        told: list[tuple[str, str]] = []
-        assert lower_cases(subject(), tmp_path, progress=lambda *each: told.append(each)) == ("add",)
-        assert told[0] == ("unheard_of", "not declared")
+        reported: list[tuple[str, str]] = []
+        assert lower_cases(subject(), tmp_path, progress=lambda *each: reported.append(each)) == ("add",)
+        assert reported[0] == ("unheard_of", "not declared")
 
     def test_a_program_that_delegates_elsewhere_is_removed(
         self, vendor: Callable[..., None], tmp_path: Path
@@ -94,9 +94,9 @@ class TestLowerCases:
         vendor(
             lambda asked: (golden if asked.case == "add" else of_the_other_backend)(asked), "add", "linear"
         )
-        told: list[tuple[str, str]] = []
-        assert lower_cases(subject(), tmp_path, progress=lambda *each: told.append(each)) == ("add",)
-        assert told[-1] == ("linear", f"not delegated to {BACKEND}")
+        reported: list[tuple[str, str]] = []
+        assert lower_cases(subject(), tmp_path, progress=lambda *each: reported.append(each)) == ("add",)
+        assert reported[-1] == ("linear", f"not delegated to {BACKEND}")
         assert [path.name for path in tmp_path.iterdir()] == ["add.pte"]
 
     def test_it_is_an_error_if_nothing_delegates(self, vendor: Callable[..., None], tmp_path: Path) -> None:

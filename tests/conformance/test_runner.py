@@ -120,12 +120,12 @@ class TestRuns:
     def test_only_checks_up_to_the_level_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
         checks = [made(passing, f"of-{level}", level=level) for level in LEVELS]
         monkeypatch.setattr(runner, "all_checks", lambda: checks)
-        told: list[str] = []
+        reported: list[str] = []
         report = run_conformance(
             Settings(backend="ReferenceCpuBackend", level=1),
-            progress=lambda check, result: told.append(f"{check.id} {result.outcome.value}"),
+            progress=lambda check, result: reported.append(f"{check.id} {result.outcome.value}"),
         )
-        assert told == ["of-0 passed", "of-1 passed"]
+        assert reported == ["of-0 passed", "of-1 passed"]
         assert [each.check_id for each in report.results] == ["of-0", "of-1"]
         assert report.coverage["add"]
 

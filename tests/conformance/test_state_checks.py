@@ -110,11 +110,11 @@ class TestVendorState:
         assert state.changed() == ("acme.Settings.table",)
 
     def test_later_imports_and_other_packages_are_ignored(self, acme: Any, monkeypatch: pytest.MonkeyPatch):
-        neighbour = vendor_module(monkeypatch, "acme_other", "values = []")
+        other = vendor_module(monkeypatch, "acme_other", "values = []")
         part = vendor_module(monkeypatch, "acme.part", "values = []")
         state = VendorState("acme")
         vendor_module(monkeypatch, "acme.late", "values = []")
-        neighbour.values.append(1)
+        other.values.append(1)
         assert state.changed() == ()
         part.values.append(1)
         assert state.changed() == ("acme.part.values",)

@@ -73,9 +73,9 @@ class TestSuite:
         (pytester.path / "xfails.txt").write_text("no-such-check # why\n")
         done = pytester.runpytest_inprocess("-p", "no:cacheprovider")
         done.assert_outcomes(errors=1)
-        told = [line for line in done.outlines if "there is no check 'no-such-check'" in line]
-        assert len(told) == 1
-        assert "xfails.txt:1: " in told[0]
+        reported = [line for line in done.outlines if "there is no check 'no-such-check'" in line]
+        assert len(reported) == 1
+        assert "xfails.txt:1: " in reported[0]
         done.stdout.no_fnmatch_line("*Traceback*")
 
     @pytest.mark.parametrize("name", ["test_conformance", "pytest_generate_tests", "_settings"])
@@ -89,20 +89,20 @@ class TestSuite:
             type("TestMine", (mixin, BackendConformance), {"backend": "AcmeBackend"})
 
     @pytest.mark.parametrize(
-        ("written", "told"),
+        ("written", "reported"),
         [
             ("level = 5", "TestMine: there is no level 5; the levels are 0, 1, 2, 3"),
             ("del backend", 'TestMine has no backend; write: backend = "AcmeBackend"'),
         ],
     )
     def test_wrong_attributes_are_reported_once(
-        self, pytester: pytest.Pytester, written: str, told: str
+        self, pytester: pytest.Pytester, written: str, reported: str
     ) -> None:
         pytester.makepyfile(TESTS.replace("level = 2", written))
         (pytester.path / "xfails.txt").touch()
         done = pytester.runpytest_inprocess("-p", "no:cacheprovider")
         done.assert_outcomes(errors=1)
-        assert [told in line for line in done.outlines].count(True) == 1
+        assert [reported in line for line in done.outlines].count(True) == 1
 
     def test_without_pytest_the_error_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, suite.__name__)

@@ -85,11 +85,11 @@ def bad_sibling(subject: Subject) -> None:
     failure: PluginLoadError | None = None
     with _broken_sibling() as directory:
         path = (directory, *(subject.settings.search_path or sys.path))
-        beside = Subject(replace(subject.settings, search_path=path))
+        with_sibling = Subject(replace(subject.settings, search_path=path))
         try:
-            if not beside.is_native:
+            if not with_sibling.is_native:
                 with suppress(BackendUnavailableError):
-                    beside.create_backend()
+                    with_sibling.create_backend()
         except PluginLoadError as error:
             failure = error
     if failure is not None:
