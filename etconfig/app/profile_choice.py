@@ -48,7 +48,9 @@ def choose_project_profile(
     target, span = project.profile.target, project.profile.span
     path = Path(project.name).parent / target if target.endswith(".toml") else target
     try:
-        return choose_profile(installation, path, facts)
+        if path == AUTO:
+            return choose_profile(installation, AUTO, facts)
+        return load_chain(installation.profiles, path, (span,)), None
     except ProfileError as error:
         found = (p if p.spans else replace(p, spans=(span,)) for p in error.diagnostics)
         raise ProfileError(diagnostics=tuple(found)) from error

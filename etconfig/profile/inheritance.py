@@ -28,16 +28,23 @@ def load_profile(library: ProfileLibrary, target: str | Path) -> Profile:
     return ProfileReader(library).profile(library.find(target))
 
 
-def load_chain(library: ProfileLibrary, target: str | Path) -> tuple[Profile, ...]:
+def load_chain(
+    library: ProfileLibrary, target: str | Path, spans: tuple[Span, ...] = ()
+) -> tuple[Profile, ...]:
     """Read the profile that `target` names and all that it extends, base first.
 
     Bases come in the order in which they are named, each after its own bases and only once, where it comes
     first. So a profile always comes after all that it extends, and a later one in `extends` wins.
 
+    Args:
+        library: The library.
+        target: A name, or a path that ends in `.toml`.
+        spans: The place of the name, if it was read from a file.
+
     Raises:
         ConfigError: with every problem of all these profiles.
     """
-    return ProfileReader(library).chain(library.find(target))
+    return ProfileReader(library).chain(library.find(target, spans))
 
 
 class ProfileReader:
@@ -95,7 +102,7 @@ class ProfileReader:
         walk = _Walk(self)
         walk.visited.add(file.real_path)
         for reference in profile.extends:
-            walk.follow(reference, (file,))
+            walk.follow(reference, (file,), profile.name)
         return (*walk.found.values(), profile), tuple(walk.problems)
 
 
@@ -125,13 +132,13 @@ class _Walk:
             self.problems.extend(error.diagnostics)
             return
         for reference in profile.extends:
-            self.follow(reference, (*trail, file))
+            self.follow(reference, (*trail, file), profile.name)
         self.found[file.real_path] = profile
 
-    def follow(self, reference: Reference, trail: tuple[ProfileFile, ...]) -> None:
+    def follow(self, reference: Reference, trail: tuple[ProfileFile, ...], name: str) -> None:
         """Visit the base that the last of `trail` names by `reference`."""
         try:
-            base = self.reader.library.find_base(reference, trail[-1])
+            base = self.reader.library.find_base(reference, trail[-1], name)
         except ProfileError as error:
             self.problems.extend(error.diagnostics)
             return

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
+from etconfig.profile.names import is_profile_name
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.diagnostics import Span
+    from etconfig.diagnostics import Fix, Span
     from etconfig.errors import ProfileError
     from etconfig.profile.profile import Reference
 
@@ -108,36 +109,51 @@ class ProfileLibrary:
     def _files_by_path(self) -> Mapping[str, ProfileFile]:
         return {file.real_path: file for files in self._files.values() for file in files}
 
-    def find(self, target: str | Path) -> ProfileFile:
+    def find(self, target: str | Path, spans: tuple[Span, ...] = ()) -> ProfileFile:
         """Return the file of a profile that a user names.
 
         Args:
             target: A name; or a path, which is a `Path` or a string that ends in `.toml`.
+            spans: The place of the name, if it was read from a file.
 
         Raises:
             ProfileError: no profile has this name, or several do. A missing file is reported on reading.
         """
         if isinstance(target, str) and (not target.endswith(_SUFFIX) or "\0" in target):
-            return self._find_name(target, ())
+            return self._find_name(target, spans)
         path = target if isinstance(target, Path) else Path(target)
         real_path = self._real_path(path)
         listed = self._files_by_path.get(real_path)
         return replace(listed, path=path) if listed else ProfileFile(path, real_path, path.parent)
 
-    def find_base(self, reference: Reference, origin: ProfileFile) -> ProfileFile:
+    def find_base(self, reference: Reference, origin: ProfileFile, origin_name: str) -> ProfileFile:
         """Return the file of a profile that the profile in `origin` extends.
 
         A path is relative to the directory of `origin` and must stay inside `origin.root`, also after
-        symbolic links are followed.
+        symbolic links are followed. A name that the library lacks may be that of a sibling: if `origin` lies
+        where its own name says, so may others beside it.
 
         Raises:
             ProfileError: there is no such profile, there are several, or the path leaves the directory.
         """
         if not reference.target.endswith(_SUFFIX):
-            return self._find_name(reference.target, (reference.span,))
+            known = reference.target in self._files
+            sibling = None if known else self._find_sibling(reference.target, origin, origin_name)
+            return sibling or self._find_name(reference.target, (reference.span,))
         path = _path_inside(origin, reference)
         real_path = self._real_path(path)
         return self._files_by_path.get(real_path) or ProfileFile(path, real_path, origin.root)
+
+    def _find_sibling(self, name: str, origin: ProfileFile, origin_name: str) -> ProfileFile | None:
+        """Return the file beside `origin` that has this name, or None if there is none."""
+        place = Path(os.path.abspath(origin.path))  # noqa: PTH100  (`resolve` follows links)
+        if not (is_profile_name(name) and place.as_posix().endswith(f"/{origin_name}{_SUFFIX}")):
+            return None
+        root = place.parents[origin_name.count("/")]
+        path = root / f"{name}{_SUFFIX}"
+        real_path = self._real_path(path)
+        is_inside = Path(real_path).is_relative_to(os.path.realpath(root))
+        return ProfileFile(path, real_path, root) if is_inside and path.is_file() else None
 
     @cached_property
     def _real_directory(self) -> Callable[[str], str]:
@@ -158,12 +174,22 @@ class ProfileLibrary:
             raise _error(
                 "duplicate-profile", message, spans, "remove or rename one of them, or give its path"
             )
-        from etconfig.diagnostics import did_you_mean
-
-        help = did_you_mean(name, self.names) or "`etconfig profiles list` shows the known ones"
+        guess, fix = self._nearest(name), None
+        help = f"did you mean {guess!r}?" if guess else "`etconfig profiles list` shows the known ones"
         if os.path.exists(name):  # noqa: PTH110  (pathlib refuses some names)
             help = f"a name that does not end in {_SUFFIX} is never a path; give a path that ends in .toml"
-        raise _error("unknown-profile", f"there is no profile {name!r}", spans, help)
+        elif guess is not None and spans:
+            from etconfig.diagnostics import Respelling
+
+            fix = Respelling(name, guess).at(spans[0])
+        raise _error("unknown-profile", f"there is no profile {name!r}", spans, help, fix)
+
+    def _nearest(self, name: str) -> str | None:
+        """Return the name that was probably meant: `app/phone` for `phone`, or the nearest one."""
+        from etconfig.diagnostics import nearest
+
+        same_end = [known for known in self.names if known.endswith(f"/{name}")]
+        return same_end[0] if len(same_end) == 1 else nearest(name, self.names)
 
 
 def bundled_profiles() -> ProfileSource:
@@ -203,8 +229,11 @@ def _path_inside(origin: ProfileFile, reference: Reference) -> Path:
     return origin.root / path.relative_to(root)
 
 
-def _error(code: str, message: str, spans: Iterable[Span], help: str | None = None) -> ProfileError:
+def _error(
+    code: str, message: str, spans: Iterable[Span], help: str | None = None, fix: Fix | None = None
+) -> ProfileError:
     from etconfig.diagnostics import Diagnostic
     from etconfig.errors import ProfileError
 
-    return ProfileError(diagnostics=(Diagnostic(code=code, message=message, spans=tuple(spans), help=help),))
+    problem = Diagnostic(code=code, message=message, spans=tuple(spans), help=help, fix=fix)
+    return ProfileError(diagnostics=(problem,))

@@ -56,7 +56,7 @@ class TestProfiles:
             1,
             "etconfig.toml:1:11: unknown-profile there is no profile 'generic/lnux'; "
             "did you mean 'generic/linux'?\n",
-            "1 file checked: 1 error, 0 warnings\n",
+            "1 file checked: 1 error, 0 warnings; 1 fixable with --fix --unsafe-fixes\n",
         )
 
     def test_validate_reads_a_path_in_it_from_where_the_project_file_is(

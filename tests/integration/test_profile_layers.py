@@ -11,6 +11,8 @@ import pytest
 from command_line import ON_DEVICE, Outcome
 
 import etconfig
+from etconfig import Installation
+from etconfig.app.validation import validate_file
 from etconfig.errors import DuplicatePluginError
 from etconfig.facts import load_fact_sheet, parse_fact_assignments
 from etconfig.resolver import layer_from_overrides
@@ -362,3 +364,45 @@ class TestAgreement:
     ) -> None:
         line = "etconfig resolve model.pte --facts device.json --profile-path profiles --json"
         assert shell(line, PYTHONHASHSEED="1").stdout == shell(line, PYTHONHASHSEED="2").stdout != ""
+
+
+class TestSiblings:
+    """A profile that lies where its name says may extend those beside it by name."""
+
+    @pytest.fixture
+    def place(self, tmp_path: Path) -> Path:
+        for name, head in (("acme/base", ""), ("acme/pi", 'extends = ["acme/base"]\n')):
+            path = tmp_path / f"boards/{name}.toml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f'[profile]\nname = "{name}"\n{head}')
+        return tmp_path
+
+    def test_a_file_finds_them(self, place: Path) -> None:
+        assert validate_file(place / "boards/acme/pi.toml", Installation(place)) == ()
+
+    def test_a_file_elsewhere_does_not(self, place: Path) -> None:
+        path = (place / "boards/acme/pi.toml").rename(place / "boards/pi.toml")
+        (problem,) = validate_file(path, Installation(place))
+        assert problem.code == "unknown-profile"
+
+    def test_a_link_that_leads_out_is_not_followed(self, place: Path) -> None:
+        outside = place / "outside.toml"
+        outside.write_text('[profile]\nname = "acme/base"\n')
+        base = place / "boards/acme/base.toml"
+        base.unlink()
+        base.symlink_to(outside)
+        (problem,) = validate_file(place / "boards/acme/pi.toml", Installation(place))
+        assert problem.code == "unknown-profile"
+
+
+def test_the_last_part_of_a_name_suggests_the_whole(tmp_path: Path) -> None:
+    profiles = tmp_path / "profiles"
+    (profiles / "app").mkdir(parents=True)
+    (profiles / "app/phone.toml").write_text('[profile]\nname = "app/phone"\n')
+    project = tmp_path / "etconfig.toml"
+    project.write_text('profile = "phone"\n')
+    installation = Installation(tmp_path, profile_directories=[profiles])
+    (problem,) = validate_file(project, installation)
+    assert problem.help == "did you mean 'app/phone'?"
+    assert problem.fix is not None
+    assert problem.fix.replacement == '"app/phone"'
