@@ -77,6 +77,15 @@ class Arguments:
     `arguments[XnnpackOptions]` and `arguments["XnnpackBackend"]` give a backend's options.
     Two are equal when methods, instances and options are; origins do not count.
 
+    Example:
+        >>> program = etconfig.load_program("model.pte")
+        >>> resolution = etconfig.resolve(program, overrides={"ReferenceCpuBackend.num_threads": 2})
+        >>> arguments = resolution.arguments("forward")
+        >>> arguments["ReferenceCpuBackend"].num_threads
+        2
+        >>> print(arguments.origin("ReferenceCpuBackend", "num_threads"))
+        override resolve(overrides) (ReferenceCpuBackend.num_threads)
+
     Attributes:
         method: The method's name, or `ANY_METHOD`.
         instance: The named instance, or None for the default one.

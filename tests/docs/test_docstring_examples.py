@@ -21,6 +21,7 @@ import etconfig
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 METHODS = [
+    "Arguments",
     "Configuration.resolve",
     "FactSheet.from_json",
     "Installation",
