@@ -32,7 +32,7 @@ def main() -> None:
         try:
             described.append(recorder.describe(each.operator, call(each, seed=index)))
         except Exception as error:
-            raise RuntimeError(f"{each} is no valid case") from error
+            raise RuntimeError(f"{each} is not a valid case") from error
     OUTPUT.mkdir(parents=True, exist_ok=True)
     lines = ",\n".join(json.dumps(each) for each in described)
     counts = json.dumps(Counter(each.operator for _, _, each, _, _ in variant_calls(CASES)))

@@ -41,7 +41,7 @@ class PublicModule:
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """What the names stand for."""
+        """The objects that the names stand for."""
         return {name: getattr(self.module, name) for name in self.names}
 
     def _defined(self) -> Iterator[str]:

@@ -53,7 +53,7 @@ class SurfaceFiles:
         if parse(before) == now:
             return f"{self.surface.name} is current"
         if remark in before.splitlines():
-            raise SystemExit("the public surface changed: tell so in CHANGELOG.md first, then run this again")
+            raise SystemExit("the public surface changed: describe it in CHANGELOG.md, then run this again")
         self.surface.write_text(f"# Written by {COMMAND}\n{remark}\n{as_text(now)}", encoding="utf-8")
         return f"{self.surface.name} written"
 

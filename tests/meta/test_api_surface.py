@@ -178,9 +178,9 @@ class TestTool:
         files.write_surface(PROMISED)
         return files
 
-    def test_it_refuses_a_change_that_the_changelog_does_not_tell(self, files):
+    def test_it_refuses_a_change_that_the_changelog_does_not_describe(self, files):
         before = files.surface.read_text()
-        with pytest.raises(SystemExit, match=r"the public surface changed: tell so in CHANGELOG\.md first"):
+        with pytest.raises(SystemExit, match=r"the public surface changed: describe it in CHANGELOG\.md"):
             files.write_surface({})
         assert files.surface.read_text() == before
 

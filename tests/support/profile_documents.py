@@ -43,7 +43,7 @@ BAD_PROFILES: Mapping[str, str] = {
     "instance name": f'{_HEAD}[instances."camera*"]\nmethod = "forward"\n',
     "instance of a pattern": f'{_HEAD}[instances.camera0]\nmethod = "for*"\n',
     "overlay without condition": f"{_HEAD}[[when]]\n[when.{_NPU}]\ncore = 1\n",
-    "overlay that is no array": f'{_HEAD}[when]\nif = "true"\n',
+    "overlay that is not an array": f'{_HEAD}[when]\nif = "true"\n',
     "method in an overlay": f'{_HEAD}[instances.c]\nmethod = "f"\n[[when]]\nif = "true"\n'
     '[when.instances.c]\nmethod = "g"\n',
     "unknown fact": f'{_HEAD}[facts]\n"cpu.performance_core" = 4\n',

@@ -9,11 +9,11 @@ import numpy as np
 from kernel_cases import DATA, TOLERANCES
 
 RUNTIME_DIFFERS: dict[str, dict[str, str]] = json.loads((DATA / "runtime_differences.json").read_text())
-"""Why it differs, as far as its log and code say, and what becomes of each call.
+"""The reasons for differences, as far as logs and code show them, with the outcome of each call.
 
-Eager PyTorch is what the kernels here are held to. It is right by its documentation, by IEEE 754 or by
-float64; in scales and products of quantized numbers the runtime is the one that rounds less. `#0 2 of 5` are
-two of the five elements of the first output. The names are those of `kernel_cases.case_ids`.
+The kernels here must agree with eager PyTorch, which is right by its documentation, by IEEE 754 or by
+float64; in scales and products of quantized numbers the runtime rounds less. `#0 2 of 5` means two of the
+five elements of the first output. The names are those of `kernel_cases.case_ids`.
 """
 
 ROUNDING = 1e-6
