@@ -1,4 +1,4 @@
-"""tools/kit_docs.py: the pages describe the conformance kit as it is."""
+"""tools/kit_docs.py: the pages describe the current conformance kit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etconfig.plugin.v1 import Capabilities
 
 
 class TestParts:
-    """Each part has a row for everything of its kind, and says something about it."""
+    """Each part has a row with a description for everything of its kind."""
 
     def test_every_check_has_a_row_below_its_level(self) -> None:
         parts = [part for part in checks("").split("## L") if part]
@@ -36,10 +36,10 @@ class TestParts:
         }
         assert [row.split("`")[1] for row in rows if row.endswith("| from L2 on |")] == ["xfailed"]
 
-    def test_every_capability_every_case_and_every_level_is_there(self) -> None:
+    def test_every_capability_case_and_level_has_a_row(self) -> None:
         assert all(f"| `{each.name}` | " in capabilities("") for each in fields(Capabilities))
         assert all(f"| `{name}.pte` | " in cases("") for name in load_cases())
         assert all(f"| L{level} | {what} | " in levels("") for level, what in LEVELS.items())
 
-    def test_a_pipe_in_a_cell_ends_no_column(self) -> None:
+    def test_a_pipe_in_a_cell_does_not_end_the_column(self) -> None:
         assert table(("a", "b"), [("x|y", 1)]) == "| a | b |\n|---|---|\n| x\\|y | 1 |"

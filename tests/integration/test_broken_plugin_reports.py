@@ -1,4 +1,4 @@
-"""A plugin package that breaks each rule in turn is told file, symbol, rule and fix."""
+"""A plugin package that breaks a rule gets a report with the file, the symbol, the rule and a fix."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHECKS = {check.id: check for check in all_checks()}
 
 @pytest.fixture
 def subject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Subject]]:
-    """The package installed, with one piece of one file changed."""
+    """A function that installs the package, with one piece of one file changed."""
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def install(file: str = "plugin.py", right: str = "", wrong: str = "") -> Subject:
@@ -49,9 +49,11 @@ def subject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
 
 class TestBrokenPlugins:
-    """Each rule that is broken is told: where, what, and how to mend it."""
+    """Each broken rule is reported with the place, the problem and a fix."""
 
-    def test_the_package_keeps_all_rules_that_this_process_can_check(self, subject: Callable[..., Subject]):
+    def test_the_unchanged_package_breaks_no_rule_that_this_process_can_check(
+        self, subject: Callable[..., Subject]
+    ):
         acme = subject()
         checks = [check for check in all_checks() if check.level == 0 and not check.is_isolated]
         results = {check.id: run_check(check, acme, {}) for check in checks}
@@ -60,7 +62,7 @@ class TestBrokenPlugins:
         } == {}
 
     @pytest.mark.parametrize(("file", "right", "wrong", "rule", "report"), CASES)
-    def test_its_report_says_it_all(
+    def test_the_report_is_complete(
         self,
         subject: Callable[..., Subject],
         tmp_path: Path,

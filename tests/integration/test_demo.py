@@ -20,7 +20,7 @@ UPDATED = re.compile(r"(left|right) +power_mode (\w+) +median ([0-9.]+) -> ([0-9
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Mapping[int, str]:
-    """What the demo prints in each step, when it is started from any directory."""
+    """The output of each step of the demo, started from another directory."""
     done = subprocess.run(
         [sys.executable, TWO_CAMERAS / "demo.py"],
         cwd=tmp_path_factory.mktemp("anywhere"),
@@ -35,7 +35,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Mapping[int, str]:
 
 
 def argument_sets(step: str) -> dict[str, dict[str, str]]:
-    """The options of 1-A, 1-B, 2-A and 2-B."""
+    """Return the options of 1-A, 1-B, 2-A and 2-B."""
     found: dict[str, dict[str, str]] = {}
     for match in OPTION.finditer(step):
         found.setdefault(match["set"], {"backend": match["backend"]})[match["name"]] = match["value"]
@@ -46,14 +46,14 @@ def test_it_has_six_steps(steps: Mapping[int, str]) -> None:
     assert list(steps) == [1, 2, 3, 4, 5, 6]
 
 
-def test_1_it_shows_the_facts_that_mattered_and_where_they_are_from(steps: Mapping[int, str]) -> None:
+def test_1_it_shows_the_facts_that_were_used_and_their_sources(steps: Mapping[int, str]) -> None:
     shown = {line.split()[0]: line for line in steps[1].splitlines() if line}
     assert {"os.name", "cpu.arch", "cpu.available_cores", "power.source"} <= set(shown)
     assert shown["os.name"].split() == ["os.name", "linux", "from", "uname"]
     assert all(" from " in line or " unknown: " in line for line in shown.values())
 
 
-def test_2_it_selects_a_profile_and_says_why(steps: Mapping[int, str]) -> None:
+def test_2_it_shows_the_selected_profile_and_the_reasons(steps: Mapping[int, str]) -> None:
     selected = re.search(
         r"^selected: (demo/two-cameras-linux-\w+), the most derived one", steps[2], re.MULTILINE
     )
