@@ -1,4 +1,4 @@
-"""Conditions that have no effect: they never hold, always hold, or a later one always wins."""
+"""Checks for conditions without effect: they never hold, always hold, or a later one always wins."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from etconfig.profile.expression.assumptions import Assumptions
 from etconfig.profile.layer import Assignment
 
 _MAX_COMPARED = 32
-"""The most overlays of one option that are compared in pairs; of more, only equal conditions are found."""
+"""The most overlays of one option that are compared in pairs; among more, only equal conditions are found."""
 
 _MAX_SHOWN = 80
 _MAX_KNOWN = 1024
 
 
 class ConditionChecker:
-    """Checks the conditions of many documents; what it knows of a text is not found out again.
+    """Checks the conditions of many documents, each text once.
 
     Attributes:
         registry: The facts that conditions may name.
@@ -45,7 +45,7 @@ class ConditionChecker:
                 )
 
     def shadowed_assignments(self, assignments: Sequence[Assignment]) -> Iterator[Diagnostic]:
-        """Report the overlays of one document whose place a later one takes wherever they hold."""
+        """Report the overlays of one document that a later one replaces whenever they hold."""
         by_path: dict[OptionPath, list[Assignment]] = {}
         for assignment in assignments:
             if assignment.condition is not None and not isinstance(assignment.value, dict):  # tables merge
@@ -62,7 +62,7 @@ class ConditionChecker:
 
     def _find_verdict(self, condition: Expression) -> tuple[str, str] | None:
         if not condition.facts:
-            return None  # `true` and `false` are meant so
+            return None  # `true` and `false` are intended
         if self._nothing.is_never(condition.tree):
             return "never holds", "correct it, or remove what depends on it"
         if self._nothing.is_always(condition.tree):
@@ -70,7 +70,7 @@ class ConditionChecker:
         return None
 
     def _taking_over(self, earlier: Assignment, later: Sequence[Assignment]) -> Assignment | None:
-        """The first of the later overlays that holds wherever an earlier one does."""
+        """Return the first of the later overlays that holds wherever an earlier one does."""
         if not later or earlier.condition is None:
             return None
         met = self._nothing.assume(earlier.condition.tree, True)

@@ -1,4 +1,4 @@
-"""Conditions as they combine: validators and process-wide options are checked for every combination.
+"""Checks of combined conditions: validators and process-wide options, for every combination.
 
 Two overlays may conflict only on a device that meets both conditions. So the arguments of a backend are
 resolved on example devices: one for each combination of conditions that simple reasoning does not rule out.
@@ -31,7 +31,7 @@ from etconfig.schema import BackendSpec, Scope, has_own_checks
 _FOUND_TOGETHER = frozenset(
     ("option-conflict", "process-scope-conflict", "failing-option-check", "invalid-value")
 )
-"""The problems that depend on several options; others were found one by one, or depend on the example."""
+"""The codes of problems with several options; others were found one by one, or depend on the example."""
 
 _SOURCE = "example"
 _MAX_KNOWN = 1024
@@ -40,7 +40,7 @@ _MAX_KNOWN = 1024
 class CombinationVerifier:
     """Checks the options of backends for all combinations of conditions.
 
-    Equal settings are not resolved again if nothing was wrong with them: files repeat each other.
+    Equal settings without problems are not resolved again, since files repeat each other.
 
     Attributes:
         registry: The facts, with the bounds of their values.
@@ -53,7 +53,7 @@ class CombinationVerifier:
     def problems(
         self, spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None = None
     ) -> Iterator[Diagnostic]:
-        """Report what is wrong with a backend's options on some device, each problem once.
+        """Report the problems of a backend's options on some device, each once.
 
         Args:
             spec: The backend.
@@ -97,7 +97,7 @@ class CombinationVerifier:
 
 
 def _key(spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None) -> object:
-    """All that the result depends on, or None if it cannot be remembered."""
+    """Return all that the result depends on, or None if it cannot be remembered."""
     settings = tuple(
         (a.path, type(a.value), a.value, a.condition) for layer in layers for a in layer.assignments
     )
@@ -112,7 +112,7 @@ def _key(spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | 
 
 
 def _can_conflict(spec: BackendSpec, layers: Sequence[Layer]) -> bool:
-    """True if the backend has checks of its own, or options of the whole process that are set."""
+    """Return True if the backend has checks of its own, or options of the whole process that are set."""
     infos = spec.options.option_infos()
     shared = {name for name, info in infos.items() if info.scope is Scope.PROCESS}
     is_set = {assignment.path.option for layer in layers for assignment in layer.assignments}
@@ -127,7 +127,7 @@ def _layers_of_backend(layers: Sequence[Layer], backend: str) -> tuple[Layer, ..
 
 
 def _targets(layers: Sequence[Layer], backend: str, methods: Collection[str] | None) -> tuple[Target, ...]:
-    """The methods of the program; without one, those that are named, and any other."""
+    """Return the methods of the program; without one, those that are named, and any other."""
     if methods is not None:
         return tuple(Target(method=method, backends=(backend,)) for method in methods)
     named = {a.path.method for layer in layers for a in layer.assignments if a.path.method}
@@ -137,7 +137,7 @@ def _targets(layers: Sequence[Layer], backend: str, methods: Collection[str] | N
 
 
 def _conditions(layers: Sequence[Layer]) -> tuple[Expression, ...]:
-    """The conditions, each once, in the order in which they are written."""
+    """Return the conditions, each once, in the order in which they are written."""
     found = (a.condition for layer in layers for a in layer.assignments if a.condition is not None)
     return tuple(dict.fromkeys(found))
 
@@ -148,14 +148,14 @@ def _computed_values(layers: Sequence[Layer]) -> tuple[Expression, ...]:
 
 
 def _given_facts(layers: Sequence[Layer], registry: FactRegistry) -> Assumptions:
-    """The facts that the layers set by hand are what they are; of others, the bounds are known."""
+    """Assume the facts that the layers set by hand; of other facts, the bounds are known."""
     given = {name: sourced.value for layer in layers for name, sourced in layer.facts.items()}
     ranges = {name: range_of_value(value) for name, value in given.items()}
     return Assumptions(registry, ranges, dict.fromkeys(given, True), {})
 
 
 def _sheet(facts: ExampleFacts, computed: Sequence[Expression], nothing: Assumptions) -> FactSheet:
-    """The sheet of an example device; facts that values are computed from have a typical value."""
+    """Return the sheet of an example device; facts that values are computed from have a typical value."""
     names = {name for expression in computed for name in expression.facts}
     typical = {name: typical_value(name, nothing) for name in names - facts.keys()}
     origin = Origin(OriginKind.OVERRIDE, _SOURCE)
@@ -174,14 +174,14 @@ def _problems(resolver: Resolver, sheet: FactSheet) -> Sequence[Diagnostic]:
 
 
 def _is_computed(problem: Diagnostic, computed: Sequence[Expression]) -> bool:
-    """True if a value is refused that an expression gives: that depends on the example."""
+    """Return True if the refused value comes from an expression, and so depends on the example."""
     return problem.code == "invalid-value" and any(
         span == expression.span for expression in computed for span in problem.spans
     )
 
 
 def _explained(problem: Diagnostic, conditions: Sequence[Expression], facts: ExampleFacts) -> Diagnostic:
-    """The problem, with the conditions that lead to it and a device that meets them."""
+    """Return the problem, with the conditions that lead to it and a device that meets them."""
     met = [condition.source for condition in conditions if condition.evaluate(facts) is True]
     if not met:
         return problem

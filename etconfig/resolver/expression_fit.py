@@ -1,6 +1,6 @@
-"""Expressions against the options that they set: on which devices the value would not be accepted.
+"""`ExpressionVerifier`: finds expressions whose values the option refuses, on all devices or on some.
 
-Nothing is evaluated. A value that no device can give is an error, one that some device may give a warning.
+Nothing is evaluated. A value that is wrong on every device is an error; one that may be wrong is a warning.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MAX_KNOWN = 4096
 
 
 def fits_type(wanted: OptionType, given: ExpressionType) -> bool:
-    """True if an expression of a type can give a value of an option, or of the items of one."""
+    """Return True if an expression of a type can give a value of an option, or of the items of one."""
     if wanted.kind is OptionKind.ARRAY:
         item = given.element
         return given.is_list and (item is None or (wanted.item is not None and fits_type(wanted.item, item)))
@@ -55,7 +55,7 @@ def fits_type(wanted: OptionType, given: ExpressionType) -> bool:
 class ExpressionVerifier:
     """Finds values of expressions that options do not accept, on some device or on all.
 
-    What it knows of an expression and an option is not found out again: files repeat each other.
+    Each pair of an expression and an option is analyzed once, since files repeat each other.
 
     Attributes:
         registry: The facts, with the bounds of their values.
@@ -99,8 +99,8 @@ class ExpressionVerifier:
             return
         yield from _doubts(wanted, values, expression.source)
         if device.may_divide_by_zero(expression.tree):
-            advice = "keep the divisor from 0, as in 8 / max(cpu.efficiency_cores, 1)"
-            yield _Doubt("without a value, for it divides by zero", False, advice=advice)
+            help = "keep the divisor from 0, as in 8 / max(cpu.efficiency_cores, 1)"
+            yield _Doubt("without a value, for it divides by zero", False, help=help)
 
 
 def _diagnostic(spec: BackendSpec, info: OptionInfo, expression: Expression, doubt: _Doubt) -> Diagnostic:
@@ -109,26 +109,26 @@ def _diagnostic(spec: BackendSpec, info: OptionInfo, expression: Expression, dou
         code="invalid-value" if doubt.is_certain else "unproven-value",
         message=f"{spec.id}.{info.name}: {_shown(expression)} {verb} {doubt.what}, expected {info.expected}",
         spans=(expression.span,),
-        help=f"write {doubt.better}" if doubt.better else doubt.advice,
+        help=f"write {doubt.better}" if doubt.better else doubt.help,
         severity=Severity.ERROR if doubt.is_certain else Severity.WARNING,
         fix=_replacing(expression, doubt.better) if doubt.better else None,
     )
 
 
 class _Doubt(NamedTuple):
-    """What a value may be that an option does not accept.
+    """A kind of value that an expression may give and the option does not accept.
 
     Attributes:
-        what: What it may be, such as `more than 128`.
-        is_certain: It is so on every device.
+        what: The value in words, such as `more than 128`.
+        is_certain: True if the value is wrong on every device.
         better: The expression to write instead, or None.
-        advice: What to do where there is no such expression.
+        help: The help if there is no such expression.
     """
 
     what: str
     is_certain: bool
     better: str | None = None
-    advice: str | None = None
+    help: str | None = None
 
 
 def _doubts(wanted: OptionType, values: ValueRange, source: str) -> Iterator[_Doubt]:
@@ -145,7 +145,7 @@ def _number_doubts(wanted: OptionType, values: NumberRange, source: str) -> Iter
         yield from _choice_doubts(wanted, values)
         return
     if values.may_be_nan:
-        yield _Doubt("not a number", False, advice="keep it from dividing by zero and from overflowing")
+        yield _Doubt("not a number", False, help="keep it from dividing by zero and from overflowing")
     lowest, highest = _bounds(wanted)
     below, above = values.lowest < lowest, values.highest > highest
     if values.highest < lowest or values.lowest > highest:
@@ -171,7 +171,7 @@ def _number_doubts(wanted: OptionType, values: NumberRange, source: str) -> Iter
 
 
 def _bounds(wanted: OptionType) -> tuple[float, float]:
-    """The least and the greatest number that an option accepts."""
+    """Return the least and the greatest number that an option accepts."""
     lowest, highest = -math.inf, math.inf
     is_whole = wanted.kind is OptionKind.INTEGER
     for constraint in wanted.constraints:
@@ -188,12 +188,12 @@ def _bounds(wanted: OptionType) -> tuple[float, float]:
 
 
 def _keyword(constraint: Constraint) -> str:
-    """The kind of a bound, as JSON Schema calls it: the classes come with pydantic, which few files need."""
+    """Return the JSON Schema keyword of a bound; comparing classes would import pydantic, which few files need."""
     return constraint.keyword("Items")
 
 
 def _clamped(source: str, lowest: float | None, highest: float | None) -> str:
-    """The expression kept within bounds."""
+    """Return the expression kept within bounds."""
     if highest is not None:
         source = f"min({source}, {_number(highest)})"
     return source if lowest is None else f"max({source}, {_number(lowest)})"
@@ -209,16 +209,14 @@ def _choice_doubts(wanted: OptionType, values: NumberRange) -> Iterator[_Doubt]:
     if not possible:
         yield _Doubt("another number on every device", True)
     elif len(possible) <= values.highest - values.lowest:
-        yield _Doubt(
-            "another number", False, advice="choose with conditions: cpu.available_cores > 4 ? 4 : 2"
-        )
+        yield _Doubt("another number", False, help="choose with conditions: cpu.available_cores > 4 ? 4 : 2")
 
 
 def _text_doubts(wanted: OptionType, values: TextRange) -> Iterator[_Doubt]:
     if values.words is None:
         if wanted.kind is not OptionKind.STRING:
-            advice = 'choose with conditions: os.name == "linux" ? ... : ...'
-            yield _Doubt("any text", False, advice=advice)
+            help = 'choose with conditions: os.name == "linux" ? ... : ...'
+            yield _Doubt("any text", False, help=help)
         return
     wrong = sorted(word for word in values.words if isinstance(coerce(wanted, word), Mismatch))
     if wrong:
@@ -238,13 +236,13 @@ def _list_doubts(wanted: OptionType, values: ListRange) -> Iterator[_Doubt]:
             yield _Doubt(f"a list of more than {bound} items", values.shortest > bound)
     if values.item is not None and wanted.item is not None:
         for doubt in _doubts(wanted.item, values.item, ""):
-            # The list may be empty, and a wrong item need not be in it.
+            # the list may be empty, and need not contain a wrong item
             is_certain = doubt.is_certain and values.shortest > 0
             yield _Doubt(f"a list with an item that is {doubt.what}", is_certain)
 
 
 def _replacing(expression: Expression, better: str) -> Fix | None:
-    """The fix that writes another expression in place of one that stands in quotes."""
+    """Return the fix that replaces an expression in quotes with another one."""
     for quote in ("'", '"'):
         if expression.span.underlined == f"{quote}{expression.source}{quote}" and quote not in better:
             return Fix(span=expression.span, replacement=f"{quote}{better}{quote}")

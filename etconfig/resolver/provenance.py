@@ -12,7 +12,7 @@ from etconfig.schema import jsonable
 
 @record(frozen=True, kw_only=True)
 class Provenance:
-    """Where one value came from.
+    """The origin of a value with the values that it beat.
 
     Attributes:
         winner: The value and its origin.

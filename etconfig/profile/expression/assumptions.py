@@ -1,7 +1,7 @@
-"""Conditions without a device: the values that facts can have where some conditions hold and others do not.
+"""`Assumptions`: the values that facts can have if some conditions hold and others do not, without a device.
 
-Simple reasoning about single facts: bounds, equality, membership, negation, and whether a fact is known. It
-never rules out what is possible; it may fail to rule out what is not.
+The reasoning is about single facts: bounds, equality, membership, negation, and whether a fact is known. It
+never rules out a possible value; it may fail to rule out an impossible one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Requirement: TypeAlias = "tuple[Checked, bool]"
 """A condition and whether it holds; one that does not hold is false, unknown or without a value."""
 
 _ROUNDS = 3
-"""How often the requirements are read: a later one may say more about a fact of an earlier one."""
+"""The number of passes over the requirements: a later one may narrow a fact of an earlier one."""
 
 _MAX_CONDITION, _MAX_CHOICE = 512, 64
 """The most nodes of a condition, and of one before a `?`, to reason about: the time grows with the square."""
@@ -57,12 +57,12 @@ _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 @record(frozen=True)
 class Assumptions:
-    """What is assumed about the facts of a device. Each method that adds to it gives new assumptions.
+    """Assumptions about the facts of a device. They never change: adding one gives new assumptions.
 
     Attributes:
-        registry: The facts that there are.
-        ranges: The values that facts can have, where that is less than the registry says.
-        known: Whether facts are known, where that is assumed.
+        registry: The facts that exist.
+        ranges: The values that facts can have, for facts with a narrower range than in the registry.
+        known: For some facts, whether they are assumed to be known.
         verdicts: Comparisons that are assumed to be true or false, by their text.
     """
 
@@ -73,20 +73,20 @@ class Assumptions:
 
     @classmethod
     def none(cls, registry: FactRegistry) -> Assumptions:
-        """Nothing but the bounds of the facts."""
+        """Return assumptions of nothing but the bounds of the facts."""
         return cls(registry, {}, {}, {})
 
     def range_of_fact(self, name: str) -> ValueRange:
-        """The values that a fact can have."""
+        """Return the values that a fact can have."""
         found = self.ranges.get(name)
         if found is None:
             info = self.registry.get(name)
-            assert info is not None  # or the expression was refused
+            assert info is not None  # otherwise the expression was refused
             found = range_of_fact(info)
         return found
 
     def range_of(self, tree: Checked) -> ValueRange | None:
-        """The values that an expression can have; None if it has none."""
+        """Return the values that an expression can have; None if it has none."""
         if isinstance(tree, Constant):
             return range_of_value(tree.value)
         if isinstance(tree, FactValueOf):
@@ -118,7 +118,7 @@ class Assumptions:
         return range_of_operation(tree.function, operands)
 
     def _range_of_logic(self, tree: Logic) -> BoolRange | None:
-        """`&&` or `||`: one operand may decide; otherwise all of them agree."""
+        """Return the range of `&&` or `||`: one operand may decide; otherwise all of them agree."""
         ranges = [found for found in map(self.range_of, tree.operands) if isinstance(found, BoolRange)]
         values = {tree.decisive for found in ranges if tree.decisive in found.values}
         others = [found for found in ranges if (not tree.decisive) in found.values]
@@ -140,20 +140,20 @@ class Assumptions:
         return found
 
     def is_never(self, condition: Checked) -> bool:
-        """True if a condition is true on no device."""
+        """Return True if a condition is true on no device."""
         return self.assume(condition, True) is None or self.range_of(condition) in (None, FALSE)
 
     def is_always(self, condition: Checked) -> bool:
-        """True if a condition is true on every device on which it has a value."""
+        """Return True if a condition is true on every device on which it has a value."""
         return self.assume(condition, False) is None or self.range_of(condition) == TRUE
 
     def implies(self, condition: Checked) -> bool:
-        """True if a condition is met on every device of which this is true."""
+        """Return True if a condition holds on every device that meets these assumptions."""
         has_value = all(self.known.get(name) for name in fact_names(condition)) and not _may_fail(condition)
         return has_value and self.is_always(condition)
 
     def may_divide_by_zero(self, tree: Checked) -> bool:
-        """True if a divisor of integers in an expression can be 0 where it is computed."""
+        """Return True if a divisor of integers in an expression can be 0 when it is computed."""
         if isinstance(tree, Operation) and tree.function in ("int /", "int %"):
             divisor = self.range_of(tree.operands[1])
             if isinstance(divisor, NumberRange) and divisor.lowest <= 0 <= divisor.highest:
@@ -169,7 +169,7 @@ class Assumptions:
         return any(map(self.may_divide_by_zero, children(tree)))
 
     def assume_all(self, requirements: Iterable[Requirement]) -> Assumptions | None:
-        """These assumptions and all requirements; None if they contradict each other."""
+        """Add all requirements; return None if they contradict each other."""
         here: Assumptions | None = self
         requirements = tuple(requirements)
         for _ in range(_ROUNDS):
@@ -185,13 +185,13 @@ class Assumptions:
         return here
 
     def _assume_not_met(self, tree: Checked) -> Assumptions | None:
-        """A condition is not met where it is false, and also where its facts are unknown."""
+        """Assume that a condition does not hold: it is false, or its facts are unknown."""
         if _may_fail(tree) or not all(self.known.get(name) for name in fact_names(tree)):
             return self
         return self.assume(tree, False)
 
     def assume(self, tree: Checked, truth: bool) -> Assumptions | None:
-        """These assumptions, and that a condition is true or false; None if it cannot be."""
+        """Add the assumption that a condition is true or false; return None if it cannot be."""
         return self._assume(tree, truth) if _is_simple(tree, _MAX_CONDITION) else self
 
     def _assume(self, tree: Checked, truth: bool) -> Assumptions | None:
@@ -214,7 +214,7 @@ class Assumptions:
             for operand in tree.operands:
                 here = here._assume(operand, truth) if here is not None else None
             return here
-        # One operand decides; the others may be anything, also unknown.
+        # one operand decides; the others may have any value, or be unknown
         return _in_common([self._assume(operand, truth) for operand in tree.operands])
 
     def _assume_operation(self, tree: Operation, truth: bool) -> Assumptions | None:
@@ -244,7 +244,7 @@ class Assumptions:
         return here
 
     def _refined(self, name: str, function: str, other: Checked, truth: bool) -> Assumptions | None:
-        """With what `name function other` says about the fact."""
+        """Add the consequences of `name function other` for the fact."""
         if function == "in":
             return self._refined_by_membership(name, other, truth)
         against = self.range_of(other)
@@ -266,7 +266,7 @@ class Assumptions:
     def _refined_by_size(
         self, measured: Checked, function: str, other: Checked, truth: bool
     ) -> Assumptions | None:
-        """With what `size(fact) function other` says about a list."""
+        """Add the consequences of `size(fact) function other` for a list."""
         own = self.range_of(measured)
         against = self.range_of(other)
         if not (
@@ -301,7 +301,7 @@ class Assumptions:
     def _refined_by_prefix(
         self, name: str, function: str, against: ValueRange | None, truth: bool
     ) -> Assumptions | None:
-        """With what `startsWith` and the like say, where the possible texts are few."""
+        """Add the consequences of `startsWith` and the like if the possible texts are few."""
         own = self.range_of_fact(name)
         if not (isinstance(own, TextRange) and isinstance(against, TextRange) and own.words is not None):
             return self
@@ -311,7 +311,7 @@ class Assumptions:
         return self._with(name, TextRange(frozenset(kept))) if kept else None
 
     def _with(self, name: str, values: ValueRange) -> Assumptions | None:
-        """A fact is known, and within a range."""
+        """Assume that a fact is known and within a range."""
         here = self._with_known(name, True)
         common = intersection(self.range_of_fact(name), values)
         if here is None or common is None:
@@ -325,7 +325,7 @@ class Assumptions:
 
 
 def _compared(function: str, own: NumberRange, against: NumberRange) -> NumberRange:
-    """The numbers for which `number function other` can be true for some number of `against`."""
+    """Return the numbers for which `number function other` can be true for some number of `against`."""
     lowest: float = INT_MIN if isinstance(own.lowest, int) else -math.inf
     highest: float = INT_MAX if isinstance(own.highest, int) else math.inf
     if function in ("<", "<="):
@@ -343,14 +343,14 @@ def _compared(function: str, own: NumberRange, against: NumberRange) -> NumberRa
 
 
 def _below(bound: float, own: NumberRange) -> float:
-    """The largest number below a bound, of the kind that the fact has."""
+    """Return the largest number below a bound, of the kind that the fact has."""
     if isinstance(own.lowest, int):
         return bound if math.isinf(bound) or bound >= INT_MAX else math.ceil(bound) - 1
     return math.nextafter(bound, -math.inf)
 
 
 def _above(bound: float, own: NumberRange) -> float:
-    """The smallest number above a bound, of the kind that the fact has."""
+    """Return the smallest number above a bound, of the kind that the fact has."""
     if isinstance(own.lowest, int):
         return bound if math.isinf(bound) or bound <= INT_MIN else math.floor(bound) + 1
     return math.nextafter(bound, math.inf)
@@ -366,7 +366,7 @@ def _truths(function: str, left: ValueRange, right: ValueRange) -> frozenset[boo
 
 
 def _is_simple(tree: Checked, most_nodes: int) -> bool:
-    """True if a condition is small and asks no other condition with `? :`, which would be looked at again."""
+    """Return True if a condition is small and contains no `? :`, whose condition would be analyzed again."""
     waiting, nodes = [tree], 0
     while waiting:
         each = waiting.pop()
@@ -378,7 +378,7 @@ def _is_simple(tree: Checked, most_nodes: int) -> bool:
 
 
 def _needed_facts(tree: Checked) -> Iterator[str]:
-    """The facts without which an operation has no value; `has`, `&&` and `? :` can do without theirs."""
+    """Yield the facts without which an operation has no value; `has`, `&&` and `? :` need none."""
     if isinstance(tree, FactValueOf):
         yield tree.name
     elif isinstance(tree, (Operation, ListOf)):
@@ -387,14 +387,14 @@ def _needed_facts(tree: Checked) -> Iterator[str]:
 
 
 def _may_fail(tree: Checked) -> bool:
-    """True if an expression may have no value though all of its facts are known: integers may overflow."""
+    """Return True if an expression may have no value even with known facts: integers may overflow."""
     if isinstance(tree, Operation) and tree.function.startswith("int "):
         return True
     return any(map(_may_fail, children(tree)))
 
 
 def _in_common(cases: Iterable[Assumptions | None]) -> Assumptions | None:
-    """What is assumed in every case; None if there is no case."""
+    """Return the assumptions that every case has in common; None if there is no case."""
     possible = [case for case in cases if case is not None]
     if not possible:
         return None

@@ -27,7 +27,7 @@ _MAX_PAIRS = 1024
 
 
 def range_of_operation(function: str, operands: Sequence[ValueRange]) -> ValueRange | None:
-    """The range of `OPERATIONS[function]` on operands of these ranges; None if it never has a value."""
+    """Return the range of `OPERATIONS[function]` on operands of these ranges; None if it has no value."""
     compute = _NUMBERS.get(function)
     if compute is not None:
         return compute(*operands)
@@ -45,7 +45,7 @@ def range_of_operation(function: str, operands: Sequence[ValueRange]) -> ValueRa
 
 
 def _bounded(lowest: float, highest: float, step: int) -> NumberRange | None:
-    """A range of integers; what does not fit in 64 bits has no value."""
+    """Cut a range of integers to 64 bits: larger results have no value."""
     lowest, highest = max(lowest, INT_MIN), min(highest, INT_MAX)
     return NumberRange(lowest, highest, step) if lowest <= highest else None
 
@@ -65,7 +65,7 @@ def _subtract(left: NumberRange, right: NumberRange) -> NumberRange | None:
 
 
 def _open(left: float, right: float, function: Callable[[Any, Any], Any], unbounded: int) -> float:
-    """The bound that two bounds give; none if either is none."""
+    """Return the bound that two bounds give; none if either is none."""
     return unbounded if unbounded in (left, right) else function(left, right)
 
 
@@ -81,7 +81,7 @@ def _multiply(left: NumberRange, right: NumberRange) -> NumberRange | None:
 
 
 def _divide(left: NumberRange, right: NumberRange) -> NumberRange | None:
-    """Integers, rounded toward zero."""
+    """Divide integers, rounding toward zero."""
     quotients = [
         OPERATIONS["int /"](a, b) if (a, b) != (INT_MIN, -1) else INT_MAX
         for a in left[:2]
@@ -94,7 +94,7 @@ def _divide(left: NumberRange, right: NumberRange) -> NumberRange | None:
 
 
 def _divisors(divisor: NumberRange) -> list[float]:
-    """The integers of a range next to its bounds and next to 0, which divides nothing."""
+    """Return the integers of a range next to its bounds and next to 0, which cannot divide."""
     nearby = {divisor.lowest, divisor.highest, -1, 1}
     return [each for each in nearby if each != 0 and divisor.lowest <= each <= divisor.highest]
 
@@ -124,7 +124,7 @@ def _multiply_float(left: NumberRange, right: NumberRange) -> NumberRange:
     if any(
         math.inf in map(abs, a[:2]) and b.lowest <= 0 <= b.highest for a, b in ((left, right), (right, left))
     ):
-        return _ANYTHING  # what overflows, times 0, is not a number
+        return _ANYTHING  # an overflow times 0 is not a number
     return _floats([a * b for a in left[:2] for b in right[:2]], left, right)
 
 
@@ -137,7 +137,7 @@ def _divide_float(left: NumberRange, right: NumberRange) -> NumberRange:
 def _floats(
     corners: Sequence[float], left: NumberRange, right: NumberRange, may_be_nan: bool = False
 ) -> NumberRange:
-    """The range between the corners; any number if one of them is not a number, as inf * 0 is."""
+    """Return the range between the corners; any number if one of them is not a number, as inf * 0 is."""
     if any(map(math.isnan, corners)):
         return _ANYTHING
     may_be_nan |= left.may_be_nan or right.may_be_nan
@@ -195,7 +195,7 @@ def _concatenated(left: ValueRange, right: ValueRange) -> TextRange:
 
 
 def _truth(function: str, left: ValueRange, right: ValueRange) -> BoolRange:
-    """A comparison, or a function of texts that gives a truth value."""
+    """Return the range of a comparison, or of a function of texts that gives a truth value."""
     if function == "in":
         return _contained(left, right)
     if isinstance(left, NumberRange) and isinstance(right, NumberRange):
@@ -212,7 +212,7 @@ def _truth(function: str, left: ValueRange, right: ValueRange) -> BoolRange:
 
 
 def _members(operand: ValueRange) -> frozenset[Any] | None:
-    """All values of a range of texts or truth values, if it lists them."""
+    """Return all values of a range of texts or truth values, if it lists them."""
     if isinstance(operand, BoolRange):
         return operand.values
     return operand.words if isinstance(operand, TextRange) else None

@@ -13,7 +13,7 @@ from etconfig.facts.registry import FactInfo, FactType
 from etconfig.profile.expression.operations import INT_MAX, INT_MIN
 
 _MAX_WORDS = 64
-"""Larger sets of words count as any text: they come from joining lists of words again and again."""
+"""The most words of a range; larger sets, which come from joining lists repeatedly, count as any text."""
 
 
 class NumberRange(NamedTuple):
@@ -23,7 +23,7 @@ class NumberRange(NamedTuple):
         lowest: The least number; `INT_MIN` or `-inf` if there is no bound.
         highest: The greatest number; `INT_MAX` or `inf` if there is no bound.
         step: Every integer of the range is a multiple of it; 0 if 0 is the only one. 1 for floats.
-        may_be_nan: Dividing by zero or overflowing may give "not a number", which lies in no range.
+        may_be_nan: Dividing by zero or overflowing may give "not a number", which is in no range.
     """
 
     lowest: float
@@ -47,7 +47,7 @@ class TextRange(NamedTuple):
 
     Attributes:
         words: The possible texts; None if any text is possible.
-        excluded: The texts that are impossible, where any other is possible.
+        excluded: The impossible texts, if any other is possible.
     """
 
     words: frozenset[str] | None = None
@@ -89,7 +89,7 @@ TRUE, FALSE = BoolRange(frozenset((True,))), BoolRange(frozenset((False,)))
 
 
 def range_of_value(value: object) -> ValueRange:
-    """The range that holds one value of the condition language."""
+    """Return the range of one value of the condition language."""
     if isinstance(value, bool):
         return TRUE if value else FALSE
     if isinstance(value, int):
@@ -103,7 +103,7 @@ def range_of_value(value: object) -> ValueRange:
 
 
 def range_of_list(items: list[ValueRange]) -> ListRange:
-    """The range of a list whose items have these ranges."""
+    """Return the range of a list whose items have these ranges."""
     item: ScalarRange | None = None
     for each in items:
         assert not isinstance(each, ListRange)  # the checker refuses lists of lists
@@ -114,7 +114,7 @@ def range_of_list(items: list[ValueRange]) -> ListRange:
 
 
 def range_of_fact(info: FactInfo) -> ValueRange:
-    """The values that a fact may have on any device."""
+    """Return the values that a fact may have on any device."""
     if info.type is FactType.BOOL:
         return ANY_BOOL
     if info.type is FactType.STRING:
@@ -130,7 +130,7 @@ def range_of_fact(info: FactInfo) -> ValueRange:
 
 
 def joined(left: ValueRange, right: ValueRange) -> ValueRange:
-    """A range that contains both, which are of one type."""
+    """Return a range that contains both, which are of one type."""
     if not isinstance(left, ListRange) and not isinstance(right, ListRange):
         return _joined_scalars(left, right)
     assert isinstance(left, ListRange)
@@ -168,12 +168,12 @@ def _joined_texts(left: TextRange, right: TextRange) -> TextRange:
 
 
 def text_range(words: frozenset[str]) -> TextRange:
-    """The range of these words, or of any text if they are too many to keep."""
+    """Return the range of these words, or of any text if they are too many to keep."""
     return TextRange(words) if len(words) <= _MAX_WORDS else ANY_TEXT
 
 
 def intersection(left: ValueRange, right: ValueRange) -> ValueRange | None:
-    """The values in both ranges, which are of one type; None if there are none."""
+    """Return the values in both ranges, which are of one type; None if there are none."""
     if isinstance(left, NumberRange):
         assert isinstance(right, NumberRange)
         lowest, highest = max(left.lowest, right.lowest), min(left.highest, right.highest)
