@@ -63,7 +63,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("expression-type", "A part of an expression has a type that does not fit."),
     ("evaluation-failed", "An expression divides by zero or exceeds 64 bits."),
     ("constant-condition", "A condition never holds, or always does."),
-    ("shadowed-assignment", "A later assignment always takes this one's place."),
+    ("shadowed-assignment", "A later assignment always replaces this one."),
     ("unchecked-combinations", "Conditions combine in more ways than validate tries."),
     # facts
     ("unknown-fact", "No fact has this name."),

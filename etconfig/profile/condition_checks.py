@@ -64,7 +64,7 @@ class ConditionChecker:
         if not condition.facts:
             return None  # `true` and `false` are intended
         if self._nothing.is_never(condition.tree):
-            return "never holds", "correct it, or remove what depends on it"
+            return "never holds", "correct it, or remove the settings that depend on it"
         if self._nothing.is_always(condition.tree):
             return "holds wherever its facts are known", "write has(...) if that is meant, or remove it"
         return None
