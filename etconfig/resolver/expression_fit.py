@@ -188,7 +188,7 @@ def _bounds(wanted: OptionType) -> tuple[float, float]:
 
 
 def _keyword(constraint: Constraint) -> str:
-    """Return the JSON Schema keyword of a bound; comparing classes would import pydantic, which few files need."""
+    """Return the JSON Schema keyword of a bound: comparing classes would have to import pydantic."""
     return constraint.keyword("Items")
 
 
