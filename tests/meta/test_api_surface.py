@@ -1,4 +1,4 @@
-"""The public surface is checked in, and what plugins were promised is kept."""
+"""The public surface is checked in, and the promise to plugins is kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from api_surface import Surface, as_text, parse, surface
 from write_api_surface import COMMAND, NOT_FROZEN, ROOT, SurfaceFiles
 
 FILES = SurfaceFiles(ROOT)
-REWRITE = f"tell of it in CHANGELOG.md, then run: {COMMAND}"
+REWRITE = f"describe it in CHANGELOG.md, then run: {COMMAND}"
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def now() -> Surface:
 
 
 def differences(before: Surface, now: Surface) -> list[str]:
-    """What was added, removed and changed, a line each."""
+    """The additions, removals and changes, one per line."""
     return [
         *(f"added: {path} {now[path]}" for path in now if path not in before),
         *(f"removed: {path} {before[path]}" for path in before if path not in now),
@@ -34,7 +34,7 @@ class TestSurface:
         changed = differences(parse(FILES.surface.read_text()), now)
         assert not changed, "\n".join([*changed, REWRITE])
 
-    def test_what_changed_is_told(self):
+    def test_changes_are_listed(self):
         before = {"m.Kept": "class", "m.Old": "class", "m.f": "def () -> int"}
         after = {"m.Kept": "class", "m.New": "class", "m.f": "def () -> str"}
         assert differences(before, after) == [
@@ -46,10 +46,10 @@ class TestSurface:
     def test_the_text_can_be_read_back(self, now):
         assert parse(as_text(now)) == now
 
-    def test_no_line_holds_an_address_or_depends_on_the_run(self, now):
+    def test_no_line_contains_an_address_or_depends_on_the_run(self, now):
         assert [path for path, form in now.items() if " at 0x" in form or "\n" in form] == []
 
-    def test_it_tells_every_kind_of_thing(self, now):
+    def test_it_covers_every_kind_of_thing(self, now):
         api = "etconfig.plugin.v1"
         lines = {
             f"{api}.Backend": "class (ABC, Generic)",
@@ -80,7 +80,7 @@ class TestPromise:
         broken = breaks(parse(FILES.frozen.read_text()), now)
         assert not broken, "\n".join(map(str, broken))
 
-    def test_what_is_left_out_of_it_is_there(self, now):
+    def test_the_names_left_out_of_it_exist(self, now):
         assert now.keys() >= NOT_FROZEN
 
     def test_every_abstract_class_is_known_as_one_that_plugins_write(self, now):
@@ -130,10 +130,10 @@ class TestPromise:
             ),
         ],
     )
-    def test_a_break_is_told_with_its_kind(self, added, told):
+    def test_a_break_is_reported_with_its_kind(self, added, told):
         assert [str(each) for each in breaks(PROMISED, {**PROMISED, **added})] == [told]
 
-    def test_a_name_that_is_gone_is_a_break(self):
+    def test_a_missing_name_is_a_break(self):
         now = {path: form for path, form in PROMISED.items() if path != "m.option"}
         assert [str(each) for each in breaks(PROMISED, now)] == [
             "removed: m.option: promised is 'def (doc: str) -> int'; "
@@ -151,7 +151,7 @@ class TestPromise:
             {"m.option": "def (doc: str, *kinds: str, size: int = 1, **more: object) -> int"},
         ],
     )
-    def test_growth_is_none(self, added):
+    def test_growth_is_not_a_break(self, added):
         assert breaks(PROMISED, {**PROMISED, **added}) == []
 
 
@@ -168,7 +168,7 @@ PROMISED = {
 
 
 class TestTool:
-    """A change of the surface needs a word in CHANGELOG.md, and a promise only grows."""
+    """A change of the surface needs an entry in CHANGELOG.md, and the promise only grows."""
 
     @pytest.fixture
     def files(self, tmp_path: Path) -> SurfaceFiles:
@@ -184,7 +184,7 @@ class TestTool:
             files.write_surface({})
         assert files.surface.read_text() == before
 
-    def test_it_writes_a_change_that_is_told(self, files):
+    def test_it_writes_a_change_that_the_changelog_mentions(self, files):
         files.changelog.write_text("nothing is left\n")
         assert files.write_surface({"m.New": "class"}) == "surface.txt written"
         assert parse(files.surface.read_text()) == {"m.New": "class"}
@@ -197,7 +197,7 @@ class TestTool:
             before,
         )
 
-    def test_it_freezes_what_plugins_can_name_and_not_what_only_the_core_calls(self, files):
+    def test_it_freezes_names_for_plugins_but_not_those_that_only_the_core_calls(self, files):
         now = {
             "etconfig.load_program": "def () -> None",
             "etconfig.plugin.v1.System": "class",

@@ -24,7 +24,7 @@ class TestTheFile:
         assert is_current, "profiles/conditions.json is out of date; run `make docs`"
 
     @pytest.mark.parametrize("text", bundled_conditions())
-    def test_a_condition_of_the_file_is_what_checking_gives(self, text: str) -> None:
+    def test_a_condition_of_the_file_is_the_result_of_checking(self, text: str) -> None:
         parsed = parse_expression(text, BUILTIN_FACTS, expect=ExpressionType.BOOL)
         assert bundled_conditions()[text] == (parsed.tree, parsed.clause_texts)
         assert repr(bundled_conditions()[text]) == repr(

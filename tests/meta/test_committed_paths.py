@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FORBIDDEN = re.compile(r'[<>:"|?*\\\x00-\x1f]|[ .]$')
-"""What Windows does not take in the name of a file or directory."""
+"""The characters that Windows does not allow in names of files and directories."""
 RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """Names that mean devices there, with any suffix."""
 

@@ -1,4 +1,4 @@
-"""Every code that the source names is in a registry: an unknown one would fail when it is needed most."""
+"""Every code in the source is registered; an unknown one would fail just when it is needed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parents[2] / "etconfig"
 
 
 def named_codes() -> Iterator[tuple[str, str]]:
-    """Each literal `code="..."` of a call, with the file that holds it."""
+    """Each literal `code="..."` of a call, with its file."""
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant):

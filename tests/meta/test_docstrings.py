@@ -66,5 +66,5 @@ def _overrides(owner: ast.Module | ast.ClassDef, node: ast.ClassDef | ast.Functi
     [path for source in SOURCES for path in sorted(source.rglob("*.py")) if "tests" not in path.parts],
     ids=lambda p: str(p.relative_to(ROOT)),
 )
-def test_what_is_public_has_a_docstring(path: Path) -> None:
+def test_every_public_object_has_a_docstring(path: Path) -> None:
     assert list(undocumented(path)) == []

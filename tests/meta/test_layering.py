@@ -60,7 +60,7 @@ ROOMS: dict[str, set[str]] = {
     "cli": BOTTOM
     | {"conformance", "analysis", "scaffold", "app"}
     | {"resolver", "schema", "facts", "profile", "plugin", "transport"}
-    # `run` and `inspect` show what these hold
+    # `run` and `inspect` show the contents of these
     | {"method", "tracing", "kernel", "program"},
     "__main__": {"cli"},
     "__init__": BOTTOM | {"facts", "resolver", "program", "method", "app", "analysis"},

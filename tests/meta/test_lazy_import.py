@@ -22,7 +22,7 @@ THIRD_PARTY = {
 
 
 def modules_after(code: str) -> set[str]:
-    """The modules, and the packages that they lie in, that a fresh interpreter has after running `code`."""
+    """The modules that a fresh interpreter has imported after running `code`, with their packages."""
     script = f"import sys\n{code}\nprint('\\n', ' '.join(sys.modules), file=sys.stderr)"
     environ = {**os.environ}  # without what readline, which pytest imports, adds behind Python's back
     done = subprocess.run(
@@ -52,8 +52,8 @@ class TestColdStart:
     """A command imports what it uses, since imports are most of its time."""
 
     @pytest.mark.parametrize("option", ["--version", "--help"])
-    def test_words_that_never_change_need_nothing(self, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.delenv("COLUMNS", raising=False)  # whoever sets a width has the help laid out for it
+    def test_fixed_texts_need_nothing(self, option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("COLUMNS", raising=False)  # with a width set, click lays out the help
         assert not modules_of(option) & {*THIRD_PARTY, "dataclasses", "typing", "pathlib"}
 
     @pytest.mark.parametrize("words", [["backends"], ["profiles", "list"], ["profiles", "list", "--json"]])
@@ -65,7 +65,7 @@ class TestColdStart:
 
     @pytest.mark.parametrize("words", [["resolve", "--json"], ["validate", SETS_OPTIONS]])
     def test_options_need_no_program_and_no_metadata(self, words: list[str | Path]) -> None:
-        """Of pydantic's validators none is built, which imports importlib.metadata."""
+        """No validator of pydantic is built, since that would import importlib.metadata."""
         loaded = modules_of(*words)
         assert "pydantic" in loaded
         unneeded = {"etconfig.app.api", "etconfig.program", "numpy", "rich", "importlib.metadata"}
@@ -94,7 +94,7 @@ def test_listing_backends_loads_neither_pydantic_nor_numpy() -> None:
     assert not loaded & (THIRD_PARTY - {"click"})
 
 
-def test_what_writes_small_files_is_loaded_when_one_is_written() -> None:
+def test_the_writer_of_small_files_is_imported_when_one_is_written() -> None:
     """The flatbuffers package imports numpy, which takes longer than most commands."""
     importing = "import etconfig.transport.etargs_writer as writer, etconfig.tracing.etdump"
     assert not modules_after(importing) & {"flatbuffers", "numpy"}

@@ -1,4 +1,4 @@
-"""The plugins of this repository use promised names only, as any core that keeps the promise has them."""
+"""The plugins of this repository use promised names only, so any core that keeps the promise has them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKAGES = [
 
 
 def modules(package: Path) -> list[Path]:
-    """The modules that the wheel holds: neither tests nor tools beside them."""
+    """The modules in the wheel, without tests and tools beside them."""
     packages = (each.parent for each in package.glob("*/__init__.py"))
     return sorted([*package.glob("*.py"), *(path for each in packages for path in each.rglob("*.py"))])
 
@@ -38,13 +38,13 @@ def used_names(path: Path) -> Iterator[str]:
 
 
 def unpromised(names: set[str]) -> set[str]:
-    """Those that no promise covers; a door itself, and all that it has, may be imported too."""
+    """The names that no promise covers; a public module, and everything in it, may be imported too."""
     covered = {*PROMISED, *DOORS, *(f"{door}.*" for door in DOORS)}
     return names - covered
 
 
 class TestPromise:
-    """A plugin imports what v1-frozen.txt holds, and nothing else of etconfig."""
+    """A plugin imports names in v1-frozen.txt, and nothing else of etconfig."""
 
     @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
     def test_a_plugin_imports_promised_names_only(self, package):
@@ -52,9 +52,9 @@ class TestPromise:
         assert used, "the package holds no module"
         assert {name: names for name, names in used.items() if names} == {}
 
-    def test_what_is_not_promised_is_noticed(self):
+    def test_a_name_that_is_not_promised_is_noticed(self):
         names = {"etconfig.app.api.load_program", "etconfig.plugin.v1.Backend", "etconfig.plugin.v1.Stream"}
         assert unpromised(names) == {"etconfig.app.api.load_program", "etconfig.plugin.v1.Stream"}
 
-    def test_what_is_promised_belongs_to_the_oldest_version_that_is_understood(self):
+    def test_the_promise_belongs_to_the_oldest_version_that_is_understood(self):
         assert {f"etconfig.plugin.v{OLDEST}"} == {path for path in DOORS if "kernels" not in path}

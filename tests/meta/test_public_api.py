@@ -49,7 +49,7 @@ def imported_names(node: ast.AST) -> Iterator[str]:
 
 
 def is_public(name: str) -> bool:
-    """Whether a dotted name is a public module, a public name in one, or leads to one."""
+    """True if a dotted name is a public module, a public name in one, or leads to one."""
     module, _, last = name.rpartition(".")
     return any(f"{each}.".startswith(f"{name}.") for each in PUBLIC) or last in PUBLIC.get(module, set())
 
@@ -61,7 +61,7 @@ def mentions(text: str) -> list[str]:
 
 
 def is_in_a_module(name: str) -> bool:
-    """Whether a dotted name begins with the path of a module, and is not a file or an entry-point group."""
+    """True if a dotted name begins with the path of a module and is not a file or an entry-point group."""
     path = ROOT.joinpath(*name.split(".")[:2])
     return name not in GROUPS and (path.is_dir() or path.with_suffix(".py").is_file())
 

@@ -1,4 +1,4 @@
-"""What kernels say when they refuse their arguments."""
+"""The messages of kernels that refuse their arguments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def refusals() -> Iterator[tuple[str, ast.Call]]:
 
 
 class TestRefusals:
-    """A sentence has a brace pair for each value; it is put together only when it is told."""
+    """A sentence has a brace pair for each value; it is formatted only when it is needed."""
 
     def test_a_sentence_has_a_place_for_each_value(self) -> None:
         assert [place for place, call in refusals() if not fits(*call.args)] == []
@@ -27,6 +27,6 @@ class TestRefusals:
 
 def fits(_condition: ast.expr, detail: ast.expr, *values: ast.expr) -> bool:
     if not isinstance(detail, ast.Constant):
-        return False  # the values would be put in whether it is told or not
+        return False  # the values would be formatted even if the message is not needed
     places = [name for _, name, _, _ in Formatter().parse(detail.value) if name is not None]
     return places == [""] * len(values)

@@ -32,7 +32,7 @@ def defined_names(text: str) -> Iterator[str]:
 
 
 def is_constant(name: str) -> bool:
-    """Whether a name is written in capitals, as constants are."""
+    """True if a name is written in capitals, as constants are."""
     return name == name.upper()
 
 

@@ -33,7 +33,7 @@ class TestOptionPath:
             "for example forward@camera0:NpuBackend.core"
         )
 
-    def test_the_value_is_what_follows_the_first_equals_sign(self) -> None:
+    def test_the_value_follows_the_first_equals_sign(self) -> None:
         assert parse_assignment("X.y = a=b ") == (OptionPath("X", "y"), "a=b")
 
     def test_a_missing_value_is_refused(self) -> None:

@@ -1,4 +1,4 @@
-"""`record` gives what `dataclass` gives."""
+"""`record` behaves like `dataclass`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Empty:
 
 @record(frozen=True)
 class Spoken:
-    """It says itself how it is shown and compared."""
+    """A record with its own `__repr__` and `__eq__`."""
 
     word: str
 
@@ -85,7 +85,7 @@ class Failure(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Standard:
-    """What `Named` is compared with."""
+    """The dataclass that `Named` is compared with."""
 
     name: str
     parts: list[int] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Standard:
 
 
 class TestMaking:
-    """A record is made as a dataclass is."""
+    """A record is created like a dataclass."""
 
     def test_by_position_and_by_name(self):
         assert Pair(1, 2).second == Pair(first=1, second=2).second == 2
@@ -128,10 +128,10 @@ class TestMaking:
             make()
         assert message in str(error.value)
 
-    def test_a_class_of_which_no_object_is_made_costs_no_compilation(self):
+    def test_a_class_without_objects_is_not_compiled(self):
         @record(frozen=True)
         class Unused:
-            """Nobody makes one."""
+            """A class without objects."""
 
             part: int
 
@@ -139,7 +139,7 @@ class TestMaking:
         assert Unused(1).part == Unused(part=1).part == 1
         assert inspect.isfunction(vars(Unused)["__init__"])
 
-    def test_a_base_is_made_ready_by_its_own_init(self):
+    def test_a_base_is_initialized_by_its_own_init(self):
         @record(frozen=True)
         class Base:
             """It has one part."""
@@ -153,7 +153,7 @@ class TestMaking:
         assert "__init__" not in vars(Derived)
         assert inspect.isfunction(vars(Base)["__init__"])
 
-    def test_what_is_missing_is_its_docstring(self):
+    def test_a_missing_docstring_is_refused(self):
         with pytest.raises(AssertionError, match="Untold needs a docstring"):
 
             @record(frozen=True)
@@ -167,7 +167,7 @@ class TestMaking:
 class TestOneThatIsNotFrozen:
     """Without `frozen`, a record's attributes may be set, and it is equal to itself only."""
 
-    def test_it_keeps_what_its_bases_say(self):
+    def test_it_keeps_the_methods_of_its_bases(self):
         failure = Failure(cause="it broke")
         failure.cause = "it melted"
         assert (str(failure), repr(failure)) == ("it melted", "Failure()")
@@ -176,7 +176,7 @@ class TestOneThatIsNotFrozen:
 
 
 class TestUsing:
-    """What can be done with a dataclass can be done with a record."""
+    """A record can be used like a dataclass."""
 
     def test_it_is_frozen(self):
         pair = Pair(1)

@@ -35,7 +35,7 @@ def test_concise_is_one_line_that_suffices_alone() -> None:
     )
 
 
-def test_json_holds_every_field() -> None:
+def test_json_has_every_field() -> None:
     assert json.loads(render([DIAGNOSTIC], "json")) == [
         {
             "code": "unknown-option",
@@ -82,7 +82,7 @@ def test_a_long_line_is_cut_around_the_place(at: int, shown: str, underline: int
     ]
 
 
-def test_what_could_steer_a_terminal_is_made_visible() -> None:
+def test_control_characters_are_made_visible() -> None:
     span = Span(file="a.toml", text="a\x1b[31m\u202e")
     text = render([Diagnostic(code="unknown-option", message="m", spans=(span,))], "text")
     assert "a\N{REPLACEMENT CHARACTER}[31m\N{REPLACEMENT CHARACTER}" in text

@@ -32,7 +32,7 @@ def on_bus(address: str, pci_id: str, pci_class: str, driver: str | None = None)
 
 
 class TestCounting:
-    """Counted are the graphics processors that can compute."""
+    """Only graphics processors that can compute count."""
 
     def test_a_render_node_and_its_pci_device_are_one(self, make_system):
         files = {f"{DRM}/renderD128/device/uevent": pci("0000:00:02.0", "8086:7d55", "30000", "xe")}
@@ -55,9 +55,7 @@ class TestCounting:
             ("8086:15f3", "20000", 0),  # a network card
         ],
     )
-    def test_of_display_controllers_those_of_makers_of_gpus_count(
-        self, make_system, pci_id, pci_class, count
-    ):
+    def test_display_controllers_of_gpu_vendors_count(self, make_system, pci_id, pci_class, count):
         assert values(GPU, make_system(on_bus("0000:01:00.0", pci_id, pci_class)))["gpu.count"] == count
 
     def test_the_render_node_of_a_virtual_machine_does_not_count(self, make_system):
@@ -103,10 +101,10 @@ class TestCounting:
 
 
 class TestMemory:
-    """Memory of a GPU's own is told by its driver."""
+    """The driver of a GPU reports its own memory."""
 
     @pytest.mark.parametrize("file", ["mem_info_vram_total", "tile0/physical_vram_size_bytes"])
-    def test_the_driver_tells(self, make_system, file):
+    def test_the_driver_reports_it(self, make_system, file):
         device = f"{DRM}/renderD128/device"
         files = {
             f"{device}/uevent": pci("0000:03:00.0", "1002:744c", "30000"),
@@ -117,7 +115,7 @@ class TestMemory:
 
 
 class TestNvidia:
-    """NVIDIA's library tells name and memory of its GPUs."""
+    """NVIDIA's library reports name and memory of its GPUs."""
 
     H100 = json.dumps(
         [{"pci_address": "0000:17:00.0", "name": "NVIDIA H100 PCIe", "memory_bytes": 85520809984}]
@@ -150,14 +148,14 @@ class TestNvidia:
         files = on_bus("0000:00:02.0", "8086:a780", "30000") | {"/nvml.json": self.H100}
         assert values(GPU, make_system(files))["gpu.count"] == 1
 
-    def test_memory_that_the_library_does_not_tell_is_unknown(self, make_system):
+    def test_memory_that_the_library_does_not_report_is_unknown(self, make_system):
         gpus = json.dumps([{"pci_address": "0000:17:00.0", "name": "Orin"}])
         files = on_bus("0000:17:00.0", "10de:2331", "30200") | {"/nvml.json": gpus}
         assert by_name(GPU, make_system(files))["gpu.0.memory"].reason == "the library does not report it"
 
 
 class TestNeuralProcessors:
-    """Counted are the devices of the class `accel`, and those known by their PCI ids."""
+    """Devices of the class `accel` and devices with known PCI ids count."""
 
     def test_an_accelerator_and_its_pci_device_are_one(self, make_system):
         device = pci("0000:00:0b.0", "8086:7d1d", "120000", "intel_vpu")
@@ -178,7 +176,7 @@ class TestNeuralProcessors:
         found = values(NPU, make_system(on_bus("0000:c5:00.1", pci_id, "118000")))
         assert (found["npu.count"], found["npu.0.name"]) == (1, name)
 
-    def test_an_accelerator_of_a_board_is_told_by_its_device_tree(self, make_system):
+    def test_an_accelerator_of_a_board_is_named_by_its_device_tree(self, make_system):
         uevent = "DRIVER=rocket\nOF_COMPATIBLE_0=rockchip,rk3588-rknn-core\n"
         found = values(NPU, make_system({"/sys/class/accel/accel0/device/uevent": uevent}))
         assert (found["npu.0.name"], found["npu.0.vendor"]) == ("Rockchip NPU (RK3588)", "Rockchip")
@@ -195,5 +193,5 @@ class TestNeuralProcessors:
         assert found["npu.count"].value == 1
         assert found["npu.0.name"].reason == "etconfig knows no name for a device without an id"
 
-    def test_a_class_that_is_no_number_is_none(self, make_system):
+    def test_a_class_that_is_not_a_number_is_none(self, make_system):
         assert values(GPU, make_system(on_bus("0000:00:02.0", "8086:7d55", "x")))["gpu.count"] == 0

@@ -39,7 +39,7 @@ class Phone:
 
 
 class TestAttachedDevice:
-    """A phone on a cable is asked over adb, all at once."""
+    """A phone on a cable is read over adb, all at once."""
 
     def test_its_facts_are_detected(self):
         getprop = b"[ro.build.version.release]: [14]\n[ro.soc.model]: [SM8650]\n"

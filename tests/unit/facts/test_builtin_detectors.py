@@ -17,7 +17,7 @@ def readings(name: str, system: System) -> Mapping[str, Reading]:
 
 
 class TestAll:
-    """Built-in detectors keep the contract that plugins' detectors keep."""
+    """Built-in detectors fulfill the same contract as those of plugins."""
 
     @pytest.mark.parametrize("detector", BUILTIN_DETECTORS, ids=lambda detector: detector.name)
     def test_an_empty_system_makes_every_fact_unknown_with_a_reason(self, detector, make_system):
@@ -37,7 +37,7 @@ class TestAll:
 
 
 class TestOperatingSystem:
-    """The operating system is known by uname and os-release."""
+    """Facts about the operating system come from uname and os-release."""
 
     def test_names_are_those_that_profiles_use(self, make_system):
         for system, name in (("Darwin", "macos"), ("Linux", "linux"), ("Windows", "windows")):
@@ -55,7 +55,7 @@ class TestOperatingSystem:
 
 
 class TestTopology:
-    """Threads of one core count as one physical core; slow cores are no performance cores."""
+    """Threads of one core count as one physical core; slow cores are not performance cores."""
 
     @staticmethod
     def phone(file: str, values: list[int]) -> dict[str, str]:
@@ -79,7 +79,7 @@ class TestTopology:
             ("cpufreq/cpuinfo_max_freq", [4850000, 5000000, 4900000, 5050000], 4),  # alike, but for binning
         ],
     )
-    def test_slow_cores_are_told_by_their_capacity_or_frequency(self, make_system, file, values, count):
+    def test_slow_cores_are_recognized_by_capacity_or_frequency(self, make_system, file, values, count):
         found = readings("cores", make_system(self.phone(file, values)))
         assert found["cpu.performance_cores"].value == count
         assert found["cpu.performance_cores"].source == f"{CPUS}/cpu*/{file}"
@@ -116,7 +116,7 @@ class TestTopology:
         files = {f"{cache}/level": "2\n", f"{cache}/type": "Instruction\n", f"{cache}/size": "64K\n"}
         assert readings("cpu", make_system(files))["cpu.cache.l2"].value is None
 
-    def test_cores_that_nobody_groups_are_unknown(self, make_system):
+    def test_cores_that_nothing_groups_are_unknown(self, make_system):
         found = readings("cores", make_system({f"{CPUS}/online": "0-3\n"}))
         assert found["cpu.logical_cores"].value == 4
         reason = "neither sysfs nor /proc/cpuinfo shows which threads share a core"
@@ -224,7 +224,7 @@ class TestMemory:
         assert (found["memory.available"].value, found["memory.available"].source) == (4096, "/proc/meminfo")
         assert found["memory.cgroup_limit"].value == 100000
 
-    def test_a_kernel_that_does_not_tell_what_is_available(self, make_system):
+    def test_a_kernel_that_does_not_report_available_memory(self, make_system):
         found = readings("memory", make_system({"/proc/meminfo": "MemTotal: 8 kB\n"}))
         assert found["memory.available"].reason == "/proc/meminfo has no MemAvailable"
 
@@ -282,7 +282,7 @@ class TestPower:
 
 
 class TestDevice:
-    """Firmware tells what the device is."""
+    """The firmware names the device."""
 
     def test_a_device_tree_answers_where_dmi_does_not(self, make_system):
         files = {
@@ -304,7 +304,7 @@ class TestDevice:
         found = readings("device", make_system({"/proc/device-tree/compatible": "linux,dummy-virt\0"}))
         assert found["soc.model"].reason == "no device tree names a chip"
 
-    def test_silence_is_told(self, make_system):
+    def test_firmware_without_texts_is_reported(self, make_system):
         found = readings("device", make_system({}))
         assert found["device.model"].reason == "the firmware says nothing, and no device tree has it"
 

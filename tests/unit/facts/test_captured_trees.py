@@ -39,7 +39,7 @@ class TestSavedSheets:
 class TestHybridWorkstation:
     """An x86_64 workstation with performance and efficient cores."""
 
-    def test_cores_are_told_apart(self):
+    def test_kinds_of_cores_are_distinguished(self):
         values = detected("x86_64-hybrid-workstation").values
         assert values["cpu.arch"] == "x86_64"
         assert values["cpu.vendor"] == "Intel"

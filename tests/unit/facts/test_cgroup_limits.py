@@ -47,7 +47,7 @@ class TestQuota:
         assert cpu_quota(make_system(v2("/a", {"/b/cpu.max": "100000 100000\n"}))) is None
 
     @pytest.mark.parametrize("text", ["max 100000\n", "100000\n", "100000 0\n", "0 100000\n", "a b\n", "\n"])
-    def test_what_is_no_quota_does_not_limit(self, make_system, text):
+    def test_a_text_that_is_not_a_quota_does_not_limit(self, make_system, text):
         assert cpu_quota(make_system(v2("/a", {"/a/cpu.max": text}))) is None
 
     def test_version_1_divides_quota_by_period(self, make_system):
@@ -156,7 +156,7 @@ class TestMemory:
         assert memory_headroom(system) == Limit(500, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes")
 
     @pytest.mark.parametrize("page_bytes", [4096, 16384, 65536])
-    def test_the_unlimited_number_of_any_page_size_is_no_limit(self, make_system, page_bytes):
+    def test_the_unlimited_number_of_any_page_size_is_not_a_limit(self, make_system, page_bytes):
         unlimited = (2**63 - 1) // page_bytes * page_bytes
         system = make_system(v1("memory", "/a", {"/a/memory.limit_in_bytes": f"{unlimited}\n"}))
         assert memory_limit(system) is None

@@ -85,7 +85,7 @@ class TestSystem:
 
 
 class TestTrees:
-    """A captured tree holds the outputs of commands, the answers of calls and the registry."""
+    """A captured tree contains the outputs of commands, the results of calls and the registry."""
 
     def test_a_command_is_named_without_its_directory(self, make_system):
         system = make_system({"/commands/pmset -g batt.txt": "AC\n"})

@@ -130,7 +130,7 @@ class TestProblems:
         assert problem.message == f"fact {name!r}: it is called {meant!r} here, found {given!r}"
         assert problem.help == f"did you mean {meant!r}?"
 
-    def test_the_note_tells_the_unit(self):
+    def test_the_note_names_the_unit(self):
         (note,) = problem_of("memory.total=8G").notes
         assert note == "memory.total (int, bytes): Memory of the device that the kernel manages."
 

@@ -75,7 +75,7 @@ class TestReadings:
     def test_a_family_without_members_adds_no_facts(self):
         assert list(run(detector("gpu", ["gpu.<n>.name"], lambda system: []))) == list(FactSheet.empty())
 
-    def test_a_fact_that_nobody_looks_for_says_so(self):
+    def test_a_fact_without_a_detector_says_so(self):
         assert run()["gpu.count"].reason == "no detector looks for it"
 
     def test_a_promised_fact_without_a_reading_says_so(self):
@@ -85,7 +85,7 @@ class TestReadings:
 
 
 class TestSeveralDetectors:
-    """Where two detectors know a fact, the first wins; an unknown one gives way."""
+    """If two detectors know a fact, the first one wins; a known fact replaces an unknown one."""
 
     def test_the_first_that_knows_wins(self):
         sheet = run(constant("a", "gpu.count", 1), constant("b", "gpu.count", 2))
@@ -120,7 +120,7 @@ class TestBrokenDetectors:
         ("error", "text"),
         [(RuntimeError("no bus"), "RuntimeError: no bus"), (SystemExit(3), "SystemExit: 3")],
     )
-    def test_an_exception_is_the_reason_and_what_was_given_before_counts(self, error, text):
+    def test_an_exception_is_the_reason_and_earlier_readings_count(self, error, text):
         def fail(system: System) -> Iterable[Reading]:
             yield Reading("gpu.count", 1, "driver")
             raise error
@@ -221,7 +221,7 @@ class TestTimeLimit:
 class TestThisDevice:
     """Without a tree, the facts are those of this device."""
 
-    def test_what_every_linux_device_tells_is_known(self):
+    def test_facts_of_every_linux_device_are_known(self):
         sheet = detect()
         wanted = ("os.name", "cpu.arch", "cpu.logical_cores", "cpu.available_cores", "memory.total")
         assert [name for name in wanted if not sheet[name].is_known] == []

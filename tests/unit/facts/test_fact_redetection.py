@@ -65,12 +65,12 @@ class TestVolatility:
         sheet = again(first(sensor), sensor)
         assert sheet.values == {"power.battery_level": 0.2, "os.name": "os 1"}
 
-    def test_another_volatility_can_be_asked_for(self):
+    def test_another_volatility_can_be_chosen(self):
         sensor = Sensor()
         sheet = again(first(sensor), sensor, volatility=Volatility.STATIC)
         assert sheet.values == {"power.battery_level": 0.1, "os.name": "os 2"}
 
-    def test_a_detector_without_such_facts_is_not_asked(self):
+    def test_a_detector_without_such_facts_does_not_run(self):
         sensor, lasting = Sensor(), constant("cpu.arch", "arm64")
         sheet = first(sensor, lasting)
         assert again(sheet, lasting) == sheet
@@ -95,7 +95,7 @@ class TestVolatility:
 
 
 class TestKept:
-    """What a person or a saved sheet said is not detected again."""
+    """Facts set by hand or read from a sheet are not detected again."""
 
     def test_a_fact_set_by_hand_stays(self):
         by_hand: Sourced[object] = Sourced(0.9, Origin(OriginKind.OVERRIDE, "--fact"))
@@ -132,14 +132,14 @@ class TestFamilies:
 class TestThisDevice:
     """Live facts of this device can be brought up to date."""
 
-    def test_what_lasts_is_the_same_object_and_what_lives_is_known(self):
+    def test_lasting_facts_stay_the_same_objects_and_live_facts_are_known(self):
         sheet = detect()
         renewed = redetect(sheet)
         assert renewed["cpu.model"] is sheet["cpu.model"]
         assert renewed["memory.available"].is_known
         assert renewed["memory.available"] is not sheet["memory.available"]
 
-    def test_fewer_than_all_detectors_are_asked(self):
+    def test_only_some_detectors_run(self):
         live = {info.name for info in BUILTIN_FACTS.infos if info.volatility is Volatility.LIVE}
         asked = {detector.name for detector in BUILTIN_DETECTORS if live.intersection(detector.provides)}
         assert asked == {"cores", "available-cores", "memory", "power", "thermal"}

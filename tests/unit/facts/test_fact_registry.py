@@ -56,7 +56,7 @@ class TestTypes:
             (FactType.STRING_LIST, None, "expected a list of strings of printable characters, found None"),
         ],
     )
-    def test_another_value_is_refused_with_what_was_expected(self, fact_type, value, message):
+    def test_another_value_is_refused_with_the_expected_one(self, fact_type, value, message):
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             fact_type.check(value)
 
@@ -107,7 +107,7 @@ class TestNames:
     @pytest.mark.parametrize(
         "name", ["gpu.<n>.name", "gpu.name", "gpu.00.name", "gpu.12345.name", "gpu.x.name"]
     )
-    def test_what_is_no_member_gets_nothing(self, name):
+    def test_a_name_that_is_not_a_member_gets_nothing(self, name):
         assert BUILTIN_FACTS.get(name) is None
         assert name not in BUILTIN_FACTS
 
@@ -162,7 +162,7 @@ class TestExtension:
 
 
 class TestBuiltinFacts:
-    """The registry holds the facts that profiles speak about."""
+    """The registry contains the facts that profiles refer to."""
 
     def test_the_names_are_these(self):
         assert set(BUILTIN_FACTS.names) == {

@@ -20,7 +20,7 @@ def sheet_with(origin: Origin = BY_HAND, **values: object) -> FactSheet:
 
 
 class TestSheet:
-    """A fact sheet holds every known fact, by name."""
+    """A fact sheet contains every fact of its registry, by name."""
 
     def test_it_reads_like_a_mapping(self):
         sheet = sheet_with(os__name="linux")
@@ -38,7 +38,7 @@ class TestSheet:
         assert not fact.is_known
         assert (fact.value, fact.unit, fact.reason) == (None, "bytes", "it was not looked for")
 
-    def test_values_holds_the_known_facts_only(self):
+    def test_values_contains_the_known_facts_only(self):
         sheet = sheet_with(cpu__available_cores=4, gpu__0__name="Mali")
         assert sheet.values == {"cpu.available_cores": 4, "gpu.0.name": "Mali"}
         assert sheet.values is sheet.values
@@ -72,7 +72,7 @@ class TestEquality:
         assert left != right
         assert left.fingerprint() != right.fingerprint()
 
-    def test_a_sheet_is_no_dictionary(self):
+    def test_a_sheet_is_not_a_dictionary(self):
         assert sheet_with(gpu__count=1) != {"gpu.count": 1}
 
     def test_the_order_of_facts_does_not_count(self):

@@ -86,7 +86,7 @@ class TestReading:
         assert again.to_json() == sheet.to_json()
         assert list(again) == list(sheet)
 
-    def test_the_origin_is_the_place_in_the_sheet_and_what_the_sheet_says(self):
+    def test_the_origin_is_the_place_in_the_sheet_and_the_origin_written_there(self):
         sheet = read(with_facts('"os.name": {"value": "linux", "origin": "detected uname"}'))
         assert sheet["os.name"].origin == Origin(OriginKind.SHEET, SOURCE, 4, 5, "detected uname")
         assert str(sheet["os.name"].origin) == "sheet sheet.json:4:5 (detected uname)"
@@ -233,7 +233,7 @@ class TestVersion:
 
 
 class TestFacts:
-    """A sheet holds known facts with values of their types."""
+    """A sheet contains known facts with values of their types."""
 
     def test_an_unknown_fact_gets_a_suggestion(self):
         problem = problem_of(with_facts('"cpu.arc": {"value": "arm64"}'))
@@ -242,7 +242,7 @@ class TestFacts:
         assert problem.help == "did you mean 'cpu.arch'?"
         assert underlined(problem) == '"cpu.arc"'
 
-    def test_a_family_is_no_fact(self):
+    def test_a_family_is_not_a_fact(self):
         assert problem_of(with_facts('"gpu.<n>.name": {"value": "Mali"}')).code == "unknown-fact"
 
     @pytest.mark.parametrize(

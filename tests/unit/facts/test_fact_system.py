@@ -26,7 +26,7 @@ class TestReading:
         assert system.read_int("/a/word") is None
         assert system.read_int("/a/void") is None
 
-    def test_what_is_missing_is_none(self, make_system):
+    def test_a_missing_file_is_none(self, make_system):
         system = make_system({})
         assert system.read_text("/none") is None
         assert system.read_line("/none") is None
@@ -34,7 +34,7 @@ class TestReading:
         assert system.read_cpus("/none") is None
         assert system.list_directory("/none") is None
 
-    def test_a_directory_is_no_text_and_a_file_no_directory(self, make_system):
+    def test_a_directory_has_no_text_and_a_file_no_entries(self, make_system):
         system = make_system({"/a/b": "", "/a/c": ""})
         assert system.read_text("/a") is None
         assert system.list_directory("/a/b") is None
@@ -74,7 +74,7 @@ class TestCpuLists:
         assert parse_cpu_list(text) == cpus
 
     @pytest.mark.parametrize("text", ["3-1", "0-99999999", "a", "1-", "-1", "65536"])
-    def test_what_is_no_list_is_refused(self, text):
+    def test_a_text_that_is_not_a_list_is_refused(self, text):
         with pytest.raises(ValueError, match=f"^{re.escape(repr(text))} is not a CPU list$"):
             parse_cpu_list(text)
 
@@ -86,7 +86,7 @@ class TestCpuLists:
 
 
 class TestHost:
-    """What is not told by files comes from calls here, and from `machine.json` in a captured tree."""
+    """A `Host` comes from system calls on this device, and from `machine.json` in a captured tree."""
 
     def test_the_current_host_is_this_process(self):
         host = Host.current()
@@ -117,7 +117,7 @@ class TestHost:
         with pytest.raises(ValueError, match=f"^{re.escape(str(path))} does not describe a machine: "):
             detect(tmp_path)
 
-    def test_a_given_host_is_used_for_the_tree(self, tmp_path: Path):
+    def test_a_host_that_is_passed_is_used_for_the_tree(self, tmp_path: Path):
         sheet = detect(tmp_path, host=Host(machine="aarch64", affinity=frozenset({1, 2})))
         assert sheet.values == {"cpu.arch": "arm64", "cpu.available_cores": 2}
 

@@ -47,7 +47,7 @@ class Library:
 
 
 class TestListing:
-    """NVML tells name, place and memory of each GPU."""
+    """NVML reports name, address and memory of each GPU."""
 
     def test_each_gpu_is_listed(self):
         assert list_gpus(Library()) == (

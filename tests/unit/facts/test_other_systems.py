@@ -28,9 +28,9 @@ def hexadecimal(*answers: bytes) -> str:
 
 
 class TestDispatch:
-    """Each topic is looked into by the functions of the system at hand."""
+    """Each topic is handled by the function of the current system."""
 
-    def test_every_function_that_is_promised_exists(self):
+    def test_every_listed_function_exists(self):
         for detector in BUILTIN_DETECTORS:
             for system in getattr(detector, "elsewhere", ()):
                 module = import_module(f"etconfig.facts.detectors.{MODULES[system]}")
@@ -44,7 +44,7 @@ class TestDispatch:
         values = {name for name, reading in readings.items() if reading.value is not None}
         assert values <= {"os.name", "device.vendor"}
 
-    def test_the_files_are_read_where_the_system_does_not_answer(self, make_system):
+    def test_files_are_read_if_the_system_gives_nothing(self, make_system):
         supply = "/sys/class/power_supply/BAT0"
         files = {
             f"{supply}/type": "Battery\n",
@@ -55,11 +55,11 @@ class TestDispatch:
         assert readings["power.source"].value == "battery"
         assert readings["power.battery_level"].source == f"{supply}/capacity"
 
-    def test_an_unknown_system_is_looked_at_by_its_files(self, make_system):
+    def test_on_an_unknown_system_files_are_read(self, make_system):
         readings = found("memory", make_system({"/proc/meminfo": "MemTotal: 8 kB\n"}, system="Plan9"))
         assert readings["memory.total"].value == 8192
 
-    def test_what_nobody_looks_for_says_so(self):
+    def test_a_fact_that_is_not_searched_says_so(self):
         detector = SystemDetector("topic", ("os.name", "gpu.<n>.name"), lambda system: ())
         (reading,) = detector.detect(System(Path("/nowhere"), Host(system="Haiku")))
         assert (reading.name, reading.reason) == ("os.name", "etconfig does not look for it on Haiku")
@@ -68,7 +68,7 @@ class TestDispatch:
 
 
 class TestMacos:
-    """macOS is known by what its commands print."""
+    """Facts on macOS come from the output of commands."""
 
     def test_an_apple_silicon_mac(self):
         values = sheet_of("macbook-air-m2").values
@@ -133,7 +133,7 @@ class TestMacos:
 
 
 class TestAndroid:
-    """Android is known by its properties, its services, and the files of Linux."""
+    """Facts on Android come from properties, services, and the files of Linux."""
 
     def test_a_phone(self):
         values = sheet_of("pixel-8").values
@@ -144,12 +144,12 @@ class TestAndroid:
         assert (values["power.source"], values["power.battery_level"]) == ("mains", 0.71)
         assert (values["gpu.0.name"], values["gpu.0.vendor"]) == ("Mali-G715", "Arm")
 
-    def test_heat_is_what_the_service_says(self):
+    def test_the_thermal_state_comes_from_the_service(self):
         sheet = sheet_of("pixel-8")
         assert (sheet["thermal.state"].value, sheet["thermal.state"].origin.detail) == ("fair", "status 2")
         assert sheet["thermal.max_celsius"].value == 62.7
 
-    def test_that_its_npu_cannot_be_seen_is_told(self):
+    def test_the_reason_says_that_its_npu_cannot_be_seen(self):
         reason = "Android lists no neural processors; soc.model names the chip"
         assert sheet_of("pixel-8")["npu.count"].reason == reason
 
@@ -163,7 +163,7 @@ class TestAndroid:
         readings = found("gpu", make_system(files, system="Android"))
         assert (readings["gpu.0.name"].value, readings["gpu.0.vendor"].value) == ("Adreno 740", "Qualcomm")
 
-    def test_a_service_that_an_app_may_not_ask(self, make_system):
+    def test_a_service_that_an_app_may_not_query(self, make_system):
         denied = "Permission Denial: can't dump battery from pid=1, uid=10\n"
         files = {"/commands/dumpsys battery.txt": denied, "/commands/dumpsys thermalservice.txt": denied}
         system = make_system(files, system="Android")
@@ -178,7 +178,7 @@ class TestAndroid:
 
 
 class TestWindows:
-    """Windows is known by its registry and by what a few functions answer."""
+    """Facts on Windows come from the registry and a few functions."""
 
     def test_a_hybrid_laptop(self):
         values = sheet_of("windows-core-ultra-laptop").values
@@ -223,13 +223,13 @@ class TestWindows:
         ("line", "percent", "source", "level"),
         [(1, 100, "mains", 1.0), (0, 5, "battery", 0.05), (255, 255, None, None), (1, 255, "mains", None)],
     )
-    def test_power_is_told_by_two_bytes(self, make_system, line, percent, source, level):
+    def test_power_comes_from_two_bytes(self, make_system, line, percent, source, level):
         files = {f"/calls/{POWER}.hex": hexadecimal(bytes([line, 0, percent]), bytes(9))}
         readings = found("power", make_system(files, system="Windows"))
         assert readings["power.source"].value == source
         assert readings["power.battery_level"].value == level
 
-    def test_memory_is_told_by_a_structure(self, make_system):
+    def test_memory_comes_from_a_structure(self, make_system):
         answer = struct.pack("<II7Q", 64, 50, 1000, 400, 900, 1, 2, 3, 4)
         readings = found(
             "memory", make_system({f"/calls/{MEMORY}.hex": hexadecimal(answer)}, system="Windows")

@@ -62,12 +62,12 @@ class TestState:
             "no sensor says at which temperature the device is slowed down"
         )
 
-    def test_a_critical_sensor_without_a_passive_trip_point_is_told(self, make_system):
+    def test_a_critical_sensor_without_a_passive_trip_point_counts(self, make_system):
         assert readings(make_system(zone(0, 111000, critical=110000)))["thermal.state"].value == "critical"
 
 
 class TestTemperature:
-    """The hottest sensor that measures is told."""
+    """The temperature is that of the hottest working sensor."""
 
     def test_a_sensor_that_is_off_does_not_count(self, make_system):
         files = (

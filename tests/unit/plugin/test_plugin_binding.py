@@ -1,4 +1,4 @@
-"""What the core will call is bound to the signature when a plugin is found, not when it is called."""
+"""The core's calls are checked against the signatures when a plugin is loaded, not when they happen."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def problem(backend: Any, method: str) -> str | None:
 
 
 class TestCallProblem:
-    """Extra optional arguments and other names are none; a call that must fail is one."""
+    """Extra optional arguments and other names are no problem; a call that must fail is one."""
 
     @pytest.mark.parametrize("method", methods(Accepted))
-    def test_what_can_take_the_call_is_accepted(self, method):
+    def test_a_method_that_can_take_the_call_is_accepted(self, method):
         assert problem(Accepted(), method) is None
 
     @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ class TestCallProblem:
             ("generator", " is a generator, but must return its result"),
         ],
     )
-    def test_what_cannot_is_refused_with_file_line_and_symbol(self, method, reason):
+    def test_a_method_that_cannot_is_refused_with_file_line_and_symbol(self, method, reason):
         line = getattr(Refused, method).__code__.co_firstlineno
         assert problem(Refused(), method) == f"test_plugin_binding.py:{line}: Refused.{method}{reason}"
 
-    def test_a_keyword_that_is_needed_is_named(self):
-        # Python 3.10 to 3.13 tell of it in two ways
+    def test_a_required_keyword_is_named(self):
+        # Python 3.10 to 3.13 word it in two ways
         assert "'stream'" in str(problem(Refused(), "keyword_needed"))
 
     def test_built_in_code_without_a_signature_is_left_to_the_call(self):
@@ -102,11 +102,11 @@ class TestCallProblem:
 
 
 class TestPlace:
-    """A message begins with the file and line, where there are any."""
+    """A message begins with file and line, if there are any."""
 
-    def test_a_class_has_one(self):
+    def test_a_class_has_a_place(self):
         assert code_place(Refused).startswith("test_plugin_binding.py:")
 
     @pytest.mark.parametrize("code", [dict, len, type("Made", (), {"__module__": "nowhere"})])
-    def test_built_in_and_made_up_code_has_none(self, code):
+    def test_built_in_and_generated_code_has_no_place(self, code):
         assert code_place(code) == ""

@@ -1,4 +1,4 @@
-"""A broken plugin hurts only itself, and visibly."""
+"""A broken plugin affects only itself, and is reported."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class TestBrokenImports:
 
 
 class TestBrokenHooks:
-    """Core binds the exact call it will make: failures name file, symbol, rule and fix."""
+    """The core checks the exact call that it will make; failures name file, symbol, rule and fix."""
 
     WRITE = "write: def etconfig_backend(request)"
     MARK = "write: @hookimpl def etconfig_backend(request): ..."
@@ -236,7 +236,7 @@ class TestBrokenAnswers:
         assert re.fullmatch(rf"(broken_answers\.py:\d+: )?{re.escape(cause)}", error.cause), error.cause
         assert error.help == help_text
 
-    def test_a_factory_and_a_recommendation_must_take_the_cores_call(self, registry_of):
+    def test_a_factory_and_a_recommendation_must_accept_the_cores_call(self, registry_of):
         registry = registry_of("broken-answers")
         error = load_error(registry, "BadFactory")
         assert error.cause.endswith("factory is async, but the core calls it and uses its result at once")
@@ -249,7 +249,7 @@ class TestBrokenAnswers:
 
 
 class TestFailures:
-    """Listed with distribution, version, cause and the fix."""
+    """Failures are listed with distribution, version, cause and fix."""
 
     def test_broken_metadata_and_broken_plugins_are_listed_together(self, registry_of):
         registry = registry_of("broken-metadata", "broken-imports")

@@ -1,4 +1,4 @@
-"""The table of contracts is complete, and says what `Backend` says."""
+"""The table of contracts is complete and agrees with `Backend`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TestContracts:
         declared = list(inspect.signature(getattr(Backend, method)).parameters)
         assert ["self", *CALLS[method]] == declared
 
-    def test_what_is_to_be_written_is_told_as_a_line_of_python(self):
+    def test_the_definition_is_a_line_of_python(self):
         contract = BACKEND_CONTRACTS[1]
         assert contract.definition("destroy") == "def destroy(self, handle)"
         assert contract.definition("availability") == "def availability(self)"

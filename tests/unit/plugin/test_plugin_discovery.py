@@ -42,7 +42,7 @@ class TestListing:
         ]
         assert index.failures == ()
 
-    def test_an_entry_tells_where_it_comes_from(self):
+    def test_an_entry_names_its_source(self):
         entry = discover_plugins(search_path("acme-npu")).find(BACKENDS, "AcmeObject")
         assert entry == EntryPoint(
             group="etconfig.backends",
@@ -68,7 +68,7 @@ class TestListing:
         imported = set(run.stdout.split())
         assert imported & {"acme_npu", "acme_profiles", "pluggy", "pydantic", "numpy"} == set()
 
-    def test_it_finds_what_importlib_finds(self):
+    def test_it_finds_the_same_plugins_as_importlib(self):
         expected = {
             (entry.group, entry.name, entry.value)
             for group in GROUPS
@@ -93,7 +93,7 @@ class TestSearchPath:
         write_distribution(tmp_path / "b", "acme-1.0.dist-info")
         assert sources([str(tmp_path / "a"), str(tmp_path / "b")]) == []
 
-    def test_one_directory_under_two_spellings_is_no_duplicate(self, tmp_path):
+    def test_one_directory_under_two_spellings_is_not_a_duplicate(self, tmp_path):
         write_distribution(tmp_path / "site", "acme-1.0.dist-info")
         (tmp_path / "link").symlink_to("site")
         spellings = ["site", "link", "site/", "site/../site"]
@@ -104,7 +104,7 @@ class TestSearchPath:
         monkeypatch.chdir(tmp_path)
         assert sources([""]) == [("A", "acme 1.0")]
 
-    def test_archives_and_missing_directories_are_passed_over(self, tmp_path):
+    def test_archives_and_missing_directories_are_skipped(self, tmp_path):
         archive = tmp_path / "python311.zip"
         archive.write_bytes(b"PK")
         index = discover_plugins([str(archive), str(tmp_path / "missing")])
@@ -139,20 +139,20 @@ class TestIdentity:
         write_distribution(tmp_path, directory, headers=headers)
         assert sources(tmp_path) == [("A", source)]
 
-    def test_headers_that_cannot_be_read_are_passed_over(self, tmp_path):
+    def test_unreadable_headers_are_skipped(self, tmp_path):
         metadata = write_distribution(tmp_path, "acme_npu-2.1.dist-info")
         (metadata / "METADATA").mkdir()
         assert sources(tmp_path) == [("A", "acme_npu 2.1")]
 
     @pytest.mark.parametrize("name", ["Acme.NPU", "acme-npu", "ACME__npu", "acme-_.npu"])
-    def test_names_are_compared_as_packaging_tells(self, name):
+    def test_names_are_normalized_as_in_packaging(self, name):
         assert normalized_name(name) == "acme-npu"
 
 
 class TestBrokenMetadata:
     """Broken metadata never raise: they become a listed failure."""
 
-    def test_each_line_that_cannot_be_read_is_told_and_the_rest_counts(self):
+    def test_each_malformed_line_is_reported_and_the_rest_counts(self):
         index = discover_plugins(search_path("broken-metadata"))
         assert [(entry.name, entry.value) for entry in index.installed] == [("Good", "broken_metadata")]
         assert [failure.cause for failure in index.failures] == [
@@ -167,14 +167,14 @@ class TestBrokenMetadata:
         assert (failure.group, failure.name) == (None, None)
         assert failure.help == "reinstall broken-metadata: pip install --force-reinstall broken-metadata"
 
-    def test_a_file_that_is_not_utf_8_is_told(self, tmp_path):
+    def test_a_file_that_is_not_utf_8_is_reported(self, tmp_path):
         write_distribution(tmp_path, "acme-1.0.dist-info", entry_points=b"[etconfig.backends]\nA = \xff\n")
         assert causes(tmp_path) == [
             "acme 1.0: its entry_points.txt is malformed: it is not UTF-8; "
             "reinstall acme: pip install --force-reinstall acme"
         ]
 
-    def test_a_directory_in_the_files_place_is_told(self, tmp_path):
+    def test_a_directory_in_place_of_the_file_is_reported(self, tmp_path):
         metadata = write_distribution(tmp_path, "acme-1.0.dist-info", entry_points=None)
         (metadata / "entry_points.txt").mkdir()
         assert causes(tmp_path) == [
@@ -182,11 +182,11 @@ class TestBrokenMetadata:
             "reinstall acme: pip install --force-reinstall acme"
         ]
 
-    def test_a_file_in_the_metadata_directorys_place_is_passed_over(self, tmp_path):
+    def test_a_file_in_place_of_the_metadata_directory_is_skipped(self, tmp_path):
         (tmp_path / "acme-1.0.dist-info").write_text("")
         assert (sources(tmp_path), causes(tmp_path)) == ([], [])
 
-    def test_two_versions_in_one_directory_are_told_and_the_later_is_taken(self, tmp_path):
+    def test_two_versions_in_one_directory_are_reported_and_the_later_one_counts(self, tmp_path):
         first = write_distribution(tmp_path, "acme-1.0.dist-info")
         second = write_distribution(tmp_path, "acme-2.0.dist-info")
         assert sources(tmp_path) == [("A", "acme 2.0")]

@@ -55,7 +55,7 @@ DETECTOR_HELP = (
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Installation]]:
-    """Install a plugin for each argument, which is what it gives: parts of a FactsContribution."""
+    """Install a plugin for each argument, which is the text of its arguments of FactsContribution."""
 
     def write(*parts: str) -> Installation:
         monkeypatch.syspath_prepend(str(tmp_path))
@@ -72,14 +72,14 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
 
 def only_failure(installation: Installation) -> PluginFailure:
-    """Ask for all facts; what is listed as broken then."""
+    """Detect all facts, and return the only failure."""
     installation.detect_facts()
     (failure,) = installation.plugins.failures
     return failure
 
 
 class TestFacts:
-    """What is no fact and no detector never reaches the core."""
+    """Contributions that are not facts or detectors never reach the core."""
 
     @pytest.mark.parametrize(
         ("parts", "cause", "help_text"),
@@ -132,7 +132,7 @@ class TestFacts:
             ),
         ],
     )
-    def test_a_plugin_that_is_wrong_is_left_out_and_listed(self, install, parts, cause, help_text):
+    def test_a_wrong_plugin_is_left_out_and_listed(self, install, parts, cause, help_text):
         failure = only_failure(install(parts))
         assert re.fullmatch(cause, failure.cause), failure.cause
         assert (failure.help, failure.group, failure.distribution) == (help_text, "etconfig.facts", "acme-1")

@@ -1,4 +1,4 @@
-"""`PluginIndex` and `PluginPolicy`: which plugins may be used, and which one is meant."""
+"""`PluginIndex` and `PluginPolicy`: the plugins that may be used, and the one that a name means."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TestFind:
             "(installed: AcmeDsp, AcmeNpu, AcmeObject, AcmeOffline); did you mean 'AcmeNpu'?"
         )
 
-    def test_nothing_installed_is_said(self):
+    def test_the_error_says_if_nothing_is_installed(self):
         with pytest.raises(UnknownPluginError) as caught:
             PluginIndex(()).find(BACKENDS, "A")
         assert str(caught.value) == (
@@ -125,15 +125,15 @@ class TestPolicy:
             ({"disabled": ["*"]}, "it is disabled by ETCONFIG_DISABLE_PLUGINS"),
         ],
     )
-    def test_asking_for_a_refused_plugin_says_who_refused_it(self, policy, reason):
+    def test_the_error_for_a_refused_plugin_says_why_it_is_refused(self, policy, reason):
         with pytest.raises(UnknownPluginError) as caught:
             index_of("acme-npu", **policy).find(BACKENDS, "AcmeNpu")
         assert caught.value.help == f"acme-npu 2.1 declares it, but {reason}"
 
-    def test_refused_plugins_stay_on_the_list_of_what_is_installed(self):
+    def test_refused_plugins_stay_in_the_list_of_installed_ones(self):
         assert len(index_of("acme-npu", deny=["*"]).installed) == 8
 
-    def test_what_etconfig_itself_declares_stays_unless_it_is_named(self, tmp_path):
+    def test_plugins_of_etconfig_itself_stay_unless_it_is_named(self, tmp_path):
         write_distribution(tmp_path, "etconfig-1.0.dist-info")
         for policy, expected in [
             (PluginPolicy(deny=["*"], allow=[]), ["A"]),
@@ -142,7 +142,7 @@ class TestPolicy:
         ]:
             assert names(discover_plugins([str(tmp_path)], policy=policy)) == expected
 
-    def test_names_that_match_nothing_are_told(self):
+    def test_names_that_match_nothing_are_reported(self):
         index = index_of(
             "acme-npu",
             allow=["acme_npu", "AcmeNpu", "*"],

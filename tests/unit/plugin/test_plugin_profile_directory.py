@@ -71,7 +71,7 @@ class TestResolveProfileDirectory:
             ("specless:boards", "there is no package specless"),
         ],
     )
-    def test_a_directory_that_is_not_there_is_told(self, value, cause, monkeypatch):
+    def test_a_missing_directory_is_reported(self, value, cause, monkeypatch):
         monkeypatch.setitem(sys.modules, "specless", ModuleType("specless"))
         with pytest.raises(PluginLoadError) as caught:
             resolve_profile_directory(replace(ENTRY, value=value))

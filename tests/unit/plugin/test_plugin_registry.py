@@ -1,4 +1,4 @@
-"""`PluginRegistry`: plugins are loaded when they are needed, once, and make what they declare."""
+"""`PluginRegistry`: plugins are loaded once, when they are needed, and create what they declare."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from etconfig.schema import ApiRange
 
 
 class TestLoading:
-    """A plugin is imported when its id is needed, once."""
+    """A plugin is imported once, when its id is needed."""
 
     def test_a_spec_is_loaded_by_its_id(self, registry_of):
         registry = registry_of("acme-npu")
@@ -41,7 +41,7 @@ class TestLoading:
         registry = registry_of("acme-npu")
         assert registry.backend_spec("AcmeObject") is registry.backend_spec("AcmeObject")
 
-    def test_registries_do_not_share_what_they_loaded(self, registry_of):
+    def test_registries_do_not_share_loaded_plugins(self, registry_of):
         first, second = registry_of("acme-npu"), registry_of("acme-npu")
         assert first.backend_spec("AcmeObject") is not second.backend_spec("AcmeObject")
 
@@ -88,7 +88,7 @@ class TestLoading:
 
 
 class TestOtherGroups:
-    """Facts, kernels and executors come through the same door."""
+    """Facts, kernels and executors come through the same registry."""
 
     def test_facts_and_detectors_are_collected(self, registry_of):
         (contribution,) = registry_of("acme-npu").contributions(FACTS_HOOK)
@@ -114,16 +114,16 @@ class TestOtherGroups:
             "not a FactsContribution; return a FactsContribution"
         ]
 
-    def test_a_refused_plugin_is_not_asked(self, registry_of):
+    def test_a_refused_plugin_is_not_imported(self, registry_of):
         registry = registry_of("acme-npu", policy=PluginPolicy(deny=["acme"]))
         assert (registry.contributions(FACTS_HOOK), registry.contributions(KERNELS_HOOK)) == ((), ())
         assert "acme_facts" not in sys.modules
 
 
 class TestCreateBackend:
-    """A backend that was asked for and fails is an error, never a silent fallback."""
+    """A backend that is needed and fails is an error, never a silent fallback."""
 
-    def test_a_backend_is_made_by_its_factory(self, registry_of):
+    def test_a_backend_is_created_by_its_factory(self, registry_of):
         registry = registry_of("acme-npu")
         backend = registry.create_backend("AcmeNpu")
         assert isinstance(backend, Backend)
@@ -212,7 +212,7 @@ class TestCreateBackend:
 
 
 class TestNegotiation:
-    """Core and plugin agree on the newest version both know; newer alone is no reason to refuse."""
+    """Core and plugin use the newest version that both know; a newer plugin is not refused for that."""
 
     @pytest.mark.parametrize(
         ("plugin", "oldest", "current", "agreed"),
@@ -223,10 +223,10 @@ class TestNegotiation:
             (ApiRange(1, 2), 2, 3, 2),
         ],
     )
-    def test_the_newest_common_version_is_spoken(self, plugin, oldest, current, agreed):
+    def test_the_newest_common_version_is_used(self, plugin, oldest, current, agreed):
         assert negotiate(plugin, oldest=oldest, current=current) == agreed
 
-    def test_a_plugin_that_needs_more_asks_for_a_newer_etconfig(self):
+    def test_a_plugin_that_needs_a_newer_version_asks_for_a_newer_etconfig(self):
         with pytest.raises(
             ValueError, match=r"^it needs plugin API 3 or newer, this etconfig has 2: upgrade etconfig$"
         ):
@@ -239,10 +239,10 @@ class TestNegotiation:
         ):
             negotiate(ApiRange(1, 1), oldest=2, current=3)
 
-    def test_the_core_holds_a_range(self):
+    def test_the_core_understands_a_range(self):
         assert 1 <= OLDEST <= CURRENT
 
-    def test_a_plugin_built_for_a_newer_version_loads_with_hooks_that_are_unknown_here(self, registry_of):
+    def test_a_plugin_built_for_a_newer_version_may_have_unknown_hooks(self, registry_of):
         assert isinstance(registry_of("acme-npu").contribution(EXECUTOR_HOOK, "acme").executor, Executor)
 
 

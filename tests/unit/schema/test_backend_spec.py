@@ -47,7 +47,7 @@ class TestBackendSpec:
 class TestApiRange:
     """A plugin declares the range of plugin API versions it was built for."""
 
-    def test_it_holds_the_oldest_and_the_built_version(self):
+    def test_it_has_the_oldest_and_the_built_version(self):
         assert (ApiRange(1, 2).min, ApiRange(1, 2).built) == (1, 2)
 
     @pytest.mark.parametrize(("oldest", "built"), [(0, 1), (2, 1), (0, 0)])

@@ -102,7 +102,7 @@ class TestCoerceValue:
             ),
         ],
     )
-    def test_anything_else_is_refused_with_what_was_expected_and_given(
+    def test_anything_else_is_refused_with_expected_and_given_value(
         self, option, raw, expected, given, help_text
     ):
         assert problem_of(option, raw) == (f"{option}: expected {expected}, given {given}", help_text)
@@ -122,7 +122,7 @@ class TestCoerceValue:
         _, help_text = problem_of("timeout", "3 sec")
         assert help_text == "write a number and one of ns, us, ms, s, min, h"
 
-    def test_the_place_inside_an_array_or_table_is_told(self):
+    def test_the_place_inside_an_array_or_table_is_reported(self):
         assert problem_of("methods", ["a", 1])[0] == "methods[1]: expected a string, given 1 (an integer)"
         assert problem_of("priorities", {"a": -1})[0] == "priorities.a: expected an integer >= 0, given -1"
 

@@ -72,7 +72,7 @@ class TestJsonSchema:
         VALIDATOR.validate(defaults)
 
     @given(st.sampled_from(sorted(INFOS)), JSON_VALUES)
-    def test_it_accepts_what_the_coercion_rule_accepts(self, option, value):
+    def test_it_accepts_the_same_values_as_coercion(self, option, value):
         accepted = VALIDATOR.is_valid({option: value})
         # JSON Schema cannot distinguish 1 from 1.0, nor a pattern 8 KiB from 1 B.
         is_looser = INFOS[option].type.kind in (OptionKind.INTEGER, OptionKind.FLOAT) and isinstance(
@@ -85,7 +85,7 @@ class TestJsonSchema:
         assert VALIDATOR.is_valid({"cache_bytes": 8192})
         assert not VALIDATOR.is_valid({"cache_bytes": "8 ms"})
 
-    def test_additions_say_what_json_schema_cannot(self):
+    def test_additions_cover_what_json_schema_cannot_express(self):
         threads = SCHEMA["properties"]["threads"]
         assert {key: value for key, value in threads.items() if key.startswith("x-")} == {
             "x-etconfig-applies": "execute",
@@ -167,7 +167,7 @@ class TestMarkdown:
 
 
 class TestJsonable:
-    """An option's value as JSON can hold it."""
+    """An option's value as plain data for JSON."""
 
     def test_nested_values_are_converted(self):
         assert jsonable({"a": (INFOS["power_mode"].default, [1])}) == {"a": ["low", [1]]}

@@ -48,7 +48,7 @@ class TestOptionInfo:
         assert INFOS["core"].default is MISSING
         assert repr(MISSING) == "MISSING"
 
-    def test_what_was_declared_is_told(self):
+    def test_the_infos_contain_the_declarations(self):
         info = INFOS["threads"]
         assert (info.name, info.doc, info.from_fact) == ("threads", "Worker threads.", "cpu.available_cores")
         assert (info.applies, info.scope, info.unit) == (Applies.EXECUTE, Scope.PROCESS, Unit.THREADS)
@@ -56,13 +56,13 @@ class TestOptionInfo:
         assert INFOS["verbose"].deprecated == "use tracing"
         assert INFOS["timeout"].since == "2.1"
 
-    def test_constraints_and_choices_are_told_in_words(self):
+    def test_constraints_and_choices_are_given_in_words(self):
         assert INFOS["core"].constraints == (">= 0", "<= 3")
         assert INFOS["label"].constraints == ("at least 1 character", "at most 8 characters")
         assert INFOS["power_mode"].choices == ("low", "high-power")
         assert INFOS["tile"].choices == (0, 32, "auto")
 
-    def test_the_wire_key_is_the_name_unless_told_otherwise(self):
+    def test_the_wire_key_is_the_name_by_default(self):
         assert INFOS["core"].wire == Wire(key="core")
         assert INFOS["power_mode"].wire.key == "power"
         assert options_class(int, wire="other").option_infos()["value"].wire == Wire(key="other")
@@ -80,7 +80,7 @@ class TestOptionInfo:
         assert More(core=0, threads=1).extra == 1
         assert More.former_names() == {"num_threads": "threads"}
 
-    def test_class_variables_are_no_options(self):
+    def test_class_variables_are_not_options(self):
         class Versioned(BackendOptions):
             VERSION: ClassVar[int] = 3
 
@@ -113,7 +113,7 @@ class TestOptionInfo:
             (Annotated[dict[str, str], Len(2, 3)], "table of strings", None),
         ],
     )
-    def test_types_are_named_in_words_that_users_of_toml_know(self, annotation, name, expected):
+    def test_types_are_named_in_the_terms_of_toml(self, annotation, name, expected):
         info = options_class(annotation).option_infos()["value"]
         assert str(info.type) == name
         assert expected is None or info.expected == expected
@@ -171,7 +171,7 @@ class TestDefaults:
 
 
 class TestStrictness:
-    """strict=True, extra="forbid", frozen=True; `True` is no int."""
+    """strict=True, extra="forbid", frozen=True; `True` is not an int."""
 
     @pytest.mark.parametrize(
         "values",
@@ -184,7 +184,7 @@ class TestStrictness:
             {"methods": ["a"]},
         ],
     )
-    def test_python_code_must_give_the_very_type(self, values):
+    def test_python_code_must_pass_the_exact_type(self, values):
         with pytest.raises(ValidationError):
             NpuOptions(**{"core": 0, "threads": 1, **values})
 
@@ -201,13 +201,13 @@ class TestStrictness:
         with pytest.raises(ValidationError, match="finite number"):
             NpuOptions(core=0, threads=1, scale=float("nan"))
 
-    def test_an_option_that_takes_a_fact_must_be_given_by_hand(self):
+    def test_an_option_with_a_fact_must_be_passed_by_hand(self):
         with pytest.raises(ValidationError, match="threads"):
             NpuOptions(core=0)
 
 
 class TestRefusedDeclarations:
-    """Every field is made with option(); a rule that is broken is told with class and option."""
+    """Every field is declared with option(); a broken rule is reported with class and option."""
 
     @pytest.mark.parametrize("namespace", [{"value": 1}, {}])
     def test_a_field_without_option_is_refused(self, namespace):
@@ -270,7 +270,7 @@ class TestRefusedDeclarations:
         ):
 
             class Lax(BackendOptions):
-                model_config = {"extra": "allow"}  # noqa: RUF012 (it is how pydantic is told)
+                model_config = {"extra": "allow"}  # noqa: RUF012 (pydantic's own way)
 
     def test_wire_values_are_those_of_the_choices(self):
         with pytest.raises(TypeError, match=r"^Options\.value needs a wire value for each of its choices"):

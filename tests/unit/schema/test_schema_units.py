@@ -43,7 +43,7 @@ class TestParseQuantity:
         with pytest.raises(ValueError, match=r"^write a number and one of B, kB, KB, MB, GB, TB, KiB, "):
             parse_quantity(text, Unit.BYTES)
 
-    def test_a_byte_size_is_no_time(self):
+    def test_a_byte_size_is_not_a_time(self):
         with pytest.raises(ValueError, match=r"^write a number and one of ns, us, ms, s, min, h$"):
             parse_quantity("1 MiB", Unit.SECONDS)
 

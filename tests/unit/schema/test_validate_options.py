@@ -1,4 +1,4 @@
-"""Validation: every problem is found and named, so that whoever knows the place can tell it."""
+"""Validation: every problem is found and named, and its place can be added later."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ class TestCheckValue:
     def test_a_good_value_is_returned_typed(self):
         assert check_value(SPEC, INFOS["power_mode"], "HIGH") is PowerMode.HIGH
 
-    def test_a_bad_value_is_told_with_backend_and_option(self):
+    def test_a_bad_value_is_reported_with_backend_and_option(self):
         assert check_value(SPEC, INFOS["core"], 7) == OptionProblem(
             kind=ProblemKind.INVALID,
             option="core",
             message="NpuBackend.core: expected an integer >= 0 and <= 3, given 7",
         )
 
-    def test_a_bad_item_is_told_with_its_place(self):
+    def test_a_bad_item_is_reported_with_its_place(self):
         problem = check_value(SPEC, INFOS["methods"], [1])
         assert isinstance(problem, OptionProblem)
         assert problem.message == "NpuBackend.methods[0]: expected a string, given 1 (an integer)"
@@ -175,7 +175,7 @@ class TestValidateOptions:
             ),
         )
 
-    def test_a_constraint_that_only_pydantic_knows_is_told_in_its_words(self):
+    def test_a_constraint_that_only_pydantic_knows_is_reported_in_its_words(self):
         (problem,) = validate_options(Patterned, {"name": "A"}).problems
         assert (problem.kind, problem.option) == (ProblemKind.INVALID, "name")
         assert problem.message == "Patterned.name: String should match pattern '^[a-z]+$', given 'A'"
@@ -202,7 +202,7 @@ VALUES = st.one_of(
 
 
 class TestBuildOptions:
-    """What `check_value` lets through, only the backend's own validators may still refuse."""
+    """Only the backend's own validators can refuse values that `check_value` accepted."""
 
     @given(st.sampled_from(sorted(INFOS)), VALUES)
     def test_a_checked_value_builds(self, name, raw):
@@ -223,7 +223,7 @@ class TestBuildOptions:
 
 
 class TestChangeOptions:
-    """Execute-time options change between two executes; all else is refused, every problem told."""
+    """Execute-time options change between two executes; other changes are refused, with every problem."""
 
     CURRENT = NpuOptions(core=1, threads=2, methods=("a",))
 
