@@ -1,4 +1,4 @@
-"""What holds for every test: nothing is read from the home of whoever runs them."""
+"""Set-up of every test: nothing is read from the home directory of the user who runs them."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
 
 @pytest.fixture(scope="session")
 def api1_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pip installed the wheels of the plugins that were built for plugin API 1."""
+    """The directory in which pip installed the wheels of the plugins that were built for plugin API 1."""
     directory = tmp_path_factory.mktemp("api1")
     install_wheels(directory)
     return directory

@@ -1,4 +1,4 @@
-"""Arguments of a wrong Python type: the error tells a newcomer without a type checker what is expected."""
+"""Arguments of a wrong Python type: the error names the expected one, for users without a type checker."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ class TestShadowedOverlays:
 
 
 class TestCombinations:
-    """What is wrong only where several conditions hold is found, with a device that shows it."""
+    """A problem that occurs only if several conditions are true is found, with a device that shows it."""
 
     OVERLAYS = """
 [[when]]

@@ -1,4 +1,4 @@
-"""What is published: the wheel holds the package and its profiles, and works where it is installed."""
+"""The published wheel: it contains the package and its profiles, and works where it is installed."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def core_schema(cls: Any, source: Any, handler: GetCoreSchemaHandler) -> Any:
 
 
 class TestOtherClasses:
-    """Where pydantic checks or does more than etconfig knows, pydantic makes the options."""
+    """If pydantic checks or does more than etconfig knows, pydantic makes the options."""
 
     @pytest.mark.parametrize(
         ("annotation", "default", "extras"),

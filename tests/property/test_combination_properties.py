@@ -82,7 +82,7 @@ def random_options(random: Random, share: float) -> str:
 
 
 def problems_of_the_world(layers: tuple[Layer, ...]) -> set[tuple[str, str]]:
-    """What goes wrong on any device of the world, found by resolving on each."""
+    """Return the problems on all devices of the world, found by resolving on each."""
     targets = [Target(method=method, backends=(SPEC.id,)) for method in METHODS]
     resolver = Resolver.compile({SPEC.id: SPEC}, layers, targets)
     found: set[tuple[str, str]] = set()

@@ -56,7 +56,7 @@ EXPRESSIONS: Mapping[str, Callable[[Facts], int]] = {
 
 
 def said_in(section: Mapping[str, Any], method: str, instance: str | None, name: str) -> Iterator[Any]:
-    """What one document, or one `[[when]]` of it, says of an option: the weakest first."""
+    """Return the settings of an option in one document, or one `[[when]]` of it, weakest first."""
     scopes = [section.get("options", {})]
     methods = section.get("methods", {})
     scopes += [
@@ -69,7 +69,7 @@ def said_in(section: Mapping[str, Any], method: str, instance: str | None, name:
 def said_in_all(
     sources: list[Any], facts: Facts, method: str, instance: str | None, name: str
 ) -> Iterator[Any]:
-    """What all sources say of an option: the weakest first."""
+    """Return the settings of an option in all sources, weakest first."""
     for source in sources:
         yield from said_in(source, method, instance, name)
         for overlay in source.get("when", []):
@@ -130,7 +130,7 @@ def random_document(rng: random.Random) -> dict[str, Any]:
 
 
 def random_line(rng: random.Random) -> dict[str, Any]:
-    """What `ETCONFIG_SET` or `--set` says: no patterns and no tables."""
+    """Settings of `ETCONFIG_SET` or `--set`: no patterns and no tables."""
     return {
         "options": random_options(rng, in_text=True),
         "methods": {m: random_options(rng, in_text=True) for m in METHODS if rng.random() < 0.3},

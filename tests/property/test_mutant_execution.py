@@ -21,7 +21,7 @@ EXPECTED = {
 
 
 def outcomes_of(paths: list[Path], count: int) -> dict[str, int]:
-    """What comes of so many mutants of each file, in a process that may take 2 GiB."""
+    """Return the outcomes of so many mutants of each file, in a process that may take 2 GiB."""
     done = subprocess.run(
         [sys.executable, "-W", "error", str(RUNNER), str(count), *map(str, paths)],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # each thread reserves memory

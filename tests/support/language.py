@@ -75,7 +75,7 @@ RULES = (
     _rule(r"(?:\A|[.;:]\s+)[Ww]ho\s+\w+", "name the reader or the part: 'you', 'a plugin that ...'"),
     _rule(r"\b(?:Were|Had|Be) (?:it|that|there|they)\b", "'If ...'"),
     _rule(
-        r"\b(?:is|are) held\b(?! (?:open|in memory))|\bholds? (?:that|this|it to)\b",
+        r"\b(?:is|are) held\b(?! (?:open|in memory))|\bholds? (?:that|this(?! lock)|it to)\b",
         "'verifies', 'ensures', 'keeps'; a test verifies",
     ),
     _rule(
@@ -89,15 +89,25 @@ _FENCE = re.compile(r"^(?P<mark>```+|~~~+).*?^(?P=mark)\s*$", re.MULTILINE | re.
 _CODE = re.compile(r"``[^`]+``|`[^`\n]+`")
 
 
-def findings(path: Path, shown_as: Path) -> Iterator[Finding]:
-    """The findings in one file, `.py` or `.md`."""
+def findings(path: Path, shown_as: Path, *, has_messages: bool = True) -> Iterator[Finding]:
+    """Yield the findings in one file, `.py` or `.md`.
+
+    Args:
+        path: The file.
+        shown_as: Its name in findings.
+        has_messages: False to search only docstrings and comments: texts in tests are data.
+    """
     text = path.read_text(encoding="utf-8")
-    for passage in python_passages(text) if path.suffix == ".py" else [Passage(prose(text), 1)]:
+    for passage in (
+        python_passages(text, has_messages=has_messages)
+        if path.suffix == ".py"
+        else [Passage(prose(text), 1)]
+    ):
         yield from findings_in(passage, shown_as)
 
 
 def findings_in(passage: Passage, path: Path) -> Iterator[Finding]:
-    """The findings in a passage, each with its own line."""
+    """Yield the findings in a passage, each with its own line."""
     text = without_code(passage.text)
     for rule in RULES:
         if rule.is_opener and not passage.is_docstring:
@@ -107,8 +117,8 @@ def findings_in(passage: Passage, path: Path) -> Iterator[Finding]:
             yield Finding(path, line, " ".join(match[0].split()), rule.better)
 
 
-def python_passages(text: str) -> Iterator[Passage]:
-    """Docstrings, other texts with a blank in them, and comments, in the order of their kinds."""
+def python_passages(text: str, *, has_messages: bool = True) -> Iterator[Passage]:
+    """Yield docstrings, other texts with a blank in them unless they are data, and comments."""
     tree = ast.parse(text)
     docstrings: set[int] = set()
     for node in ast.walk(tree):
@@ -118,17 +128,19 @@ def python_passages(text: str) -> Iterator[Passage]:
                 docstrings.add(id(first.value))
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-            yield Passage(node.value, node.lineno, id(node) in docstrings)
+            is_docstring = id(node) in docstrings
+            if has_messages or is_docstring:
+                yield Passage(node.value, node.lineno, is_docstring)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield Passage(token.string.lstrip("#: "), token.start[0])
 
 
 def prose(page: str) -> str:
-    """A page without its fenced blocks; lines keep their numbers."""
+    """Return a page without its fenced blocks; lines keep their numbers."""
     return _FENCE.sub(lambda block: "\n" * block[0].count("\n"), page)
 
 
 def without_code(text: str) -> str:
-    """Prose with a placeholder for each piece of inline code."""
+    """Return prose with a placeholder for each piece of inline code."""
     return _CODE.sub("`code`", text)

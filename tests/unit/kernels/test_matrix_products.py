@@ -36,7 +36,7 @@ class TestProducts:
             for _ in range(2):
                 step()
                 np.testing.assert_allclose(out.array, first @ second.astype(float) + addend, atol=1e-5)
-                second[...] *= 2  # it is no constant
+                second[...] *= 2  # it is not a constant
 
     @pytest.mark.parametrize("batch", [1, 3])
     @pytest.mark.parametrize("inner", [0, INNER])
@@ -71,7 +71,7 @@ def test_a_product_in_parts_is_the_same(
     for _ in range(2):
         step()
         np.testing.assert_allclose(out.array, first @ second.astype(float), atol=1e-5)
-        first[...] *= 2  # it is no constant
+        first[...] *= 2  # it is not a constant
 
 
 @pytest.mark.parametrize("columns", [MAX_SPREAD // 2, MAX_SPREAD // 2 + 1])

@@ -124,7 +124,7 @@ class TestShapesThatReturn:
 
 
 class TestMemory:
-    """No more than the latest memory of a tensor is held, and that for one shape."""
+    """Only the latest memory of a tensor is kept, for one shape."""
 
     def test_what_was_bound_to_memory_that_was_freed_is_forgotten(self) -> None:
         source, out, kernel = tensor(UNBOUNDED), tensor(), Doubling()
@@ -171,7 +171,7 @@ class TestMemory:
         assert self.held_bytes(builder, ScalarType.FLOAT) < 4 * weight.nbytes
 
     def held_bytes(self, builder: PlanBuilder, dtype: ScalarType) -> int:
-        """What a method holds after it met as many shapes as are kept, beyond what it was loaded with."""
+        """Return the memory of a method after as many shapes as are kept, beyond that after loading."""
         method = builder.load()
         tracemalloc.start()
         for rows in range(1, KEPT_SHAPES + 1):

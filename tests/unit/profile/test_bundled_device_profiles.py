@@ -28,7 +28,7 @@ LIBRARY = ProfileLibrary((bundled_profiles(),))
 DEVICES = [name for name in LIBRARY.names if not name.startswith("generic/")]
 
 FIRMWARE = ("device.", "soc.")
-"""Namespaces of what firmware tells; a virtual machine may have any above any processor."""
+"""Namespaces of facts from firmware; a virtual machine may have any of them on any processor."""
 
 QUOTAS = {
     None: None,
