@@ -211,7 +211,7 @@ class TestAvailableCores:
 
 
 class TestMemory:
-    """Available memory honours the limit of the control group."""
+    """Available memory respects the limit of the control group."""
 
     def test_a_wider_limit_does_not_count(self, make_system):
         files = {

@@ -58,7 +58,7 @@ def problem(backend: Any, method: str) -> str | None:
 
 
 class TestCallProblem:
-    """Extra optional arguments and other names are no problem; a call that must fail is one."""
+    """Extra optional arguments and other names are accepted; a call that must fail is a problem."""
 
     @pytest.mark.parametrize("method", methods(Accepted))
     def test_a_method_that_can_take_the_call_is_accepted(self, method):
