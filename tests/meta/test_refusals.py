@@ -12,7 +12,9 @@ SOURCES = Path(__file__).parents[2] / "etconfig"
 
 def refusals() -> Iterator[tuple[str, ast.Call]]:
     """The calls of `require`, and where they are."""
-    for path in sorted([*SOURCES.glob("kernels/*.py"), *SOURCES.glob("executor/*.py")]):
+    for path in sorted(
+        each for room in ("kernel", "kernels", "numpy_executor") for each in SOURCES.glob(f"{room}/**/*.py")
+    ):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "require":
                 yield f"{path.name}:{node.lineno}", node
