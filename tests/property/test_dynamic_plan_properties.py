@@ -17,8 +17,8 @@ from etconfig.backend import Backend, BoundBackend, ExecuteContext, InitContext,
 from etconfig.errors import EtconfigError
 from etconfig.kernel import tensor
 from etconfig.kernel.tensor import KEPT_SHAPES
-from etconfig.numpy_executor.rebinding import dynamic, rebinding
-from etconfig.numpy_executor.rebinding.dynamic import DynamicStep
+from etconfig.numpy_executor.rebinding import dynamic_step, rebinding
+from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
 
@@ -276,7 +276,7 @@ class TestRandomDynamicPlans:
                 assert outcome(other, calls[-1], seed) == outcome(load(builder), calls[-1], seed)
 
         with pytest.MonkeyPatch.context() as patch:
-            for module in (dynamic, tensor):
+            for module in (dynamic_step, tensor):
                 patch.setattr(module, "KEPT_SHAPES", kept)
             check()
 

@@ -9,7 +9,7 @@ from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.numpy_executor.effects import Effects, EffectsReader
 from etconfig.numpy_executor.instructions import tensors_of
-from etconfig.numpy_executor.rebinding.dynamic import DynamicStep, Part
+from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep, Part
 from etconfig.numpy_executor.rebinding.elementwise import ElementwiseBind
 from etconfig.numpy_executor.rebinding.step_fusion import join
 from etconfig.numpy_executor.rebinding.varying_values import VaryingValues

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from etconfig.kernel.registry import Step
 from etconfig.kernel.tensor import Register
-from etconfig.numpy_executor.rebinding.dynamic import DynamicStep, Part
+from etconfig.numpy_executor.rebinding.dynamic_step import DynamicStep, Part
 
 
 def join(
