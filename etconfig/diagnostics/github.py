@@ -5,6 +5,7 @@ Source: GitHub Docs, "Workflow commands"; the escapes are those of actions/toolk
 
 from __future__ import annotations
 
+from etconfig.diagnostics.escape import escape_text, shorten
 from etconfig.diagnostics.model import Diagnostic, Severity
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -23,6 +24,7 @@ def render_github(diagnostic: Diagnostic) -> str:
 
 
 def _data(text: str) -> str:
+    text = escape_text(shorten(text), keep="\r\n\t")
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

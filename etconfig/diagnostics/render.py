@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 
+from etconfig.diagnostics.escape import escape_line, shorten
 from etconfig.diagnostics.fix import Fix
 from etconfig.diagnostics.github import render_github
 from etconfig.diagnostics.model import Diagnostic, Severity
@@ -63,9 +64,9 @@ def render(diagnostics: Iterable[Diagnostic], form: str, style: Style = plain) -
 
 def render_concise(diagnostic: Diagnostic) -> str:
     """Render one line for editors and grep: `file:line:column: code message; help`."""
-    place = diagnostic.spans[0].place + ": " if diagnostic.spans else ""
-    help = f"; {diagnostic.help}" if diagnostic.help else ""
-    return f"{place}{diagnostic.code} {diagnostic.message}{help}"
+    place = f"{_shown(diagnostic.spans[0].place)}: " if diagnostic.spans else ""
+    help = f"; {_shown(diagnostic.help)}" if diagnostic.help else ""
+    return f"{place}{diagnostic.code} {_shown(diagnostic.message)}{help}"
 
 
 def to_jsonable(diagnostic: Diagnostic) -> Mapping[str, object]:
@@ -96,18 +97,23 @@ def _dump(data: object) -> str:
 def render_text(diagnostic: Diagnostic, style: Style = plain) -> str:
     """Render several lines: message and code, the place, the line with the text underlined, notes, help."""
     severity = diagnostic.severity
-    lines = [f"{style(severity.value, severity.value)}[{diagnostic.code}]: {diagnostic.message}"]
+    lines = [f"{style(severity.value, severity.value)}[{diagnostic.code}]: {_shown(diagnostic.message)}"]
     width = max((len(str(span.line)) for span in diagnostic.spans), default=1)
     for span in diagnostic.spans:
         lines += _excerpt(span, width, severity, style)
     indent = " " * width
-    lines += [f"{indent} = {style('note', 'note')}: {note}" for note in diagnostic.notes]
+    lines += [f"{indent} = {style('note', 'note')}: {_shown(note)}" for note in diagnostic.notes]
     if diagnostic.help:
-        lines.append(f"{indent} = {style('help', 'help')}: {diagnostic.help}")
+        lines.append(f"{indent} = {style('help', 'help')}: {_shown(diagnostic.help)}")
     return "\n".join(lines) + "\n"
 
 
-def harmless(text: str) -> str:
+def _shown(text: str) -> str:
+    """Return a part of a diagnostic in one line, escaped and not too long."""
+    return escape_line(shorten(text))
+
+
+def _in_place(text: str) -> str:
     """Replace characters that could control a terminal or reorder the line; the width stays the same."""
     return "".join(c if c == "\t" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
@@ -123,7 +129,7 @@ def _around(text: str, column: int) -> tuple[str, int]:
 
 
 def _excerpt(span: Span, width: int, severity: Severity, style: Style) -> list[str]:
-    lines = [f"{' ' * width}{style('gutter', '-->')} {style('path', span.place)}"]
+    lines = [f"{' ' * width}{style('gutter', '-->')} {style('path', _shown(span.place))}"]
     if span.text is None:
         return lines
     bar = style("gutter", "|")
@@ -133,6 +139,6 @@ def _excerpt(span: Span, width: int, severity: Severity, style: Style) -> list[s
     marks = style(severity.value, "^" * max(1, min(span.length, len(text) - column + 1)))
     number = style("gutter", str(span.line).rjust(width))
     lines.append(f"{' ' * width} {bar}")
-    lines.append(f"{number} {bar} {harmless(text)}")
+    lines.append(f"{number} {bar} {_in_place(text)}")
     lines.append(f"{' ' * width} {bar} {before}{marks}")
     return lines

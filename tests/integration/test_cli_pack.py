@@ -88,11 +88,11 @@ class TestInspect:
         shown = cli("inspect", "x.etargs").stdout
         assert all(c.isprintable() or c == "\n" for c in shown)
         assert shown.splitlines()[-1].split() == [
-            "a�[2J",
-            "b�",
-            "c�",
+            r"a\u001b[2J",
+            r"b\u202e",
+            r"c\u000a",
             "'d\\r'",
-            "c�",
+            r"c\u000a",
             "=",
             "'d\\r'",
             "method",

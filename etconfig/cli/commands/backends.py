@@ -12,7 +12,7 @@ from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.listings import list_backends
 from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
-from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _list(installation: Installation, as_json: bool) -> None:
     elif listing.rows:
         print_table(listing.headers, listing.rows)
     else:
-        click.echo("No backend plugin is installed. Install one, for example: pip install etconfig-reference")
+        show("No backend plugin is installed. Install one, for example: pip install etconfig-reference")
 
 
 def _show(
@@ -73,8 +73,9 @@ def _show(
             }
         )
         return
-    click.echo(f"{spec.id}: {spec.doc}")
-    click.echo("It can run here.\n" if problem is None else f"It cannot run here: {problem}\n")
+    show(f"{spec.id}: {spec.doc}")
+    show("It can run here." if problem is None else f"It cannot run here: {problem}")
+    show()
     defaults = {info.name: default_text(info, values[info.name]) for info in infos}
     rows = [
         (info.name, info.expected, defaults[info.name], info.applies.value, info.scope.value, info.doc)

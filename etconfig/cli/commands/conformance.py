@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.options import executor_option, json_option
-from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.cli.shared.writing import check_can_write, write_file
 from etconfig.conformance.kit.levels import KIT, LEVELS
 
@@ -167,14 +167,14 @@ def _run(settings: Settings, xfails: Mapping[str, str], *, is_silent: bool) -> R
     level = -1
     seen_in: dict[str, str] = {}
 
-    def show(check: Check, result: Result) -> None:
+    def show_result(check: Check, result: Result) -> None:
         nonlocal level
         if check.level > level:
             level = check.level
-            click.echo(f"L{level} {LEVELS[level]}")
+            show(f"L{level} {LEVELS[level]}")
         _print_result(result, seen_in)
 
-    report = run_conformance(settings, xfails, progress=show)
+    report = run_conformance(settings, xfails, progress=show_result)
     _print_end(report)
     return report
 
@@ -188,24 +188,24 @@ def _print_result(result: Result, seen_in: dict[str, str]) -> None:
         text = ""
     elif text:
         seen_in[text] = result.check_id
-    click.echo(f"  {result.outcome.value:<14}  {result.check_id}{note}")
+    show(f"  {result.outcome.value:<14}  {result.check_id}{note}")
     for line in textwrap.wrap(text, _LINE - 18, break_long_words=False, break_on_hyphens=False):
-        click.echo(f"  {'':<14}    {line}")
+        show(f"  {'':<14}    {line}")
 
 
 def _print_end(report: Report) -> None:
-    click.echo()
+    show()
     if report.coverage:
         missing_programs = [name for name, is_there in report.coverage.items() if not is_there]
         count = len(report.coverage) - len(missing_programs)
         without = f", without {', '.join(missing_programs)}" if missing_programs else ""
-        click.echo(f"golden programs: {count} of {len(report.coverage)}{without}")
+        show(f"golden programs: {count} of {len(report.coverage)}{without}")
     source = f"{report.backend} of {report.distribution} {report.version}"
-    click.echo(f"{source}: {report.summary}")
+    show(f"{source}: {report.summary}")
     if not report.passed:
         missing = 0 if report.level is None else report.level + 1
         names = ", ".join(result.check_id for result in report.obstacles(missing))
-        click.echo(f"L{missing} needs: {names}")
+        show(f"L{missing} needs: {names}")
 
 
 def _list_checks(as_json: bool) -> None:
@@ -239,11 +239,11 @@ def _lower(settings: Settings, directory: Path) -> None:
 
     try:
         written = lower_cases(
-            Subject(settings), directory, progress=lambda name, what: click.echo(f"{name}: {what}")
+            Subject(settings), directory, progress=lambda name, what: show(f"{name}: {what}")
         )
     except LoweringError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"programs in {directory}: {len(written)}")
+    show(f"programs in {directory}: {len(written)}")
 
 
 def _json(report: Report) -> bytes:

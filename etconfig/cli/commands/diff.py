@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
-from etconfig.cli.shared.output import print_json
+from etconfig.cli.shared.output import print_json, show
 
 if TYPE_CHECKING:
     from etconfig.option_path import OptionPath
@@ -48,12 +48,12 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
     if as_json:
         print_json({"changes": [change.to_jsonable() for change in changes]})
     elif not changes:
-        click.echo("The options are the same.")
+        show("The options are the same.")
     for change in () if as_json else changes:
-        click.echo(change)
+        show(change)
         for mark, value in (("-", change.old), ("+", change.new)):
             if value is not None:
-                click.echo(f"  {mark} {value}")
+                show(f"  {mark} {value}")
     return 1 if changes else 0
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.shared.options import json_option, make_installation
-from etconfig.cli.shared.output import print_json, style_for
+from etconfig.cli.shared.output import print_json, show_styled, style_for
+from etconfig.diagnostics.escape import escape_line, shorten
 
 if TYPE_CHECKING:
     from etconfig.analysis import Finding
@@ -41,6 +42,7 @@ def _print(findings: Iterable[Finding]) -> None:
     roles = {"ok": "help", "warning": "warning", "error": "error"}
     for finding in findings:
         status = style(roles[finding.status], finding.status.rjust(7))
-        click.echo(f"{status}  {finding.subject}: {finding.detail}")
+        text = f"{status}  {escape_line(shorten(f'{finding.subject}: {finding.detail}'))}\n"
         if finding.help:
-            click.echo(f"         {style('help', 'help')}: {finding.help}")
+            text += f"         {style('help', 'help')}: {escape_line(shorten(finding.help))}\n"
+        show_styled(text, style)

@@ -8,7 +8,7 @@ import click
 
 from etconfig.cli.shared.completion import complete_option_path
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
-from etconfig.cli.shared.output import print_json
+from etconfig.cli.shared.output import print_json, show_document
 
 
 @click.command("explain")
@@ -38,4 +38,4 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
         found = find_provenance(resolution, option_path)
         print_json([{"path": str(full), **provenance.to_jsonable()} for full, provenance in found])
     else:
-        click.echo(explain_option(resolution, option_path), nl=False)
+        show_document(explain_option(resolution, option_path))

@@ -10,7 +10,7 @@ import click
 
 from etconfig.cli.shared.format import format_fact
 from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
-from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.shared.output import print_json, print_table, show, show_json
 from etconfig.cli.shared.writing import write_file
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def command(
     if save is not None:
         write_file(save, facts.to_json().encode())
     if as_json:
-        click.echo(facts.to_json(), nl=False)
+        show_json(facts.to_json())
     elif save is None:
         _print(facts, show_all)
     else:
-        click.echo(f"{len(facts.values)} facts written to {save}")
+        show(f"{len(facts.values)} facts written to {save}")
 
 
 @command.command("diff")
@@ -133,19 +133,20 @@ def _print(facts: FactSheet, show_all: bool) -> None:
     print_table(("FACT", "VALUE", "FROM"), [(f.name, format_fact(f), f.origin.place) for f in known])
     unknown = [fact for fact in facts.facts.values() if not fact.is_known]
     if show_all:
-        click.echo()
+        show()
         print_table(("UNKNOWN", "WHY"), [(fact.name, fact.reason or "") for fact in unknown])
     elif unknown:
-        click.echo(f"\n{len(unknown)} facts are unknown here; --all shows why.")
+        show()
+        show(f"{len(unknown)} facts are unknown here; --all shows why.")
 
 
 def _print_difference(old: FactSheet, new: FactSheet, difference: SheetDifference) -> None:
     """Print a line for each fact: `-` only before, `+` only now, `~` another value."""
     for name in difference.removed:
-        click.echo(f"- {name}  {format_fact(old[name])}")
+        show(f"- {name}  {format_fact(old[name])}")
     for name in difference.added:
-        click.echo(f"+ {name}  {format_fact(new[name])}")
+        show(f"+ {name}  {format_fact(new[name])}")
     for name in difference.changed:
-        click.echo(f"~ {name}  {format_fact(old[name])} -> {format_fact(new[name])}")
+        show(f"~ {name}  {format_fact(old[name])} -> {format_fact(new[name])}")
     if not difference:
-        click.echo("The facts are the same.")
+        show("The facts are the same.")

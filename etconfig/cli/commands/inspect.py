@@ -11,7 +11,7 @@ import click
 from etconfig.cli.rendering.package_text import SUFFIX, show_package
 from etconfig.cli.rendering.program_text import print_program
 from etconfig.cli.shared.options import data_option, json_option, make_installation, program_argument
-from etconfig.cli.shared.output import print_json
+from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.writing import check_can_write, write_file
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def _show_memory(path: Path, report: ProgramReport) -> None:
     plans = {method.name: method.memory_plan for method in report.methods}
     if str(path) == "-":
         for method, plan in plans.items():
-            click.echo()
+            show()
             for line in memory_text(method, plan):
-                click.echo(line)
+                show(line)
     else:
         write_file(path, memory_svg(plans).encode())

@@ -8,6 +8,7 @@ import click
 
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options
+from etconfig.cli.shared.output import show
 from etconfig.cli.shared.writing import write_file
 
 
@@ -32,4 +33,4 @@ def command(program: Path | None, request: ConfigurationRequest) -> None:
     lock = make_lock(configuration, configuration.resolve())
     path = lock_path(configuration)
     write_file(path, lock.to_json().encode(), is_named=False)
-    click.echo(f"{format_count(len(lock.options), 'option')} written to {path}")
+    show(f"{format_count(len(lock.options), 'option')} written to {path}")

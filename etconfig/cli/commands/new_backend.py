@@ -10,6 +10,7 @@ import click
 
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import make_installation
+from etconfig.cli.shared.output import show
 from etconfig.errors import ScaffoldError
 from etconfig.plugin.entry_points import BACKENDS
 from etconfig.scaffold import LICENSES, PackageNames, derive_names, render_package, write_package_files
@@ -52,12 +53,12 @@ def command(
     files = render_package(names, LICENSES[license_name], author=author, year=year)
     directory = Path(names.distribution) if directory is None else directory
     write_package_files(directory, files)
-    click.echo(f"{format_count(len(files), 'file')} written to {directory}; next:")
-    click.echo(f"  cd {directory}")
-    click.echo("  pip install -e '.[test]'")
-    click.echo("  pytest")
-    click.echo(f"  etconfig conformance {names.backend_id} --level 1")
-    click.echo(f"then replace src/{names.package}/device.py with calls to your driver; see its README.md")
+    show(f"{format_count(len(files), 'file')} written to {directory}; next:")
+    show(f"  cd {directory}")
+    show("  pip install -e '.[test]'")
+    show("  pytest")
+    show(f"  etconfig conformance {names.backend_id} --level 1")
+    show(f"then replace src/{names.package}/device.py with calls to your driver; see its README.md")
 
 
 def _check_is_new(names: PackageNames) -> None:

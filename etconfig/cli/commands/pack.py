@@ -10,7 +10,7 @@ import click
 
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, several_configurations_options
-from etconfig.cli.shared.output import show_diagnostics
+from etconfig.cli.shared.output import show, show_diagnostics, show_document
 from etconfig.cli.shared.writing import write_file
 from etconfig.version import __version__
 
@@ -86,7 +86,7 @@ def _write_headers(directory: Path) -> None:
         except OSError as error:
             raise click.ClickException(f"cannot write {path.parent}: {error.strerror}") from error
         write_file(path, content)
-        click.echo(f"{path} written")
+        show(f"{path} written")
 
 
 def _emit(
@@ -99,7 +99,7 @@ def _emit(
     (configuration,) = _configurations(program, requests)
     code = emit(configuration, language, _PRODUCER)
     if output is None:
-        click.echo(code, nl=False)
+        show_document(code)
     else:
         write_file(output, code.encode())
 
@@ -112,7 +112,7 @@ def _write(program: Path | None, output: Path, requests: Sequence[ConfigurationR
     data = write_package(Package(_PRODUCER, configurations))
     show_diagnostics(notes_beside_the_map(configurations))
     write_file(output, data)
-    click.echo(f"{format_count(len(configurations), 'configuration')} written to {output}")
+    show(f"{format_count(len(configurations), 'configuration')} written to {output}")
 
 
 def _configurations(

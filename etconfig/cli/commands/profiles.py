@@ -18,7 +18,7 @@ from etconfig.cli.shared.options import (
     profile_path_option,
     read_device,
 )
-from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.shared.output import print_json, print_table, show, show_document
 from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
@@ -82,9 +82,7 @@ def show_command(profile: str, profile_paths: Sequence[Path], as_json: bool) -> 
     if as_json:
         print_json(chain)
         return
-    click.echo(
-        "\n".join(f"# {each['name']}: {each['path']}\n{each['text'].rstrip()}\n" for each in chain), nl=False
-    )
+    show_document("\n".join(f"# {each['name']}: {each['path']}\n{each['text'].rstrip()}\n" for each in chain))
 
 
 @command.command("match")
@@ -131,8 +129,10 @@ def match_command(
         _print_matches(named if show_all or names else [match for match in named if match.is_match])
         others = 0 if show_all or names else len(named) - sum(match.is_match for match in named)
         if others:
-            click.echo(f"\nNot shown: {format_count(others, 'profile')} without a match; --all shows why.")
-        click.echo(f"\nauto selects {selected}" if problem is None else f"\nauto selects none: {problem}")
+            show()
+            show(f"Not shown: {format_count(others, 'profile')} without a match; --all shows why.")
+        show()
+        show(f"auto selects {selected}" if problem is None else f"auto selects none: {problem}")
     return 0 if problem is None else 1
 
 

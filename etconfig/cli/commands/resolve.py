@@ -14,7 +14,7 @@ from etconfig.cli.shared.options import (
     json_option,
     locked_option,
 )
-from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.shared.output import print_json, print_table, show, show_document
 
 if TYPE_CHECKING:
     from etconfig.resolver import Resolution
@@ -48,11 +48,12 @@ def command(
     if as_json:
         print_json(resolution.to_jsonable())
     elif as_toml:
-        click.echo(resolution.to_toml(), nl=False)
+        show_document(resolution.to_toml())
     elif explain:
         _print_explained(resolution)
     else:
-        click.echo(f"profile {resolution.profile}\n")
+        show(f"profile {resolution.profile}")
+        show()
         print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), list(option_rows(resolution)))
 
 
@@ -77,4 +78,4 @@ def _print_explained(resolution: Resolution) -> None:
         for backend, resolved in arguments.backends.items()
         for name in resolved.candidates
     ]
-    click.echo("\n".join(blocks), nl=False)
+    show_document("\n".join(blocks))

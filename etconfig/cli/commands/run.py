@@ -23,7 +23,7 @@ from etconfig.cli.shared.options import (
     method_option,
     program_argument,
 )
-from etconfig.cli.shared.output import print_json
+from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.trace_file import TraceFile, trace_options
 from etconfig.cli.shared.writing import check_can_write
 
@@ -127,8 +127,8 @@ def _report(
         )
         return
     for index, value in enumerate(outputs):
-        click.echo(f"out{index}: {format_output(value)}")
+        show(f"out{index}: {format_output(value)}")
     runs = format_count(len(latencies_s), "run")
-    click.echo(f"{runs}, median {format_seconds(median_s)}, profile {profile}")
+    show(f"{runs}, median {format_seconds(median_s)}, profile {profile}")
     if path is not None:
-        click.echo(f"written to {path}")
+        show(f"written to {path}")

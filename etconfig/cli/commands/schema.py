@@ -10,7 +10,7 @@ import click
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.options import make_installation
-from etconfig.cli.shared.output import print_json, show_diagnostics
+from etconfig.cli.shared.output import print_json, show_diagnostics, show_document
 from etconfig.errors import PluginError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def command(backend: str | None, document: str | None, form: str) -> None:
     if form == "json":
         print_json(json_schema(spec))
     else:
-        click.echo(markdown_reference(spec), nl=False)
+        show_document(markdown_reference(spec))
 
 
 def _print_document_schema(document: str, installation: Installation) -> None:

@@ -14,7 +14,15 @@ from etconfig.app.installation import Installation
 from etconfig.cli.shared.files import files_argument
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import device_options, make_installation, profile_path_option, read_device
-from etconfig.cli.shared.output import style_for, with_progress
+from etconfig.cli.shared.output import (
+    show,
+    show_commands,
+    show_diff,
+    show_json,
+    show_styled,
+    style_for,
+    with_progress,
+)
 from etconfig.cli.shared.writing import write_file
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import FORMATS, render
@@ -78,17 +86,28 @@ def command(
     problems = _check(files, validator)
     fixed = fix_files(files, problems, with_unsafe=unsafe_fixes) if fix or diff else []
     if diff:
-        click.echo("".join(file.diff() for file in fixed), nl=False)
+        show_diff("".join(file.diff() for file in fixed))
     if fix and fixed:
         for file in fixed:
             write_file(file.path, file.after.encode())
         problems = _check(files, replace(validator))  # a new one reads the files again
         count = sum(file.count for file in fixed)
-        click.echo(f"{format_count(count, 'problem')} fixed in {format_count(len(fixed), 'file')}", err=True)
+        show(f"{format_count(count, 'problem')} fixed in {format_count(len(fixed), 'file')}", err=True)
     if not diff:
-        click.echo(render(problems, form, style_for(sys.stdout)), nl=False)
-    click.echo(_summary(files, problems), err=True)
+        _print(problems, form)
+    show(_summary(files, problems), err=True)
     return 1 if any(problem.is_error for problem in problems) else 0
+
+
+def _print(problems: Sequence[Diagnostic], form: str) -> None:
+    style = style_for(sys.stdout)
+    text = render(problems, form, style)
+    if form in ("json", "sarif"):
+        show_json(text)
+    elif form == "github":
+        show_commands(text)
+    else:
+        show_styled(text, style)
 
 
 def _make_validator(

@@ -19,7 +19,7 @@ from etconfig.cli.shared.options import (
     locked_option,
     program_argument,
 )
-from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.shared.output import print_json, print_table, show
 
 if TYPE_CHECKING:
     from etconfig.analysis import VerificationReport
@@ -95,9 +95,9 @@ def _print(report: VerificationReport) -> None:
     )
     for case in report.cases:
         for problem in _problems(case.result):
-            click.echo(f"{case.method}, case {case.index}: {problem}")
+            show(f"{case.method}, case {case.index}: {problem}")
     agreeing = sum(case.result.agrees for case in report.cases)
-    click.echo(f"{agreeing} of {format_count(len(report.cases), 'case')} gave the recorded outputs")
+    show(f"{agreeing} of {format_count(len(report.cases), 'case')} gave the recorded outputs")
 
 
 def _verdict(case: CaseResult) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
-from etconfig.cli.shared.output import fail
+from etconfig.cli.shared.output import fail, show, show_json
 from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def command(
     loaded = None if program is None else load_program(program, installation=request.installation)
     resolution = request.resolve(loaded)
     facts = request.device.facts
-    click.echo("watching the facts of this device; press Ctrl-C to stop", err=True)
+    show("watching the facts of this device; press Ctrl-C to stop", err=True)
     try:
         for _ in range(count) if count else itertools.repeat(None):
             time.sleep(interval_s)
@@ -65,7 +65,7 @@ def command(
             if facts != before:
                 resolution = _follow(request, loaded, facts, resolution, as_json)
     except KeyboardInterrupt:
-        click.echo(err=True)  # after the ^C that the terminal shows
+        show(err=True)  # after the ^C that the terminal shows
 
 
 def _follow(
@@ -106,10 +106,10 @@ def _print(
 
     for name, sides in fact_changes.items():
         old, new = ("unknown" if value is None else show_setting(value) for value in sides)
-        click.echo(f"{name}: {old} → {new}")
+        show(f"{name}: {old} → {new}")
     for change in changes:
         effect = _EFFECTS[change.applies.value] if change.applies else "needs a reload"
-        click.echo(f"  {change}, {effect}")
+        show(f"  {change}, {effect}")
 
 
 def _print_json(
@@ -122,4 +122,4 @@ def _print_json(
             for change in changes
         ],
     }
-    click.echo(json.dumps(data, ensure_ascii=False))
+    show_json(json.dumps(data, ensure_ascii=False) + "\n")

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from etconfig.cli.shared.format import format_bytes, format_count, format_number, format_seconds
-from etconfig.cli.shared.output import print_table
+from etconfig.cli.shared.output import print_table, show
 
 if TYPE_CHECKING:
     from etconfig.analysis import BenchmarkComparison, BenchmarkReport, MachineReport
@@ -23,22 +21,24 @@ def print_benchmark(report: BenchmarkReport) -> None:
     """Print a report on stdout."""
     label = report.method if report.instance is None else f"{report.method}@{report.instance}"
     runs = format_count(report.runs, "run")
-    click.echo(f"{label} of {report.program.path}, executor {report.executor}, profile {report.profile}")
-    click.echo(_machine_line(report.machine))
-    click.echo(f"\nopen {_format_ns(report.open_ns)}, load {_format_ns(report.load_ns)}")
+    show(f"{label} of {report.program.path}, executor {report.executor}, profile {report.profile}")
+    show(_machine_line(report.machine))
+    show()
+    show(f"open {_format_ns(report.open_ns)}, load {_format_ns(report.load_ns)}")
     noise = "too few to see noise" if report.noise is None else f"noise {report.noise:.1%}"
-    click.echo(f"{runs}, {format_number(report.throughput_per_s)} per second, {noise}")
+    show(f"{runs}, {format_number(report.throughput_per_s)} per second, {noise}")
     print_table(tuple(report.latency_ns), [tuple(map(_format_ns, report.latency_ns.values()))])
-    click.echo(f"memory: {_memory_line(report.memory)}")
+    show(f"memory: {_memory_line(report.memory)}")
     if report.traced is not None:
         _print_instructions(report.traced, report.latency_ns["p50"])
 
 
 def print_comparison(comparison: BenchmarkComparison, earlier: Path) -> None:
     """Print a comparison with the report in the file `earlier` on stdout."""
-    click.echo(f"\ncompared with {earlier}:")
+    show()
+    show(f"compared with {earlier}:")
     for line in describe_comparison(comparison):
-        click.echo(f"  {line}")
+        show(f"  {line}")
 
 
 def describe_comparison(comparison: BenchmarkComparison) -> Iterator[str]:
@@ -59,8 +59,9 @@ def describe_comparison(comparison: BenchmarkComparison) -> Iterator[str]:
 
 def _print_instructions(traced: TracedRuns, untraced_ns: int) -> None:
     rows = traced.instructions
-    click.echo(
-        f"\ntimes of a run with a tracer, which takes {traced.p50_ns / untraced_ns:.2f} times as long "
+    show()
+    show(
+        f"times of a run with a tracer, which takes {traced.p50_ns / untraced_ns:.2f} times as long "
         f"({format_count(traced.runs, 'run')}):"
     )
     print_table(
@@ -77,7 +78,7 @@ def _print_instructions(traced: TracedRuns, untraced_ns: int) -> None:
         ],
     )
     if len(rows) > _MAX_ROWS:
-        click.echo(f"and {len(rows) - _MAX_ROWS} more; --json has all")
+        show(f"and {len(rows) - _MAX_ROWS} more; --json has all")
 
 
 def _machine_line(machine: MachineReport) -> str:

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from etconfig.cli.shared.output import print_json, print_table
+from etconfig.cli.shared.output import print_json, print_table, show
 
 if TYPE_CHECKING:
     from etconfig.transport import PackedConfiguration, PackedOption
@@ -22,27 +20,26 @@ def show_package(path: Path, *, as_json: bool) -> None:
     Raises:
         SavedResultError: the file cannot be read, or is damaged.
     """
-    from etconfig.diagnostics.render import harmless
     from etconfig.transport import load_package
 
     package = load_package(path)
     if as_json:
         print_json(package.to_jsonable())
         return
-    click.echo(f"written by {harmless(package.producer)}")
+    show(f"written by {package.producer}")
     for configuration in package.configurations:
-        click.echo(f"\n{harmless(configuration.name)}: {configuration.fingerprint}")
+        show()
+        show(f"{configuration.name}: {configuration.fingerprint}")
         print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "SENT AS", "SCOPE"), _rows(configuration))
 
 
 def _rows(configuration: PackedConfiguration) -> Iterator[tuple[str, ...]]:
-    from etconfig.diagnostics.render import harmless
     from etconfig.resolver import show_setting
 
     for method in configuration.methods:
         for backend, option in method.options():
             cells = (method.label, backend, option.name, show_setting(option.value), _sent(option))
-            yield (*map(harmless, cells), option.scope.value)
+            yield (*cells, option.scope.value)
 
 
 def _sent(option: PackedOption) -> str:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from etconfig.cli.shared.format import format_bytes, format_count
-from etconfig.cli.shared.output import print_table
+from etconfig.cli.shared.output import print_table, show
 
 if TYPE_CHECKING:
     from etconfig.analysis import MethodReport, ProgramReport
@@ -18,23 +16,23 @@ if TYPE_CHECKING:
 
 def print_program(report: ProgramReport) -> None:
     """Print a report on stdout."""
-    click.echo(
+    show(
         f"{report.path}: {format_bytes(report.size_bytes)}, "
         f"constants {format_bytes(report.constant_bytes)}, {format_count(len(report.segments), 'segment')}"
     )
     for gap in report.unclaimed:
         size = format_bytes(gap.size_bytes)
-        click.echo(f"unclaimed: {size} at byte {gap.offset}, to which nothing refers")
+        show(f"unclaimed: {size} at byte {gap.offset}, to which nothing refers")
     for file in report.data_files:
-        click.echo(f"{file.path}: {format_bytes(file.size_bytes)}, {format_count(file.keys, 'key')}")
+        show(f"{file.path}: {format_bytes(file.size_bytes)}, {format_count(file.keys, 'key')}")
     constants = report.constants
     if constants.count:
         dtypes = ", ".join(f"{count} {dtype}" for dtype, count in constants.dtypes.items())
         shared = f", {constants.shared} in several methods" if constants.shared else ""
-        click.echo(f"constant tensors: {dtypes}{shared}")
+        show(f"constant tensors: {dtypes}{shared}")
     if report.named_data:
         size = format_bytes(sum(entry.size_bytes for entry in report.named_data))
-        click.echo(f"named data: {format_count(len(report.named_data), 'key')}, {size}")
+        show(f"named data: {format_count(len(report.named_data), 'key')}, {size}")
     for method in report.methods:
         _print_method(method)
 
@@ -46,16 +44,17 @@ def use_text(plan: MemoryPlan, memory_id: int) -> str:
 
 
 def _print_method(method: MethodReport) -> None:
-    click.echo(
-        f"\nmethod {method.name}: {format_count(method.instructions, 'instruction')}, "
+    show()
+    show(
+        f"method {method.name}: {format_count(method.instructions, 'instruction')}, "
         f"{format_bytes(sum(method.planned_memory_bytes))} planned"
     )
     for role, values in (("inputs", method.inputs), ("outputs", method.outputs)):
-        click.echo(f"  {role}: {'; '.join(values) or 'none'}")
+        show(f"  {role}: {'; '.join(values) or 'none'}")
     if method.attributes:
-        click.echo(f"  attributes: {'; '.join(f'{each.name}: {each.tensor}' for each in method.attributes)}")
+        show(f"  attributes: {'; '.join(f'{each.name}: {each.tensor}' for each in method.attributes)}")
     for memory_id in method.memory_plan.arena_bytes:
-        click.echo(f"  memory {memory_id}: {use_text(method.memory_plan, memory_id)}")
+        show(f"  memory {memory_id}: {use_text(method.memory_plan, memory_id)}")
     missing = set(method.missing_operators)
     if method.operators:
         rows = [(n, str(c), "no" if n in missing else "yes") for n, c in method.operators.items()]
@@ -68,10 +67,10 @@ def _print_method(method: MethodReport) -> None:
             [(f"  {each.key}", each.tensor, each.file or "not given") for each in method.external_tensors],
         )
     if method.obstacles:
-        click.echo("  cannot run here with the built-in executor:")
+        show("  cannot run here with the built-in executor:")
     for obstacle in method.obstacles:
         help_note = f" ({obstacle.help})" if obstacle.help else ""
-        click.echo(f"    {obstacle.what}: {obstacle.why}{help_note}")
+        show(f"    {obstacle.what}: {obstacle.why}{help_note}")
 
 
 def _print_delegates(delegates: Sequence[DelegateReport]) -> None:
@@ -91,4 +90,4 @@ def _print_delegates(delegates: Sequence[DelegateReport]) -> None:
     for index, delegate in enumerate(delegates):
         for spec in delegate.compile_specs:
             shown = format_bytes(spec.size_bytes) if spec.text is None else repr(spec.text)
-            click.echo(f"  compile spec of {delegate.backend} #{index}: {spec.key} = {shown}")
+            show(f"  compile spec of {delegate.backend} #{index}: {spec.key} = {shown}")

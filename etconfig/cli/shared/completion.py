@@ -31,7 +31,9 @@ def _matching(texts: Callable[[click.Context, str], Iterable[str]]) -> Completer
     @wraps(texts)
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
         try:
-            return [text for text in texts(context, incomplete) if text.startswith(incomplete)]
+            found = texts(context, incomplete)
+            # the shell puts it on the terminal, so a name with control characters is not offered
+            return [text for text in found if text.startswith(incomplete) and text.isprintable()]
         except (EtconfigError, OSError):
             return []
 
@@ -85,7 +87,8 @@ def complete_profile(
         names = ("auto",)
     from click.shell_completion import CompletionItem
 
-    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    fitting = (name for name in names if name.startswith(incomplete) and name.isprintable())
+    found = [CompletionItem(name) for name in fitting]
     return found or [CompletionItem(incomplete, type="file")]
 
 

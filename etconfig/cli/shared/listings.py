@@ -50,12 +50,21 @@ def list_profiles(installation: Installation) -> Listing:
     return Listing(("PROFILE", "FILE"), ("name", "path"), rows)
 
 
-def aligned_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows below their headers, in aligned columns."""
-    table = [headers, *rows]
+def cell_text(cell: str) -> str:
+    """Return the text of a cell as it is printed: in one line, escaped, and not too long."""
+    from etconfig.diagnostics.escape import escape_line, shorten
+
+    return escape_line(shorten(cell))
+
+
+def table_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return rows below their headers, in aligned columns, ready to be printed."""
+    from etconfig.diagnostics.escape import escape_lines
+
+    table = [headers, *([cell_text(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+    return escape_lines("".join(f"{line.rstrip()}\n" for line in lines))
 
 
 def json_text(data: object) -> str:

@@ -1,4 +1,8 @@
-"""Errors, tables and JSON as all commands print them; color and rules only on a terminal."""
+"""Lines, errors, tables and JSON as all commands print them; color and rules only on a terminal.
+
+All output of a command goes through this module, which escapes it: no text of a file, a plugin or a name
+controls the terminal, breaks a line, or becomes a command for a CI service.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,14 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from etconfig.cli.shared.listings import aligned_text, json_text
+from etconfig.cli.shared.listings import cell_text, json_text, table_text
+from etconfig.diagnostics.escape import (
+    escape_json,
+    escape_line,
+    escape_lines,
+    escape_styled_lines,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from etconfig.diagnostics import Diagnostic
@@ -20,6 +31,34 @@ ItemT = TypeVar("ItemT")
 
 _LONG = 100
 """The number of items from which on a progress bar is shown."""
+
+
+def show(line: object = "", *, err: bool = False) -> None:
+    """Print one line on stdout, or on stderr: newlines in it are escaped too, a long one is cut."""
+    click.echo(escape_line(shorten(str(line))), err=err)
+
+
+def show_document(text: str) -> None:
+    """Print a text of many lines on stdout whole, with unprintable characters escaped."""
+    click.echo(escape_lines(text), nl=False)
+
+
+def show_diff(text: str) -> None:
+    """Print a unified diff on stdout; the line ends of a file from Windows stay as they are."""
+    click.echo("\r\n".join(map(escape_lines, text.split("\r\n"))), nl=False)
+
+
+def show_commands(text: str) -> None:
+    """Print workflow commands on stdout, whose parts are already escaped."""
+    click.echo(text, nl=False)
+
+
+def show_styled(text: str, style: Style, *, err: bool = False) -> None:
+    """Print lines that contain colors of `style`; every foreign part of them is already escaped."""
+    from etconfig.diagnostics.render import plain
+
+    escape = escape_lines if style is plain else escape_styled_lines
+    click.echo(escape(text), err=err, nl=False)
 
 
 def style_for(stream: TextIO) -> Style:
@@ -34,7 +73,8 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
     """Print diagnostics on stderr, in full."""
     from etconfig.diagnostics.render import render
 
-    click.echo(render(diagnostics, "text", style_for(sys.stderr)), err=True, nl=False)
+    style = style_for(sys.stderr)
+    show_styled(render(diagnostics, "text", style), style, err=True)
 
 
 def fail(error: EtconfigError) -> None:
@@ -50,9 +90,10 @@ def fail(error: EtconfigError) -> None:
 def print_error(message: str, help_line: str | None = None) -> None:
     """Print one sentence on stderr, and a line of help if there is one."""
     style = style_for(sys.stderr)
-    click.echo(f"{style('error', 'error')}: {message}", err=True)
+    text = f"{style('error', 'error')}: {escape_lines(shorten(message))}\n"
     if help_line:
-        click.echo(f"  = {style('help', 'help')}: {help_line}", err=True)
+        text += f"  = {style('help', 'help')}: {escape_lines(shorten(help_line))}\n"
+    show_styled(text, style, err=True)
 
 
 def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
@@ -67,16 +108,20 @@ def with_progress(items: Sequence[ItemT], label: str) -> Iterator[ItemT]:
 
 def print_json(data: object) -> None:
     """Print data on stdout as JSON."""
-    click.echo(json_text(data), nl=False)
+    show_json(json_text(data))
+
+
+def show_json(text: str) -> None:
+    """Print a JSON text on stdout whole; unprintable characters in its strings are escaped as JSON does."""
+    click.echo(escape_json(text), nl=False)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows on stdout: a table on a terminal, aligned columns in a pipe."""
-    rows = [tuple(row) for row in rows]
     if sys.stdout.isatty():
-        _print_rich(headers, rows)
+        _print_rich(headers, [[cell_text(cell) for cell in row] for row in rows])
         return
-    click.echo(aligned_text(headers, rows), nl=False)
+    click.echo(table_text(headers, rows), nl=False)
 
 
 def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None:

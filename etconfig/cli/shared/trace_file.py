@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from etconfig.cli.shared.format import format_count
+from etconfig.cli.shared.output import show
 from etconfig.cli.shared.writing import write_file
 from etconfig.records import record
 
@@ -45,9 +46,7 @@ class TraceFile:
         write_file(self.path, etdump(self.tracer) if self.form == "etdump" else chrome_trace(self.tracer))
         if self.tracer.dropped:
             kept = format_count(self.tracer.max_events, "event")
-            click.echo(
-                f"the trace contains the first {kept}; {self.tracer.dropped} more were dropped", err=True
-            )
+            show(f"the trace contains the first {kept}; {self.tracer.dropped} more were dropped", err=True)
 
 
 def trace_options(function: Callable[..., Any]) -> Callable[..., Any]:

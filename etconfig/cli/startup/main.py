@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exits with its status unless that is 0: 1 findings, 2 usage or I/O."""
     arguments = sys.argv[1:] if arguments is None else arguments
     gc.set_threshold(_COLLECT_EVERY)
+    sys.excepthook = _print_traceback
     atexit.register(gc.freeze)  # the process ends: no need to search for cycles
     if sys.stdout is None:  # closed by the caller
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  (open until the end, and no pathlib)
@@ -50,6 +51,15 @@ def _run(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def _print_traceback(_kind: object, error: BaseException, _trace: object) -> None:
+    """Print the traceback of a bug as Python does, escaped: its texts may come from a file or a plugin."""
+    from traceback import format_exception
+
+    from etconfig.diagnostics.escape import escape_lines
+
+    sys.stderr.write(escape_lines("".join(format_exception(error))))
+
+
 def _give_up_output(error: OSError) -> int:
     """Report that stdout cannot be written; return the exit status.
 
@@ -59,5 +69,8 @@ def _give_up_output(error: OSError) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return 0
-    sys.stderr.write(f"error: {error.filename or 'cannot write to stdout'}: {error.strerror}\n")
+    from etconfig.diagnostics.escape import escape_line
+
+    place = escape_line(str(error.filename or "cannot write to stdout"))
+    sys.stderr.write(f"error: {place}: {error.strerror}\n")
     return 2

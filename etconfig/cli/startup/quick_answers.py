@@ -45,10 +45,11 @@ def _listing_text(things: str, as_json: bool) -> str | None:
     from pathlib import Path
 
     from etconfig.app.installation import Installation
-    from etconfig.cli.shared.listings import aligned_text, json_text, list_backends, list_profiles
+    from etconfig.cli.shared.listings import json_text, list_backends, list_profiles, table_text
+    from etconfig.diagnostics.escape import escape_json
 
     installation = Installation(Path.cwd())
     listing = list_backends(installation) if things == "backends" else list_profiles(installation)
     if as_json:
-        return json_text(listing.to_jsonable())
-    return aligned_text(listing.headers, listing.rows) if listing.rows else None
+        return escape_json(json_text(listing.to_jsonable()))
+    return table_text(listing.headers, listing.rows) if listing.rows else None
