@@ -45,7 +45,9 @@ class BackendCandidates:
         Most options are simply chosen, so one `dict.update` for each condition that holds decides them all.
         """
         overlays: list[tuple[Expression, dict[str, object]]] = []
-        effective = {id(c) for name in self._unconditional for c in self.options[name].effective}
+        conditional = {name for name, candidate in self.merge_order if candidate.condition is not None}
+        names = conditional & self._unconditional.keys()
+        effective = {id(candidate) for name in names for candidate in self.options[name].effective}
         for name, candidate in self.merge_order:
             if candidate.condition is None or id(candidate) not in effective:
                 continue

@@ -64,9 +64,11 @@ class OptionCandidates:
         )
         return self.candidates[max(hiding, default=0) :]
 
-    @cached_property
+    @property
     def is_chosen(self) -> bool:
         """True if the value on any device is a literal one: not merged, unset, computed or missing."""
+        if not self.candidates:  # most options: nothing is configured, and the default is at hand
+            return self.info.from_fact is None and self.info.default is not MISSING
         has_base = self.effective and self.effective[0].condition is None
         if not has_base and (self.info.from_fact is not None or self.info.default is MISSING):
             return False
@@ -75,6 +77,8 @@ class OptionCandidates:
     @property
     def unconditional_value(self) -> object:
         """The value, if the option `is_chosen`, while no condition holds and nothing is recommended."""
+        if not self.candidates:
+            return self.info.default
         values = (c.value for c in self.effective if c.condition is None)
         return merged(values, lambda: self.info.default)
 
