@@ -161,7 +161,7 @@ class TestImport:
     @pytest.mark.parametrize(
         ("installed", "message"),
         [
-            ("1.6.0", "was built against executorch 1.5.1, but 1.6.0 is installed; install the one"),
+            ("1.6.0", "was built against executorch 1.5.1, but 1.6.0 is installed; install that release"),
             (None, "needs executorch 1.5.1, which is not installed; pip install executorch==1.5.1"),
         ],
     )
