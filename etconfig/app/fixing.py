@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import difflib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Fix
 from etconfig.errors import DocumentError
-from etconfig.profile import parse_document
+from etconfig.profile import Document, parse_document
+from etconfig.profile.positions import KeyPath
 from etconfig.records import record
+
+_MAX_PARSED = 4 << 20
+"""The most characters that are parsed in search of the fixes after which a text is still TOML."""
 
 
 @record(frozen=True, kw_only=True)
@@ -77,28 +82,116 @@ def apply_fixes(text: str, fixes: Sequence[Fix]) -> tuple[str, int]:
 
     A fix is left out if its line has changed since, if another fix was made at the same place, or if
     the text would no longer be TOML: a renamed option may be set under both names.
+
+    All fixes are tried at once, and halves of them where that fails, so that the text is parsed a few times
+    and not once for each fix. Where very many fixes fail in a long text, good ones may be left out too.
     """
-    count = 0
     fix_at = {(fix.span.line, fix.span.column): fix for fix in fixes}
     # From the end to the start, so that the places of the remaining fixes stay valid.
-    for _, fix in sorted(fix_at.items(), key=lambda item: item[0], reverse=True):
-        changed = _apply(text, fix)
-        if changed is not None and _is_toml(changed):
-            text, count = changed, count + 1
-    return text, count
+    ordered = [fix for _, fix in sorted(fix_at.items(), key=lambda item: item[0], reverse=True)]
+    repair = _Repair(text)
+    if not repair.make_all(ordered):
+        repair.make(_without_collisions(text, ordered))
+    return repair.text, repair.count
 
 
-def _apply(text: str, fix: Fix) -> str | None:
-    span = fix.span
-    lines = text.split("\n")
-    start, end = span.column - 1, span.column - 1 + span.length
-    if not 0 < span.line <= len(lines) or span.underlined is None:
-        return None
-    line = lines[span.line - 1]
-    if line[start:end] != span.underlined or not line.startswith((span.text or "")[:end]):
-        return None
-    lines[span.line - 1] = line[:start] + fix.replacement + line[end:]
-    return "\n".join(lines)
+class _Repair:
+    """The lines of a text, and the fixes made in them."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.split("\n")
+        self.count = 0
+        self.unparsed = max(_MAX_PARSED, 2 * len(text))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def make(self, fixes: Sequence[Fix]) -> None:
+        """Make those of the fixes, which go from the end to the start, that leave the text TOML."""
+        if not self.make_all(fixes) and len(fixes) > 1:
+            middle = len(fixes) // 2
+            self.make(fixes[:middle])
+            self.make(fixes[middle:])
+
+    def make_all(self, fixes: Sequence[Fix]) -> bool:
+        """Make all of the fixes, or none and return False if the text would no longer be TOML."""
+        changed, count = self._changed_lines(fixes)
+        if not count:
+            return True
+        before = {index: self.lines[index] for index in changed}
+        self._replace(changed)
+        if not self._is_toml():
+            self._replace(before)
+            return False
+        self.count += count
+        return True
+
+    def _changed_lines(self, fixes: Iterable[Fix]) -> tuple[dict[int, str], int]:
+        """Return the lines that fixes change, by index, and how many of the fixes fit their lines."""
+        fixes_of: dict[int, list[Fix]] = {}
+        for fix in fixes:
+            if 0 < fix.span.line <= len(self.lines) and fix.span.underlined is not None:
+                fixes_of.setdefault(fix.span.line - 1, []).append(fix)
+        changed: dict[int, str] = {}
+        count = 0
+        for index, of_line in fixes_of.items():
+            changed[index], made = _fixed_line(self.lines[index], of_line)
+            count += made
+        return changed, count
+
+    def _replace(self, lines: Mapping[int, str]) -> None:
+        for index, line in lines.items():
+            self.lines[index] = line
+
+    def _is_toml(self) -> bool:
+        text = self.text
+        self.unparsed -= len(text)
+        return self.unparsed >= 0 and _is_toml(text)
+
+
+def _fixed_line(line: str, fixes: Iterable[Fix]) -> tuple[str, int]:
+    """Return a line with its fixes, which go from the end to the start, and how many of them fit it."""
+    pieces: list[str] = []
+    left, known, count = len(line), None, 0
+    for fix in fixes:
+        start, end = fix.span.column - 1, fix.span.column - 1 + fix.span.length
+        text = fix.span.text or ""
+        # All spans of a line share its text, so what is left of the last fix was compared with it.
+        is_known = text is known or line.startswith(text[:end])
+        if is_known and end <= left and line[start:end] == fix.span.underlined:
+            pieces += (line[end:left], fix.replacement)
+            left, known, count = start, text, count + 1
+    return line[:left] + "".join(reversed(pieces)), count
+
+
+def _without_collisions(text: str, fixes: Sequence[Fix]) -> list[Fix]:
+    """Leave out the fixes that give a key the name of a key beside it, or one that a later fix gives."""
+    if not _is_toml(text):
+        return list(fixes)
+    document = parse_document(text, "before")
+    line_and_column = document.source.line_and_column
+    keys = {line_and_column(at.key_start): path for path, at in document.positions.items()}
+    names: dict[KeyPath, set[str | int]] = {}
+    for path in document.positions:
+        names.setdefault(path[:-1], set()).add(path[-1])
+    kept: list[Fix] = []
+    for fix in fixes:
+        key = keys.get((fix.span.line, fix.span.column))
+        name = fix.replacement.strip("'\"")
+        if key is None or key[-1] != (fix.span.underlined or "").strip("'\"") or _is_table(document, key):
+            kept.append(fix)  # tables of one name may go together
+        elif name not in names[key[:-1]]:
+            names[key[:-1]].add(name)
+            kept.append(fix)
+    return kept
+
+
+def _is_table(document: Document, path: KeyPath) -> bool:
+    found: Any = document.data
+    for key in path:
+        found = found[key]
+    return isinstance(found, dict)
 
 
 def _is_toml(text: str) -> bool:

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import tomli
 from hypothesis import given
 from hypothesis import strategies as st
 
+from etconfig.app import fixing
 from etconfig.app.fixing import apply_fixes, fix_files, fixable
 from etconfig.diagnostics import Diagnostic, Fix, Span
+from etconfig.profile import Document, parse_document
 
 TEXT = '# \N{SNOWMAN} comment\r\n[a]\r\n"old"  =   1 # why\r\nkeep =[1,\r\n  2]'
 
@@ -43,6 +46,40 @@ class TestApplyFixes:
         text = "old = 1\nnew = 2\nother = 3\n"
         fixes = [fix_of(text, 1, "old", "new"), fix_of(text, 3, "other", "third")]
         assert apply_fixes(text, fixes) == ("old = 1\nnew = 2\nthird = 3\n", 1)
+
+    @pytest.mark.parametrize("count", [50, 100])
+    @pytest.mark.parametrize("is_set_twice", [False, True])
+    def test_the_number_of_parses_does_not_grow_with_the_number_of_fixes(
+        self, count: int, is_set_twice: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        parsed: list[str] = []
+
+        def counting(text: str, name: str) -> Document:
+            parsed.append(text)
+            return parse_document(text, name)
+
+        monkeypatch.setattr(fixing, "parse_document", counting)
+        twice = "new = 2\n" if is_set_twice else ""
+        text = "".join(f"[t{index}]\n{twice}old = 1\nother = 3\n" for index in range(count))
+        lines = range(1, text.count("\n") + 1)
+        rows = text.split("\n")
+        fixes = [fix_of(text, line, "old", "new") for line in lines if rows[line - 1] == "old = 1"]
+        fixes += [fix_of(text, line, "other", "third") for line in lines if rows[line - 1] == "other = 3"]
+        after, made = apply_fixes(text, fixes)
+        assert made == (count if is_set_twice else 2 * count)
+        assert after == text.replace("other", "third").replace("old", "old" if is_set_twice else "new")
+        assert len(parsed) <= 4
+
+    def test_fixes_that_break_the_document_in_another_way_are_left_out_one_by_one(self) -> None:
+        text = "[wrong]\n[a.b]\n[a.c]\nold = 1\n"
+        fixes = [fix_of(text, 1, "wrong", "a.b"), fix_of(text, 4, "old", "new")]
+        assert apply_fixes(text, fixes) == ("[wrong]\n[a.b]\n[a.c]\nnew = 1\n", 1)
+
+    def test_many_fixes_that_cannot_be_made_are_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(fixing, "_MAX_PARSED", 0)
+        text = "".join(f"x{index} = 1\n" for index in range(100))
+        fixes = [fix_of(text, line + 1, f"x{line}", "=") for line in range(100)]
+        assert apply_fixes(text, fixes) == (text, 0)
 
     def test_a_fix_for_a_line_that_has_changed_is_left_out(self) -> None:
         for changed in ("x = 1", "old", "", " old = 1"):
