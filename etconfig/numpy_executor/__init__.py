@@ -1,4 +1,10 @@
-"""The numpy executor: loads methods of a program and runs them on numpy kernels and delegates."""
+"""The numpy executor: loads methods of a program and runs them on numpy kernels and delegates.
+
+The interpreter, in reading order: `registers` has the values of a plan, `compile` and `kernel_calls` bind its
+instructions to them, `plan` runs the bound steps, and `method` puts all of this together. `step_patterns`
+binds similar instructions only once. Two packages stand apart: `optimizer` leaves work out, `rebinding`
+serves dynamic shapes; both use `instructions` and `effects`.
+"""
 
 from etconfig.numpy_executor.method import NumpyProgram, load_method
 from etconfig.numpy_executor.plan import DEFAULT_INSTRUCTION_LIMIT
