@@ -99,6 +99,9 @@ def load_lock(path: Path) -> Lock:
     Raises:
         SavedResultError: the file cannot be read, is not a lock file, or has another version.
     """
+    if path.exists() and not path.is_file():  # reading a named pipe would wait forever
+        message = f"cannot read {path}: it is not a regular file"
+        raise saved_result_error("unreadable-file", message, path, f"remove it, and {_HELP}")
     data = load_json(path, "invalid-lock-file", _HELP)
     version = data.get(_VERSION_KEY) if isinstance(data, dict) else None
     if version != LOCK_VERSION:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from etconfig.diagnostics.escape import escape_line, shorten
 from etconfig.diagnostics.fix import Fix
@@ -18,6 +18,9 @@ _MAX_EXCERPT = 160
 """The most characters of a line that are shown: a file of one long line must not flood the terminal."""
 _BEFORE = 60
 """How many of them come before the place, if a longer line is cut."""
+
+MAX_DIAGNOSTICS = 500
+"""The most diagnostics that are printed for people; formats for programs have all."""
 
 Style = Callable[[str, str], str]
 """A function that styles a text for a role: `error`, `warning`, `note`, `path` or `gutter`."""
@@ -34,6 +37,14 @@ _SGR = {"error": "1;31", "warning": "1;33", "note": "1;36", "help": "1;32", "pat
 def ansi(role: str, text: str) -> str:
     """Return the text with escape sequences: the style for a color terminal."""
     return f"\x1b[{_SGR[role]}m{text}\x1b[0m"
+
+
+def worth_showing(diagnostics: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+    """Return at most `MAX_DIAGNOSTICS` in their order; errors before warnings if there are more."""
+    if len(diagnostics) <= MAX_DIAGNOSTICS:
+        return diagnostics
+    by_importance = sorted(range(len(diagnostics)), key=lambda at: not diagnostics[at].is_error)
+    return [diagnostics[at] for at in sorted(by_importance[:MAX_DIAGNOSTICS])]
 
 
 def render(diagnostics: Iterable[Diagnostic], form: str, style: Style = plain) -> str:

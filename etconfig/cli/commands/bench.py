@@ -13,6 +13,7 @@ import click
 
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
+    FiniteNumber,
     configuration_options,
     count_from,
     data_option,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     default=2.0,
     show_default=True,
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=FiniteNumber(),
     help="How long to measure, unless --runs is given.",
 )
 @click.option(

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
-from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.output import print_json, show, show_blocks
+from etconfig.diagnostics.escape import escape_line
 
 if TYPE_CHECKING:
     from etconfig.option_path import OptionPath
-    from etconfig.resolver import ReportedValue
+    from etconfig.resolver import OptionChange, ReportedValue
 
 
 @click.command("diff")
@@ -49,12 +50,16 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
         print_json({"changes": [change.to_jsonable() for change in changes]})
     elif not changes:
         show("The options are the same.")
-    for change in () if as_json else changes:
-        show(change)
-        for mark, value in (("-", change.old), ("+", change.new)):
-            if value is not None:
-                show(f"  {mark} {value}")
+    else:
+        show_blocks(map(_block, changes))
     return 1 if changes else 0
+
+
+def _block(change: OptionChange) -> str:
+    """Return the option with both values, and a line for the origin of each."""
+    sides = (("-", change.old), ("+", change.new))
+    lines = [str(change), *(f"  {mark} {value}" for mark, value in sides if value is not None)]
+    return "".join(f"{escape_line(line)}\n" for line in lines)
 
 
 def _values_of(

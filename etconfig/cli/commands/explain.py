@@ -8,7 +8,7 @@ import click
 
 from etconfig.cli.shared.completion import complete_option_path
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
-from etconfig.cli.shared.output import print_json, show_document
+from etconfig.cli.shared.output import print_json, show_blocks
 
 
 @click.command("explain")
@@ -38,4 +38,5 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
         found = find_provenance(resolution, option_path)
         print_json([{"path": str(full), **provenance.to_jsonable()} for full, provenance in found])
     else:
-        show_document(explain_option(resolution, option_path))
+        lines = explain_option(resolution, option_path).removesuffix("\n").split("\n")
+        show_blocks(f"{line}\n" for line in lines)

@@ -68,7 +68,7 @@ def command(
     elif save is None:
         _print(facts, show_all)
     else:
-        show(f"{len(facts.values)} facts written to {save}")
+        show(f"{len(facts.values)} facts written to {save}", err=not save.is_file())
 
 
 @command.command("diff")

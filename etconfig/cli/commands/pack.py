@@ -112,7 +112,9 @@ def _write(program: Path | None, output: Path, requests: Sequence[ConfigurationR
     data = write_package(Package(_PRODUCER, configurations))
     show_diagnostics(notes_beside_the_map(configurations))
     write_file(output, data)
-    show(f"{format_count(len(configurations), 'configuration')} written to {output}")
+    show(
+        f"{format_count(len(configurations), 'configuration')} written to {output}", err=not output.is_file()
+    )
 
 
 def _configurations(

@@ -14,7 +14,7 @@ from etconfig.cli.shared.options import (
     json_option,
     locked_option,
 )
-from etconfig.cli.shared.output import print_json, print_table, show, show_document
+from etconfig.cli.shared.output import print_json, print_table, show, show_blocks, show_document
 
 if TYPE_CHECKING:
     from etconfig.resolver import Resolution
@@ -72,10 +72,10 @@ def _print_explained(resolution: Resolution) -> None:
     from etconfig.option_path import OptionPath
     from etconfig.resolver import explain_option
 
-    blocks = [
+    blocks = (
         explain_option(resolution, OptionPath(backend, name, arguments.method, arguments.instance))
         for arguments in resolution
         for backend, resolved in arguments.backends.items()
         for name in resolved.candidates
-    ]
-    show_document("\n".join(blocks))
+    )
+    show_blocks(f"\n{block}" if at else block for at, block in enumerate(blocks))

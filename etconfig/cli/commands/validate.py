@@ -25,7 +25,7 @@ from etconfig.cli.shared.output import (
 )
 from etconfig.cli.shared.writing import write_file
 from etconfig.diagnostics import Diagnostic
-from etconfig.diagnostics.render import FORMATS, render
+from etconfig.diagnostics.render import FORMATS, render, worth_showing
 
 if TYPE_CHECKING:
     from etconfig.app.validation import Validator
@@ -100,14 +100,18 @@ def command(
 
 
 def _print(problems: Sequence[Diagnostic], form: str) -> None:
-    style = style_for(sys.stdout)
-    text = render(problems, form, style)
     if form in ("json", "sarif"):
-        show_json(text)
-    elif form == "github":
+        show_json(render(problems, form))
+        return
+    style = style_for(sys.stdout)
+    shown = worth_showing(problems)
+    text = render(shown, form, style)
+    if form == "github":
         show_commands(text)
     else:
         show_styled(text, style)
+    if len(shown) < len(problems):
+        show(f"{len(problems) - len(shown):,} more problems are not shown; --format json has all", err=True)
 
 
 def _make_validator(

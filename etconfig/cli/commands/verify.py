@@ -12,6 +12,7 @@ from etconfig.cli.shared.completion import complete_method
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import (
     ConfigurationRequest,
+    FiniteNumber,
     configuration_options,
     data_option,
     executor_option,
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from etconfig.analysis import VerificationReport
     from etconfig.method.bundled import CaseResult, OutputResult
 
-_TOLERANCE = click.FloatRange(min=0)
-_TOLERANCE.name = "number"  # or click would say: 'x' is not a valid float range
+_TOLERANCE = FiniteNumber()
 
 
 @click.command("verify")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
+from etconfig.cli.shared.options import ConfigurationRequest, FiniteNumber, configuration_options, json_option
 from etconfig.cli.shared.output import fail, show, show_json
 from etconfig.errors import ConfigError
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from etconfig.app.loaded_program import LoadedProgram
     from etconfig.facts import FactSheet
     from etconfig.resolver import OptionChange, Resolution
+
+_MAX_INTERVAL_S = 86_400.0
+"""A day: `time.sleep` refuses what the operating system cannot count."""
 
 _EFFECTS = {"execute": "at the next execute", "load": "needs a reload"}
 
@@ -31,7 +34,7 @@ _EFFECTS = {"execute": "at the next execute", "load": "needs a reload"}
     default=2.0,
     show_default=True,
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=FiniteNumber(_MAX_INTERVAL_S),
     help="The pause between two detections.",
 )
 @click.option("--count", type=click.IntRange(min=1), help="Detect this many times; by default until Ctrl-C.")

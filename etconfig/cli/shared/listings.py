@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from etconfig.app.installation import Installation
 
 
+MAX_ROWS = 10_000
+"""The most rows of a table, and the most blocks of a text, that are printed."""
+
+
 @record(frozen=True)
 class Listing:
     """A list of things of one kind.
@@ -61,10 +65,16 @@ def table_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows below their headers, in aligned columns, ready to be printed."""
     from etconfig.diagnostics.escape import escape_lines
 
-    table = [headers, *([cell_text(cell) for cell in row] for row in rows)]
+    rows = list(rows)
+    table = [headers, *([cell_text(cell) for cell in row] for row in rows[:MAX_ROWS])]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
-    return escape_lines("".join(f"{line.rstrip()}\n" for line in lines))
+    return escape_lines("".join(f"{line.rstrip()}\n" for line in lines)) + more_text(len(rows))
+
+
+def more_text(count: int) -> str:
+    """Return the line that says how many of `count` rows are not shown, or nothing if all are."""
+    return f"and {count - MAX_ROWS:,} more; --json has all\n" if count > MAX_ROWS else ""
 
 
 def json_text(data: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cached_property, wraps
@@ -68,6 +69,26 @@ def count_from(minimum: int) -> click.IntRange:
     count = click.IntRange(min=minimum)
     count.name = "integer"  # or click would say: 'x' is not a valid integer range
     return count
+
+
+class FiniteNumber(click.FloatRange):
+    """The type of an option that is a number of at least 0; `nan` and `inf` are refused."""
+
+    name = "number"  # or click would say: 'x' is not a valid float range
+
+    def __init__(self, highest: float | None = None) -> None:
+        super().__init__(min=0, max=highest)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number.
+
+        Raises:
+            click.BadParameter: it is not a number, not finite, or out of range.
+        """
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{number} is not a finite number", param, ctx)
+        return number
 
 
 def device_options(command: CommandT, *, several: bool = False) -> CommandT:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from etconfig.cli.shared.listings import cell_text, json_text, table_text
+from etconfig.cli.shared.listings import MAX_ROWS, cell_text, json_text, more_text, table_text
 from etconfig.diagnostics.escape import (
     escape_json,
     escape_line,
@@ -48,6 +48,14 @@ def show_diff(text: str) -> None:
     click.echo("\r\n".join(map(escape_lines, text.split("\r\n"))), nl=False)
 
 
+def show_blocks(blocks: Iterable[str]) -> None:
+    """Print blocks of lines on stdout, long lines cut; of very many, the first and the number of others."""
+    blocks = list(blocks)
+    lines = "".join(blocks[:MAX_ROWS]).split("\n")
+    show_document("\n".join(map(shorten, lines)))
+    click.echo(more_text(len(blocks)), nl=False)
+
+
 def show_commands(text: str) -> None:
     """Print workflow commands on stdout, whose parts are already escaped."""
     click.echo(text, nl=False)
@@ -70,11 +78,15 @@ def style_for(stream: TextIO) -> Style:
 
 
 def show_diagnostics(diagnostics: Iterable[Diagnostic]) -> None:
-    """Print diagnostics on stderr, in full."""
-    from etconfig.diagnostics.render import render
+    """Print diagnostics on stderr; of very many, the first and how many more there are."""
+    from etconfig.diagnostics.render import render, worth_showing
 
+    found = list(diagnostics)
+    shown = worth_showing(found)
     style = style_for(sys.stderr)
-    show_styled(render(diagnostics, "text", style), style, err=True)
+    show_styled(render(shown, "text", style), style, err=True)
+    if len(shown) < len(found):
+        show(f"and {len(found) - len(shown):,} more problems", err=True)
 
 
 def fail(error: EtconfigError) -> None:
@@ -119,7 +131,9 @@ def show_json(text: str) -> None:
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows on stdout: a table on a terminal, aligned columns in a pipe."""
     if sys.stdout.isatty():
-        _print_rich(headers, [[cell_text(cell) for cell in row] for row in rows])
+        rows = list(rows)
+        _print_rich(headers, [[cell_text(cell) for cell in row] for row in rows[:MAX_ROWS]])
+        click.echo(more_text(len(rows)), nl=False)
         return
     click.echo(table_text(headers, rows), nl=False)
 
@@ -134,7 +148,8 @@ def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None
     for index, header in enumerate(headers):
         # A column without spaces, such as the names of backends, is not wrapped while there is room.
         is_whole = index < len(headers) - 1 and not any(" " in row[index] for row in rows)
-        table.add_column(header, no_wrap=is_whole, overflow="fold")
+        # If there is not, what is cut ends in an ellipsis: 26214 would read as a value, 2621… does not.
+        table.add_column(header, no_wrap=is_whole, overflow="ellipsis" if is_whole else "fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console().print(table)

@@ -18,17 +18,19 @@ def write_file(path: Path, content: bytes, *, is_named: bool = True) -> None:
         path: The file; it is created or replaced.
         content: Its new content.
         is_named: True if the user named the path; then a link is followed. A link at a path that
-            the user did not name may have been planted, and is refused.
+            the user did not name may have been planted, and is refused; so are pipes and devices.
 
     Raises:
         click.ClickException: it cannot be written; an existing file is unchanged.
     """
     if not is_named and path.is_symlink():
         raise click.ClickException(f"cannot write {path}: it is a symbolic link; remove it")
+    if not is_named and path.exists() and not path.is_file():
+        raise click.ClickException(f"cannot write {path}: it is not a regular file; remove it")
     target = Path(os.path.realpath(path)) if is_named else path  # through a link, not over it
     try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(content)
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)  # not `target`: the links of /dev/stdout end at no path
         else:
             _replace_file(target, content)
     except OSError as error:
@@ -43,8 +45,8 @@ def check_can_write(path: Path) -> None:
     """
     target = Path(os.path.realpath(path))
     try:
-        if target.exists() and not target.is_file():
-            os.close(os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)))
+        if path.exists() and not path.is_file():
+            os.close(os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)))
         else:
             beside, descriptor = _open_beside(target)
             os.close(descriptor)

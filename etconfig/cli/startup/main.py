@@ -25,8 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.set_threshold(_COLLECT_EVERY)
     sys.excepthook = _print_traceback
     atexit.register(gc.freeze)  # the process ends: no need to search for cycles
-    if sys.stdout is None:  # closed by the caller
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  (open until the end, and no pathlib)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: PTH123, SIM115  (open until the end, no pathlib)
     try:
         status = _run(arguments)
     except KeyboardInterrupt:
