@@ -15,7 +15,6 @@ from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts import FactSheet
 from etconfig.profile import (
-    ConditionChecker,
     Layer,
     Profile,
     ProfileReader,
@@ -30,8 +29,6 @@ from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver import (
     ANY_METHOD,
-    CombinationVerifier,
-    ExpressionVerifier,
     Resolver,
     Target,
     verify_against_program,
@@ -41,7 +38,8 @@ from etconfig.schema import BackendSpec
 
 if TYPE_CHECKING:
     from etconfig.app.loaded_program import LoadedProgram
-    from etconfig.resolver import Fit
+    from etconfig.profile import ConditionChecker
+    from etconfig.resolver import CombinationVerifier, ExpressionVerifier, Fit
 
 
 @record(frozen=True, kw_only=True)
@@ -91,14 +89,21 @@ class Validator:
 
     @cached_property
     def _conditions(self) -> ConditionChecker:
+        # Many files need none of these three, and their imports take a tenth of a short command's time.
+        from etconfig.profile import ConditionChecker
+
         return ConditionChecker(self._profiles.expressions.registry)
 
     @cached_property
     def _expressions(self) -> ExpressionVerifier:
+        from etconfig.resolver import ExpressionVerifier
+
         return ExpressionVerifier(self._profiles.expressions.registry)
 
     @cached_property
     def _combinations(self) -> CombinationVerifier:
+        from etconfig.resolver import CombinationVerifier
+
         return CombinationVerifier(self._profiles.expressions.registry)
 
     def _problems(self, path: Path) -> Iterator[Diagnostic]:
@@ -205,7 +210,7 @@ class Validator:
     ) -> Iterator[Diagnostic]:
         """Check the layers against the schemas, and that the arguments of the targets resolve."""
         # With a given device its own values count, not those that other devices might have.
-        expressions = self._expressions if self.device is None else None
+        expressions = (lambda: self._expressions) if self.device is None else None
         yield from verify_layers(layers, specs, self._backend_ids, self._known_fits, expressions)
         if not targets:
             return

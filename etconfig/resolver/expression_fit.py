@@ -14,7 +14,6 @@ from etconfig.facts.registry import FactRegistry
 from etconfig.profile import (
     Assumptions,
     Expression,
-    ExpressionType,
     ListRange,
     NumberRange,
     TextRange,
@@ -26,30 +25,9 @@ from etconfig.schema.coerce import Mismatch, coerce
 if TYPE_CHECKING:
     from etconfig.schema.constraints import Constraint
 
-_KINDS = {
-    ExpressionType.BOOL: OptionKind.BOOLEAN,
-    ExpressionType.INT: OptionKind.INTEGER,
-    ExpressionType.FLOAT: OptionKind.FLOAT,
-    ExpressionType.STRING: OptionKind.STRING,
-}
 _MAX_SHOWN_WORDS = 5
 _MAX_SHOWN_CHARACTERS = 80
 _MAX_KNOWN = 4096
-
-
-def fits_type(wanted: OptionType, given: ExpressionType) -> bool:
-    """Return True if an expression of a type can give a value of an option, or of the items of one."""
-    if wanted.kind is OptionKind.ARRAY:
-        item = given.element
-        return given.is_list and (item is None or (wanted.item is not None and fits_type(wanted.item, item)))
-    if given.is_list:
-        return False
-    if wanted.kind is OptionKind.CHOICE:
-        kind = {ExpressionType.INT: int, ExpressionType.STRING: str}.get(given)
-        return any(type(choice) is kind for choice in wanted.choices)
-    # A quantity such as "64 KiB" is a string that stands for a number.
-    is_quantity = given is ExpressionType.STRING and wanted.unit is not None
-    return is_quantity or wanted.kind is _KINDS[given]
 
 
 class ExpressionVerifier:

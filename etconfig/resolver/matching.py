@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest_backend
 from etconfig.profile import UNSET, Assignment, Expression, Layer, TextValue
 from etconfig.provenance import OriginKind
 from etconfig.records import record
-from etconfig.resolver.expression_fit import ExpressionVerifier, fits_type
+from etconfig.resolver.expression_types import fits_type
 from etconfig.resolver.option_candidates import Candidate
 from etconfig.resolver.program_check import verify_assignment
 from etconfig.schema import (
@@ -22,6 +22,9 @@ from etconfig.schema import (
     find_option,
     read_text,
 )
+
+if TYPE_CHECKING:
+    from etconfig.resolver.expression_fit import ExpressionVerifier
 
 Fit: TypeAlias = "tuple[str, str, type, object]"
 """A backend id, an option of it, and a value that it accepts, with its type: 1, 1.0 and true are equal."""
@@ -45,15 +48,15 @@ class Names:
         backends_of: The program's methods, and the backends that each delegates to; None if there is no
             program, so that any name is allowed.
         instances: The declared instances, and the method of each.
-        expressions: Finds values of expressions that options do not accept; None leaves that to resolving
-            on a device.
+        expressions: Returns what finds values of expressions that options refuse; None leaves that to
+            resolving on a device.
     """
 
     specs: Mapping[str, BackendSpec]
     known_backends: Collection[str]
     backends_of: Mapping[str, Sequence[str]] | None
     instances: Mapping[str, str]
-    expressions: ExpressionVerifier | None = None
+    expressions: Callable[[], ExpressionVerifier] | None = None
 
 
 class MatchedAssignment(NamedTuple):
@@ -121,7 +124,7 @@ class Matcher:
             self._found.append(value)
             return None
         if isinstance(value, Expression) and self.names.expressions is not None:
-            self._found += self.names.expressions.problems(spec, info, value, assignment.condition)
+            self._found += self.names.expressions().problems(spec, info, value, assignment.condition)
         return MatchedAssignment(assignment, info, value)
 
 
@@ -130,7 +133,7 @@ def verify_layers(
     specs: Mapping[str, BackendSpec],
     known_backends: Collection[str],
     known_fits: set[Fit],
-    expressions: ExpressionVerifier | None = None,
+    expressions: Callable[[], ExpressionVerifier] | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Return the problems of the assignments in files, for whatever method they are meant.
 
@@ -140,7 +143,7 @@ def verify_layers(
         known_backends: The ids that are not mistakes.
         known_fits: Values that were accepted before, with the same schemas. They are not checked again, and
             new ones are added.
-        expressions: Finds values of expressions that options do not accept.
+        expressions: Returns what finds values of expressions that options refuse.
     """
     names = Names(
         specs=specs,
