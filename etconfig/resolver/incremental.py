@@ -21,8 +21,8 @@ _NO_RECOMMENDATION = Recommendation()
 class IncrementalResolver:
     """The backends of all method instances, indexed by the facts that they depend on.
 
-    One backend of one method instance is resolved at a time. These pairs are numbered in the order of the
-    instances; below, `numbers` are theirs.
+    Method instances with the same assignments share a `BackendCandidates`, and it is resolved once for all of
+    them. The distinct ones are numbered in the order of the instances; below, `numbers` are theirs.
 
     Args:
         instances: The backends of each method instance.
@@ -30,13 +30,19 @@ class IncrementalResolver:
 
     def __init__(self, instances: Mapping[MethodInstance, Sequence[BackendCandidates]]) -> None:
         self._instances = tuple(instances)
-        self._ranges: list[range] = []
+        self._with_named = {method for method, instance in instances if instance is not None}
+        number_of: dict[int, int] = {}
         self._backends: list[BackendCandidates] = []
-        self._instance_of: list[int] = []
+        self._numbers: list[list[int]] = []
+        self._instances_of: list[list[int]] = []
         for instance_number, backends in enumerate(instances.values()):
-            self._ranges.append(range(len(self._backends), len(self._backends) + len(backends)))
-            self._backends += backends
-            self._instance_of += [instance_number] * len(backends)
+            for backend in backends:
+                if id(backend) not in number_of:
+                    number_of[id(backend)] = len(self._backends)
+                    self._backends.append(backend)
+                    self._instances_of.append([])
+                self._instances_of[number_of[id(backend)]].append(instance_number)
+            self._numbers.append([number_of[id(backend)] for backend in backends])
         specs = {backend.spec.id: backend.spec for backend in self._backends}
         self._recommending = [spec for spec in specs.values() if spec.recommend is not None]
         self._process_options = process_options(specs.values())
@@ -84,7 +90,7 @@ class IncrementalResolver:
             backend = self._backends[number]
             recommendation = recommendations.get(backend.spec.id, _NO_RECOMMENDATION)
             results[number] = backend.resolve(device, recommendation)
-        for instance_number in {self._instance_of[number] for number in stale}:
+        for instance_number in {i for number in stale for i in self._instances_of[number]}:
             instances[instance_number] = self._gathered(instance_number, results)
         return self._finished(facts, device.conditions, recommendations, results, instances)
 
@@ -117,7 +123,7 @@ class IncrementalResolver:
         found: dict[str, BackendArguments] = {}
         problems: list[Diagnostic] = []
         method, instance = self._instances[instance_number]
-        for number in self._ranges[instance_number]:
+        for number in self._numbers[instance_number]:
             result = results[number]
             if isinstance(result, BackendArguments):
                 found[self._backends[number].spec.id] = result
@@ -159,7 +165,7 @@ class IncrementalResolver:
     def _is_template(self, key: MethodInstance, problems: Sequence[Diagnostic]) -> bool:
         """True for a default instance that only serves the named ones, and so may lack options."""
         method, instance = key
-        has_named = any(m == method and i is not None for m, i in self._instances)
+        has_named = method in self._with_named
         return instance is None and has_named and all(d.code == "missing-option" for d in problems)
 
 

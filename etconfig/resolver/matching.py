@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest_backend
@@ -76,13 +75,6 @@ class MatchedAssignment(NamedTuple):
     def candidate(self) -> Candidate:
         """The assignment as the option sees it."""
         return Candidate(value=self.value, place=self.assignment.place, condition=self.assignment.condition)
-
-    def applies_to(self, method: str, instance: str | None) -> bool:
-        """Return True if it sets the option for this method instance."""
-        path = self.assignment.path
-        if path.instance is not None and path.instance != instance:
-            return False
-        return path.method is None or fnmatchcase(method, path.method)
 
 
 @dataclass(kw_only=True)

@@ -16,8 +16,8 @@ from etconfig.resolver.backend_candidates import BackendCandidates
 from etconfig.resolver.incremental import IncrementalResolver
 from etconfig.resolver.matching import MatchedAssignment, Matcher, Names
 from etconfig.resolver.memo import Memo, MethodInstance
-from etconfig.resolver.option_candidates import Candidate, OptionCandidates
 from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.scopes import ScopedAssignments
 from etconfig.schema import BackendSpec
 
 
@@ -84,13 +84,19 @@ class Resolver:
             matched.setdefault(found.assignment.path.backend, []).append(found)
         if any(diagnostic.is_error for diagnostic in matcher.diagnostics):
             raise OptionError(diagnostics=matcher.diagnostics)
+        scoped = {
+            backend: ScopedAssignments(specs[backend], matched.get(backend, ()))
+            for backend in dict.fromkeys(backend for target in targets for backend in target.backends)
+        }
+        names_of: dict[str, list[str]] = {}
+        for name, method in method_of.items():
+            names_of.setdefault(method, []).append(name)
         instances = {
             (target.method, instance): [
-                _candidates(specs[backend], target.method, instance, matched.get(backend, ()))
-                for backend in target.backends
+                scoped[backend].candidates(target.method, instance) for backend in target.backends
             ]
             for target in targets
-            for instance in [None, *(name for name, method in method_of.items() if method == target.method)]
+            for instance in (None, *names_of.get(target.method, ()))
         }
         return cls(instances=instances, layers=tuple(layers), warnings=matcher.diagnostics)
 
@@ -127,17 +133,3 @@ def _instances(layers: Sequence[Layer], targets: Sequence[Target]) -> Mapping[st
     declared = {d.name: d.method for layer in layers for d in layer.instances}
     named = {name: target.method for target in targets for name in target.instances}
     return declared | named
-
-
-def _candidates(
-    spec: BackendSpec, method: str, instance: str | None, matched: Sequence[MatchedAssignment]
-) -> BackendCandidates:
-    merge_order = [(m.info.name, m.candidate) for m in matched if m.applies_to(method, instance)]
-    candidates: dict[str, list[Candidate]] = {name: [] for name in spec.options.option_infos()}
-    for name, candidate in merge_order:
-        candidates[name].append(candidate)
-    options = {
-        name: OptionCandidates(spec=spec, info=info, candidates=tuple(candidates[name]))
-        for name, info in spec.options.option_infos().items()
-    }
-    return BackendCandidates(spec=spec, options=options, merge_order=merge_order)

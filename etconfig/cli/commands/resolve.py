@@ -61,11 +61,14 @@ def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, st
     """Yield a row for each option of each method instance and backend."""
     from etconfig.resolver import show_setting
 
+    known: dict[int, list[tuple[str, str, str]]] = {}  # many instances may share their arguments
     for arguments in resolution:
         for backend, resolved in arguments.backends.items():
-            for name in resolved.candidates:
-                winner = resolved.provenance(name).winner
-                yield arguments.label, backend, name, show_setting(winner.value), str(winner.origin)
+            if id(resolved) not in known:
+                winners = ((name, resolved.provenance(name).winner) for name in resolved.candidates)
+                known[id(resolved)] = [(n, show_setting(w.value), str(w.origin)) for n, w in winners]
+            for row in known[id(resolved)]:
+                yield arguments.label, backend, *row
 
 
 def _print_explained(resolution: Resolution) -> None:

@@ -1,0 +1,98 @@
+"""`ScopedAssignments`: the assignments of one backend, sorted by the methods and instances they are for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import itemgetter
+from typing import TypeAlias
+
+from etconfig.profile.names import is_glob
+from etconfig.resolver.backend_candidates import BackendCandidates
+from etconfig.resolver.matching import MatchedAssignment
+from etconfig.resolver.method_patterns import MethodPatterns, name_matcher
+from etconfig.resolver.option_candidates import Candidate, OptionCandidates
+from etconfig.schema import BackendSpec
+
+_Numbered: TypeAlias = "tuple[int, str, Candidate]"
+"""An assignment's place in the merge order, its option, and what the option sees of it."""
+
+
+class ScopedAssignments:
+    """The assignments of one backend, by scope, so that each method instance finds its own at once.
+
+    Method instances for which the same assignments hold share one `BackendCandidates`, and those with
+    assignments of their own share the options that these do not set.
+
+    Args:
+        spec: The backend.
+        matched: Its assignments, in merge order.
+    """
+
+    def __init__(self, spec: BackendSpec, matched: Iterable[MatchedAssignment]) -> None:
+        self._spec = spec
+        self._for_all: list[_Numbered] = []
+        self._by_method: dict[str, list[_Numbered]] = {}
+        self._by_pattern: dict[str, list[_Numbered]] = {}
+        self._by_instance: dict[str, list[tuple[str | None, _Numbered]]] = {}
+        for number, found in enumerate(matched):
+            path, entry = found.assignment.path, (number, found.info.name, found.candidate)
+            if path.instance is not None:
+                self._by_instance.setdefault(path.instance, []).append((path.method, entry))
+            elif path.method is None:
+                self._for_all.append(entry)
+            else:
+                by_name = self._by_pattern if is_glob(path.method) else self._by_method
+                by_name.setdefault(path.method, []).append(entry)
+        self._patterns = MethodPatterns(self._by_pattern)
+        self._common = _candidates(spec, self._for_all, {})
+        self._found: dict[tuple[int, ...], BackendCandidates] = {(): self._common}
+        self._of_method: dict[str, list[_Numbered]] = {}
+
+    def candidates(self, method: str, instance: str | None) -> BackendCandidates:
+        """Return everything that may decide the backend's options in a method instance."""
+        if method not in self._of_method:
+            self._of_method[method] = [*self._by_method.get(method, ())]
+            for pattern in self._patterns.fitting(method):
+                self._of_method[method] += self._by_pattern[pattern]
+        own = self._of_method[method]
+        if instance is not None:
+            of_instance = self._by_instance.get(instance, ())
+            own = [*own, *(entry for wanted, entry in of_instance if _is_for(wanted, method))]
+        key = tuple(sorted(number for number, _, _ in own))
+        if key not in self._found:
+            self._found[key] = _candidates(self._spec, [*self._for_all, *own], self._own_options(own))
+        return self._found[key]
+
+    def _own_options(self, own: Iterable[_Numbered]) -> dict[str, OptionCandidates]:
+        """Return the common candidates of those options that no assignment in `own` sets."""
+        names = {name for _, name, _ in own}
+        return {name: option for name, option in self._common.options.items() if name not in names}
+
+
+def _is_for(wanted: str | None, method: str) -> bool:
+    return wanted is None or wanted == method or bool(name_matcher(wanted)(method))
+
+
+def _candidates(
+    spec: BackendSpec, numbered: list[_Numbered], shared: dict[str, OptionCandidates]
+) -> BackendCandidates:
+    """Return the candidates of a backend.
+
+    Args:
+        spec: The backend.
+        numbered: Its assignments, each with its place in the merge order.
+        shared: The candidates of options for which they are known.
+    """
+    merge_order = [(name, candidate) for _, name, candidate in sorted(numbered, key=itemgetter(0))]
+    infos = spec.options.option_infos()
+    candidates: dict[str, list[Candidate]] = {name: [] for name in infos if name not in shared}
+    for name, candidate in merge_order:
+        if name in candidates:
+            candidates[name].append(candidate)
+    options = {
+        name: shared[name]
+        if name in shared
+        else OptionCandidates(spec=spec, info=info, candidates=tuple(candidates[name]))
+        for name, info in infos.items()
+    }
+    return BackendCandidates(spec=spec, options=options, merge_order=merge_order)
