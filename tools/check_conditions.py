@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from etconfig.facts import BUILTIN_FACTS
@@ -46,12 +46,19 @@ def node_data(node: tuple[object, ...]) -> list[object]:
     return data
 
 
-def file_text() -> str:
-    """Return the content of the file: a line per condition, with its tree and the texts of its clauses."""
-    checked = {each.source: [node_data(each.tree), *each.clause_texts] for each in parsed_conditions()}
-    lines = (f"{json.dumps(text)}: {json.dumps(checked[text])}" for text in sorted(checked))
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+def file_text(conditions: Iterable[Expression]) -> str:
+    """The content of the file: the tree of each clause, and for each condition the numbers of its clauses."""
+    clauses: dict[str, str] = {}
+    numbers: dict[str, list[int]] = {}
+    for condition in sorted(conditions, key=lambda each: each.source):
+        texts = condition.clause_texts
+        trees = condition.tree.operands if len(texts) > 1 else [condition.tree]
+        clauses |= {text: json.dumps(node_data(tree)) for text, tree in zip(texts, trees, strict=True)}
+        numbers[condition.source] = [list(clauses).index(text) for text in texts]
+    trees_text = ",\n".join(f"{json.dumps(text)}: {tree}" for text, tree in clauses.items())
+    numbers_text = ",\n".join(f"{json.dumps(text)}: {json.dumps(found)}" for text, found in numbers.items())
+    return f'{{"clauses": {{\n{trees_text}\n}},\n"conditions": {{\n{numbers_text}\n}}}}\n'
 
 
 if __name__ == "__main__":
-    TARGET.write_text(file_text(), encoding="utf-8")
+    TARGET.write_text(file_text(parsed_conditions()), encoding="utf-8")
