@@ -11,6 +11,7 @@ import click
 
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
 from etconfig.cli.shared.output import print_json, show, show_blocks
+from etconfig.cli.shared.standard_input import standard_input
 from etconfig.diagnostics.escape import escape_line
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
 
     \b
       NAME or FILE.toml   a profile, resolved like --profile
-      FILE.json           a result that `etconfig resolve --json` printed
+      FILE.json or -      a result that `etconfig resolve --json` printed; - is standard input
       facts:FILE.json     a fact sheet, resolved like --facts
 
     The other options apply to both. Only values are compared; where they come from is shown.
@@ -70,7 +71,9 @@ def _values_of(
 
     kind, colon, rest = text.partition(":")
     if colon and kind == "facts":
-        request = replace(request, sheet=Path(rest))
+        request = replace(request, sheet=standard_input() if rest == "-" else Path(rest))
+    elif text == "-":
+        return load_saved_resolution(standard_input())
     elif text.endswith(".json"):
         return load_saved_resolution(Path(text))
     else:

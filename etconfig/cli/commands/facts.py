@@ -11,6 +11,7 @@ import click
 from etconfig.cli.shared.format import format_fact
 from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
 from etconfig.cli.shared.output import print_json, print_table, show, show_json
+from etconfig.cli.shared.standard_input import InputPath
 from etconfig.cli.shared.writing import write_file
 
 if TYPE_CHECKING:
@@ -72,15 +73,15 @@ def command(
 
 
 @command.command("diff")
-@click.argument("old", type=click.Path(path_type=Path))
-@click.argument("new", type=click.Path(path_type=Path), required=False)
+@click.argument("old", type=InputPath())
+@click.argument("new", type=InputPath(), required=False)
 @click.option("--ignore-live", is_flag=True, help="Leave out facts that may change at any time.")
 @json_option
 def diff(old: Path, new: Path | None, ignore_live: bool, as_json: bool) -> int:
     """Compare two fact sheets, or one with this device.
 
     Compares the values of known facts, wherever they come from. Exits with 0 if they are the
-    same, with 1 if they differ, and with 2 if a sheet cannot be read.
+    same, with 1 if they differ, and with 2 if a sheet cannot be read. - is standard input.
 
     \b
     Examples:

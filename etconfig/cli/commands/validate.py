@@ -23,6 +23,7 @@ from etconfig.cli.shared.output import (
     style_for,
     with_progress,
 )
+from etconfig.cli.shared.standard_input import StandardInput
 from etconfig.cli.shared.writing import write_file
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import FORMATS, render, worth_showing
@@ -67,7 +68,7 @@ def command(
 
     Files named etconfig.toml and pyproject.toml are project files, all others are profiles. In a
     directory, every *.toml below it is checked. With --facts or --fact, the arguments must resolve
-    on that device.
+    on that device. A file called - is a profile on standard input.
 
     \b
     Examples:
@@ -75,11 +76,14 @@ def command(
       etconfig validate profiles --facts pi5.json
       etconfig validate etconfig.toml --program model.pte --format concise
       etconfig validate profiles --fix
+      etconfig validate - < profiles/acme/board.toml
     """
     if fix and diff:
         raise click.UsageError("--diff shows what --fix would do; give one of them")
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
+    if fix and any(isinstance(file, StandardInput) for file in files):
+        raise click.UsageError("--fix cannot change standard input; --diff shows what it would change")
     from etconfig.app.fixing import fix_files
 
     validator = _make_validator(make_installation(profile_paths), program, sheet, fact_texts)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from etconfig.cli.shared.standard_input import standard_input
+
 _SUFFIX = ".toml"
 
 
@@ -16,7 +18,7 @@ def find_files(texts: Sequence[str]) -> list[Path]:
     """Expand the arguments to files, each once, in the order of the arguments.
 
     A directory stands for every *.toml below it, except in hidden directories; a pattern such as
-    `profiles/**/*.toml` for the files that match it. Both are sorted by path.
+    `profiles/**/*.toml` for the files that match it. Both are sorted by path. `-` is standard input.
 
     Raises:
         click.BadParameter: an argument stands for no file.
@@ -36,6 +38,8 @@ files_argument = click.argument("files", nargs=-1, required=True, type=click.Pat
 
 
 def _files_of(text: str) -> list[Path]:
+    if text == "-":
+        return [standard_input()]
     path = Path(text)
     if path.is_dir():
         return _all_of(_below(path), f"Directory {text!r} contains no {_SUFFIX} file")

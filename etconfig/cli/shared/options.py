@@ -14,6 +14,7 @@ import click
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_assignment, complete_method, complete_profile
 from etconfig.cli.shared.output import show_diagnostics
+from etconfig.cli.shared.standard_input import InputPath, standard_input
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -100,8 +101,9 @@ def device_options(command: CommandT, *, several: bool = False) -> CommandT:
         "--facts",
         "sheet",
         multiple=several,
-        type=click.Path(path_type=Path),
-        help="Use a saved fact sheet instead of detecting this device." + _repeatable(several),
+        type=InputPath(),
+        help="Use a saved fact sheet instead of detecting this device; - is standard input."
+        + _repeatable(several),
     )(command)
 
 
@@ -152,7 +154,7 @@ class ConfigurationRequest:
 
         return configure(
             program,
-            profile=self.profile,
+            profile=standard_input() if self.profile == "-" else self.profile,
             facts=facts,
             fact_overrides=self.device.by_hand,
             overrides=layer_from_overrides(self.overrides, "--set"),
