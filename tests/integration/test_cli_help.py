@@ -113,6 +113,44 @@ class TestHelp:
         assert [option.name for option in options if not option.help] == []
 
 
+def options_of_one_value() -> Iterator[tuple[str, str]]:
+    """Yield each way to write an option that takes one value, with its command."""
+    for path, command in ALL.items():
+        for option in command.params:
+            if isinstance(option, click.Option) and not (option.is_flag or option.count or option.multiple):
+                yield from ((path, name) for name in (*option.opts, *option.secondary_opts))
+
+
+class TestRepeatedOptions:
+    """An option that takes one value refuses a second one, which would silently replace the first."""
+
+    @pytest.mark.parametrize(("path", "option"), list(options_of_one_value()))
+    @pytest.mark.parametrize(("count", "times"), [(2, "twice"), (3, "3 times")])
+    def test_a_repeat_is_a_usage_error(
+        self, cli: Callable[..., Outcome], path: str, option: str, count: int, times: str
+    ) -> None:
+        done = cli(*path.split()[1:], *(option, "x") * count)
+        name = next(o.opts[0] for o in ALL[path].params if option in o.opts)
+        assert done == Outcome(
+            2,
+            "",
+            f"error: {name} is given {times}; give it once, or run the command once for each value\n"
+            f"  = help: see `{path} --help`\n",
+        )
+
+    def test_the_options_include_those_that_select_the_input(self) -> None:
+        found = set(options_of_one_value())
+        commands = ("validate", "resolve", "lock", "explain")
+        assert {(f"etconfig {name}", "--facts") for name in commands} <= found
+        assert {("etconfig validate", "--program"), ("etconfig resolve", "--profile")} <= found
+
+    def test_options_for_several_values_and_flags_may_be_repeated(
+        self, cli: Callable[..., Outcome], place: Path
+    ) -> None:
+        facts = ("--fact", "os.name=linux", "--fact", "cpu.arch=arm64")
+        assert cli("facts", *facts, "--json", "--json").status == 0
+
+
 @pytest.fixture
 def prepared(place: Path) -> Path:
     """The files that the examples use."""

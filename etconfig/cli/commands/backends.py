@@ -13,6 +13,7 @@ from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.listings import list_backends
 from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
 from etconfig.cli.shared.output import print_json, print_table, show
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import BackendUnavailableError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from etconfig.schema import BackendSpec, OptionInfo
 
 
-@click.command("backends")
+@click.command("backends", cls=StrictCommand)
 @click.argument("backend", required=False, shell_complete=complete_backend)
 @device_options
 @json_option

@@ -25,12 +25,13 @@ from etconfig.cli.shared.options import (
     program_argument,
 )
 from etconfig.cli.shared.output import print_json
+from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
     from etconfig.analysis import BenchmarkReport
 
 
-@click.command("bench")
+@click.command("bench", cls=StrictCommand)
 @program_argument
 @method_option
 @instance_option

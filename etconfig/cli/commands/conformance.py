@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.options import executor_option, json_option
 from etconfig.cli.shared.output import print_json, print_table, show
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write, write_file
 from etconfig.conformance.kit.levels import KIT, LEVELS
 
@@ -33,7 +34,7 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     return paths
 
 
-@click.command("conformance")
+@click.command("conformance", cls=StrictCommand)
 @click.argument("backend", required=False, shell_complete=complete_backend)
 @click.option(
     "--level",

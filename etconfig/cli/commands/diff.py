@@ -12,6 +12,7 @@ import click
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
 from etconfig.cli.shared.output import print_json, show, show_blocks
 from etconfig.cli.shared.standard_input import standard_input
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.diagnostics.escape import escape_line
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from etconfig.resolver import OptionChange, ReportedValue
 
 
-@click.command("diff")
+@click.command("diff", cls=StrictCommand)
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
 @click.option("--program", type=click.Path(path_type=Path), help="Resolve for the methods of this program.")

@@ -10,13 +10,14 @@ import click
 
 from etconfig.cli.shared.options import json_option, make_installation
 from etconfig.cli.shared.output import print_json, show_styled, style_for
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.diagnostics.escape import escape_line, shorten
 
 if TYPE_CHECKING:
     from etconfig.analysis import Finding
 
 
-@click.command("doctor")
+@click.command("doctor", cls=StrictCommand)
 @json_option
 def command(as_json: bool) -> int:
     """Check this installation, and say how to fix problems.

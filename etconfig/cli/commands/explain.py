@@ -9,9 +9,10 @@ import click
 from etconfig.cli.shared.completion import complete_option_path
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options, json_option
 from etconfig.cli.shared.output import print_json, show_blocks
+from etconfig.cli.shared.usage import StrictCommand
 
 
-@click.command("explain")
+@click.command("explain", cls=StrictCommand)
 @click.argument("path", shell_complete=complete_option_path)
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @configuration_options

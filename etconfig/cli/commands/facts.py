@@ -12,6 +12,7 @@ from etconfig.cli.shared.format import format_fact
 from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
 from etconfig.cli.shared.output import print_json, print_table, show, show_json
 from etconfig.cli.shared.standard_input import InputPath
+from etconfig.cli.shared.usage import SuggestingGroup
 from etconfig.cli.shared.writing import write_file
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from etconfig.facts import FactSheet, SheetDifference
 
 
-@click.group("facts", invoke_without_command=True)
+@click.group("facts", cls=SuggestingGroup, invoke_without_command=True)
 @device_options
 @click.option(
     "--adb",

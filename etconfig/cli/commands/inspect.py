@@ -12,13 +12,14 @@ from etconfig.cli.rendering.package_text import SUFFIX, show_package
 from etconfig.cli.rendering.program_text import print_program
 from etconfig.cli.shared.options import data_option, json_option, make_installation, program_argument
 from etconfig.cli.shared.output import print_json, show
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write, write_file
 
 if TYPE_CHECKING:
     from etconfig.analysis import ProgramReport
 
 
-@click.command("inspect")
+@click.command("inspect", cls=StrictCommand)
 @program_argument
 @data_option
 @click.option(

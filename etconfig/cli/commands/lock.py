@@ -9,10 +9,11 @@ import click
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, configuration_options
 from etconfig.cli.shared.output import show
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 
 
-@click.command("lock")
+@click.command("lock", cls=StrictCommand)
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @configuration_options
 def command(program: Path | None, request: ConfigurationRequest) -> None:

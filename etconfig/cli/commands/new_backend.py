@@ -11,12 +11,13 @@ import click
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import show
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ScaffoldError
 from etconfig.plugin.entry_points import BACKENDS
 from etconfig.scaffold import LICENSES, PackageNames, derive_names, render_package, write_package_files
 
 
-@click.command("new-backend")
+@click.command("new-backend", cls=StrictCommand)
 @click.argument("name")
 @click.option(
     "--directory",

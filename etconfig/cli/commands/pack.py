@@ -11,6 +11,7 @@ import click
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, several_configurations_options
 from etconfig.cli.shared.output import show, show_diagnostics, show_document
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 from etconfig.version import __version__
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _PRODUCER = f"etconfig {__version__}"
 
 
-@click.command("pack")
+@click.command("pack", cls=StrictCommand)
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @click.option(
     "-o",

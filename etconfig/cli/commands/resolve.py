@@ -15,12 +15,13 @@ from etconfig.cli.shared.options import (
     locked_option,
 )
 from etconfig.cli.shared.output import print_json, print_table, show, show_blocks, show_document
+from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
     from etconfig.resolver import Resolution
 
 
-@click.command("resolve")
+@click.command("resolve", cls=StrictCommand)
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @configuration_options
 @locked_option

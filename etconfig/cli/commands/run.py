@@ -25,13 +25,14 @@ from etconfig.cli.shared.options import (
 )
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.trace_file import TraceFile, trace_options
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write
 
 if TYPE_CHECKING:
     from etconfig.method.method import Method
 
 
-@click.command("run")
+@click.command("run", cls=StrictCommand)
 @program_argument
 @method_option
 @instance_option

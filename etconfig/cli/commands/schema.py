@@ -11,13 +11,14 @@ from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.options import make_installation
 from etconfig.cli.shared.output import print_json, show_diagnostics, show_document
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import PluginError
 
 if TYPE_CHECKING:
     from etconfig.schema import BackendSpec
 
 
-@click.command("schema")
+@click.command("schema", cls=StrictCommand)
 @click.argument("backend", required=False, shell_complete=complete_backend)
 @click.option("--profile", "document", flag_value="profile", help="The JSON Schema of a whole profile.")
 @click.option("--project", "document", flag_value="project", help="The JSON Schema of a project file.")

@@ -24,6 +24,7 @@ from etconfig.cli.shared.output import (
     with_progress,
 )
 from etconfig.cli.shared.standard_input import StandardInput
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
 from etconfig.diagnostics import Diagnostic
 from etconfig.diagnostics.render import FORMATS, render, worth_showing
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from etconfig.app.validation import Validator
 
 
-@click.command("validate")
+@click.command("validate", cls=StrictCommand)
 @files_argument
 @click.option("--program", type=click.Path(path_type=Path), help="Check against this program too.")
 @device_options

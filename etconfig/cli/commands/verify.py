@@ -21,6 +21,7 @@ from etconfig.cli.shared.options import (
     program_argument,
 )
 from etconfig.cli.shared.output import print_json, print_table, show
+from etconfig.cli.shared.usage import StrictCommand
 
 if TYPE_CHECKING:
     from etconfig.analysis import VerificationReport
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _TOLERANCE = FiniteNumber()
 
 
-@click.command("verify")
+@click.command("verify", cls=StrictCommand)
 @program_argument
 @click.option(
     "--method", shell_complete=complete_method, help="The method; by default every method that has cases."

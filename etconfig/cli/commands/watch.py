@@ -13,6 +13,7 @@ import click
 
 from etconfig.cli.shared.options import ConfigurationRequest, FiniteNumber, configuration_options, json_option
 from etconfig.cli.shared.output import fail, show, show_json
+from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _MAX_INTERVAL_S = 86_400.0
 _EFFECTS = {"execute": "at the next execute", "load": "needs a reload"}
 
 
-@click.command("watch")
+@click.command("watch", cls=StrictCommand)
 @click.argument("program", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--interval",

@@ -1,14 +1,46 @@
-"""Usage errors of click in the form of our errors, with a guess at the intended name."""
+"""Usage errors: those of click in the form of our errors, and of options that are given repeatedly."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import click
 
 from etconfig.cli.shared.output import print_error
 
 
-class SuggestingGroup(click.Group):
+class StrictCommand(click.Command):
+    """A command that refuses a second value for an option that takes one; click would take the last."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as click does.
+
+        Raises:
+            click.UsageError: the arguments are wrong, or an option that takes one value has several.
+        """
+        if not ctx.resilient_parsing:  # a shell completes a line that is not finished
+            _, _, order = self.make_parser(ctx).parse_args(list(args))
+            for parameter, count in Counter(order).items():
+                if count > 1 and takes_one_value(parameter):
+                    times = "twice" if count == 2 else f"{count} times"
+                    ctx.fail(
+                        f"{parameter.opts[0]} is given {times}; "
+                        "give it once, or run the command once for each value"
+                    )
+        return super().parse_args(ctx, args)
+
+
+def takes_one_value(parameter: click.Parameter) -> bool:
+    """Return True for an option with a value that cannot be repeated; flags may be."""
+    return isinstance(parameter, click.Option) and not (
+        parameter.is_flag or parameter.count or parameter.multiple
+    )
+
+
+class SuggestingGroup(StrictCommand, click.Group):
     """A group of commands that suggests a name for a mistyped one."""
+
+    command_class = StrictCommand
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
