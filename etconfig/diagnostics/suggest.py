@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 _MAX_NAME_LENGTH = 200
 _BACKEND = "backend"
@@ -37,15 +38,31 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     Case does not count. Up to a third of the name's length may differ, at least one character.
     Ties go to the alphabetically first.
     """
-    if len(name) > _MAX_NAME_LENGTH:
-        return None
+    return _nearest(name, tuple(known)) if len(name) <= _MAX_NAME_LENGTH else None
+
+
+@lru_cache(maxsize=4096)  # one mistake is often repeated all over a file
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+    folded, best = name.casefold(), None
     limit = max(1, len(name) // 3)
-    folded = name.casefold()
-    scored = [
-        (edit_distance(folded, candidate.casefold(), limit), candidate) for candidate in sorted(set(known))
-    ]
-    distance, best = min(scored, default=(limit + 1, ""))
-    return best if distance <= limit else None
+    letters = frozenset(folded)
+    for candidate, folded_candidate, its_letters in _in_order(known):
+        # cheaper than the distance, and never more than it
+        if abs(len(folded) - len(folded_candidate)) > limit or len(letters - its_letters) > limit:
+            continue
+        distance = edit_distance(folded, folded_candidate, limit)
+        if distance <= limit:
+            best, limit = candidate, distance - 1
+            if limit < 0:
+                break
+    return best
+
+
+@lru_cache(maxsize=16)
+def _in_order(known: tuple[str, ...]) -> Sequence[tuple[str, str, frozenset[str]]]:
+    """Return names in alphabetical order, each with its folded form and the letters of that."""
+    folded = ((candidate, candidate.casefold()) for candidate in sorted(set(known)))
+    return [(candidate, text, frozenset(text)) for candidate, text in folded]
 
 
 def nearest_backend(backend: str, known: Collection[str]) -> str | None:

@@ -11,6 +11,9 @@ import pytest
 
 import etconfig
 from etconfig import FactSheet
+from etconfig.diagnostics import suggest
+from etconfig.diagnostics.suggest import edit_distance
+from etconfig.facts import BUILTIN_FACTS
 from etconfig.resolver.method_patterns import MethodPatterns, name_matcher
 
 SMALL = 150
@@ -72,6 +75,29 @@ class TestResolving:
 
         calls(2)  # imports and caches
         assert calls(2 * SMALL) < 2.5 * calls(SMALL)
+
+
+class TestSuggestions:
+    """A name that is mistyped again and again is compared with the known ones once."""
+
+    @pytest.mark.parametrize("count", [10, 1000])
+    def test_the_number_of_distances_does_not_grow(
+        self, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        compared: list[str] = []
+
+        def counting(a: str, b: str, limit: int) -> int:
+            compared.append(a)
+            return edit_distance(a, b, limit)
+
+        monkeypatch.setattr(suggest, "edit_distance", counting)
+        path = tmp_path / "big.toml"
+        facts = "".join(f'"gpu.{i}.nam{count}" = "x"\n' for i in range(count))
+        path.write_text(f'[profile]\nname = "app/big"\n[facts]\n{facts}')
+        problems = etconfig.validate_file(path, etconfig.Installation(environ={}))
+        assert len(problems) == count
+        assert all(problem.help and "did you mean" in problem.help for problem in problems)
+        assert 0 < len(compared) <= len(BUILTIN_FACTS.names)
 
 
 NAMES = ["m", "m1", "m12", "forward", "a]b", "[", "*", "x*y", "aXbXc", "ab", "aab", "m" * 30]
