@@ -40,7 +40,7 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
         BackendUnavailableError: the backend cannot run here, or is schema-only.
     """
     if spec.factory is None:
-        reason = f"{entry.source} only declares its options, it has no implementation"
+        reason = f"{entry.source} only declares its options and has no implementation"
         help_text = (
             "use an executor whose runtime has it, such as 'executorch' of etconfig-executorch; "
             "else resolve or pack for the device that has it"

@@ -55,7 +55,10 @@ def wire_options(
             assert isinstance(plain, (bool, int, str))
             wired.append(WireOption(name, info.wire.key, plain, info.scope))
         elif info.wire.key is not None or value != info.default:
-            problems.append(cannot_carry(carrier, backend_id, name, reason))
+            help_text = (
+                value_help(name) if info.wire.key is not None else f"leave {name} unset for this target"
+            )
+            problems.append(cannot_carry(carrier, backend_id, name, reason, help_text))
     return wired, problems
 
 
@@ -68,10 +71,17 @@ def sent_value(info: OptionInfo, value: object) -> object:
     return value
 
 
-def cannot_carry(limits: RuntimeLimits, backend_id: str, name: str, reason: str) -> Diagnostic:
-    """Return the problem for an option whose value a binding cannot carry."""
+def value_help(name: str) -> str:
+    """Return the help for an option whose value does not fit, while others may."""
+    return f"leave {name} at its default for this target, or choose a value that fits"
+
+
+def cannot_carry(
+    limits: RuntimeLimits, backend_id: str, name: str, reason: str, help_text: str
+) -> Diagnostic:
+    """Return the problem for an option that a binding cannot carry."""
     return Diagnostic(
         code="cannot-carry",
         message=f"{limits.name} cannot carry {backend_id}.{name}: {reason}",
-        help=f"leave {name} at its default for this target, or choose a value that fits",
+        help=help_text,
     )

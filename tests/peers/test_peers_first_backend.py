@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,17 +14,8 @@ ABOUT_THE_SAME_PACKAGE = ("conformance.md", "packaging.md", "debugging.md")
 """Pages whose commands are run in the package, if they need no executorch."""
 
 
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the wheel of this checkout, in place of the release."""
-    directory = tmp_path_factory.mktemp("wheels")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, ROOT]
-    subprocess.run(command, check=True)
-    return directory
-
-
-def test_following_the_page_gives_what_it_shows(tmp_path: Path, wheels: Path) -> None:
-    variables = {**reader_environment(THIS_PYTHON), "PIP_FIND_LINKS": str(wheels)}
+def test_following_the_page_gives_what_it_shows(tmp_path: Path) -> None:
+    variables = {**reader_environment(THIS_PYTHON), "CHECKOUT": str(ROOT)}
     shell = Shell(tmp_path, variables)
     page = Page(ROOT / "docs" / "first-backend.md")
     for fence in page.fences():

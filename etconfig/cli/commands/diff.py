@@ -36,7 +36,7 @@ def command(old: str, new: str, program: Path | None, request: ConfigurationRequ
       FILE.json or -      a result that `etconfig resolve --json` printed; - is standard input
       facts:FILE.json     a fact sheet, resolved like --facts
 
-    The other options apply to both. Only values are compared; where they come from is shown.
+    The other options apply to both. Only values count as differences; their origins are shown too.
     Exits with 1 if an option differs.
 
     \b

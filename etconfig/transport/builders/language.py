@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from etconfig.diagnostics import Diagnostic
 from etconfig.records import record
 from etconfig.schema import Scope
-from etconfig.transport.package import PackedMethod
+from etconfig.transport.package import PackedMethod, PackedOption
 from etconfig.transport.runtime_limits import RuntimeLimits, WireValue
-from etconfig.transport.wire import cannot_carry
+from etconfig.transport.wire import cannot_carry, value_help
 
 
 @record(frozen=True)
@@ -53,12 +53,18 @@ class CarriedMethod:
                 scope = carried.of_process if option.scope is Scope.PROCESS else carried.of_method
                 scope.setdefault(backend, []).append(Entry(option.key, option.sent))
             elif option.is_set:
-                carried.problems.append(cannot_carry(limits, backend, option.name, obstacle))
+                carried.problems.append(cannot_carry(limits, backend, option.name, obstacle, _help(option)))
             else:
                 carried.left_out.append(f"{backend}.{option.name}: {obstacle}")
         if len(carried.of_method) > limits.max_backends:
             carried.problems.append(_crowded(method, limits, len(carried.of_method)))
         return carried
+
+
+def _help(option: PackedOption) -> str:
+    if option.key is None:  # no value fits
+        return f"leave {option.name} unset, or write an .etargs file with --output: it has every option"
+    return value_help(option.name)
 
 
 def _crowded(method: PackedMethod, limits: RuntimeLimits, count: int) -> Diagnostic:

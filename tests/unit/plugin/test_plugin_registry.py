@@ -133,8 +133,8 @@ class TestCreateBackend:
         with pytest.raises(BackendUnavailableError) as caught:
             registry_of("acme-npu").create_backend("AcmeDsp")
         assert str(caught.value) == (
-            "backend 'AcmeDsp' cannot run here: acme-npu 2.1 only declares its options, "
-            "it has no implementation; use an executor whose runtime has it, such as 'executorch' of "
+            "backend 'AcmeDsp' cannot run here: acme-npu 2.1 only declares its options and "
+            "has no implementation; use an executor whose runtime has it, such as 'executorch' of "
             "etconfig-executorch; else resolve or pack for the device that has it"
         )
 

@@ -67,6 +67,14 @@ object EtconfigOptions {
             "ExecuTorch's Android binding cannot carry Acme.ratio: the runtime has no key for it",
         ]
 
+    def test_the_help_names_a_file_for_an_option_without_a_key(self) -> None:
+        with pytest.raises(OptionError) as caught:
+            kotlin(MODE, replace(THREADS, name="ratio", key=None))
+        assert [problem.help for problem in caught.value.diagnostics] == [
+            "leave mode at its default for this target, or choose a value that fits",
+            "leave ratio unset, or write an .etargs file with --output: it has every option",
+        ]
+
     def test_none_is_left_to_the_runtime(self) -> None:
         assert "setInt" not in kotlin(replace(THREADS, value=None, sent=None))
 
