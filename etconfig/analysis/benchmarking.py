@@ -25,7 +25,7 @@ from etconfig.analysis.instruction_times import instruction_times
 from etconfig.analysis.machine import describe_machine, peak_rss_bytes
 from etconfig.analysis.measuring import RunBudget, measure
 from etconfig.app.api import NUMPY, load_program
-from etconfig.app.configuration import resolve
+from etconfig.app.configuration import check_type, resolve
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.program import DataSources
@@ -92,6 +92,7 @@ def benchmark(
         progress: Called between two runs, with the phase and the share of it that is done.
 
     Raises:
+        TypeError: `source` is not a path or bytes, but for example a loaded program.
         InvalidInputError: an input does not fit, or cannot be made up.
         EtconfigError: as `load_program`, `resolve` and `LoadedProgram.load_method` raise it.
 
@@ -100,6 +101,10 @@ def benchmark(
         >>> report.runs, sorted(report.latency_ns)
         (30, ['max', 'min', 'p15', 'p50', 'p90', 'p99'])
     """
+    expected = "the path of a program, or its bytes: opening it is measured, too"
+    check_type("source", source, (str, os.PathLike, bytes, bytearray, memoryview), expected)
+    if resolution is not None:
+        check_type("resolution", resolution, Resolution, "what etconfig.resolve returns")
     show = _ignore_progress if progress is None else progress
     open_it = partial(load_program, source, data=data, executor=executor, installation=installation)
     loaded, open_ns = _best_of(open_it)

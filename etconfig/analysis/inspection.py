@@ -19,6 +19,7 @@ from etconfig.analysis.program_report import (
     UnclaimedBytes,
 )
 from etconfig.analysis.value_text import describe_value
+from etconfig.app.configuration import check_type
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.targets import find_spec
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
@@ -43,6 +44,7 @@ def inspect_program(program: LoadedProgram) -> ProgramReport:
 
     Raises:
         ProgramError: the program is malformed.
+        TypeError: `program` is not a loaded program, but for example a path.
 
     Example:
         >>> with etconfig.load_program("model.pte") as program:
@@ -50,6 +52,7 @@ def inspect_program(program: LoadedProgram) -> ProgramReport:
         >>> [(method.name, method.instructions) for method in report.methods]
         [('embed', 4), ('forward', 5)]
     """
+    check_type("program", program, LoadedProgram, "what etconfig.load_program returns")
     file = program.program
     return ProgramReport(
         path=file.path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from etconfig.app.configuration import resolve
+from etconfig.app.configuration import check_type, resolve
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.method.bundled import CaseResult, OutputResult, Tolerance
 from etconfig.records import record
@@ -96,6 +96,7 @@ def verify_program(
 
     Raises:
         ValueError: the program, or `method`, has no recorded cases.
+        TypeError: `program` is not a loaded program, but for example a path.
         EtconfigError: as `etconfig.resolve` and `LoadedProgram.load_method` raise it.
 
     Example:
@@ -104,6 +105,7 @@ def verify_program(
         >>> [(case.method, case.result.agrees) for case in report.cases]
         [('forward', True), ('forward', True), ('forward', False), ('sine', True)]
     """
+    check_type("program", program, LoadedProgram, "what etconfig.load_program returns")
     names = methods_with_cases(program, method)
     resolution = resolve(program) if resolution is None else resolution
     return VerificationReport(

@@ -201,7 +201,7 @@ def resolve(
     return configuration.resolve()
 
 
-def check_type(argument: str, value: object, kind: type, expected: str) -> None:
+def check_type(argument: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
     """Refuse an argument of a wrong type, for callers without a type checker. Raises TypeError."""
     if not isinstance(value, kind):
         raise TypeError(f"{argument}: expected {expected}, given {type(value).__name__}")

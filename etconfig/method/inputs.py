@@ -44,22 +44,29 @@ class InputChecker:
                 for position, index in enumerate(plan.inputs)
             ]
         if hasattr(values, "__array__"):  # a bare array would count as one input per row
-            raise self._refusal(f"one {type(values).__name__} instead of a list")
+            raise self._not_a_list(values)
         try:
             was_nested = is_nested(values)
             values = list(flatten(values)) if was_nested else values
             len(values)
         except TypeError:
-            raise self._refusal(f"one {type(values).__name__} instead of a list") from None
+            raise self._not_a_list(values) from None
         except RecursionError:
             raise self._refusal("lists that are nested too deep, or in themselves") from None
         if len(values) != len(checks):
             raise self._refusal(f"{len(values)}{' when flattened' if was_nested else ''}")
         return [check(value) for check, value in zip(checks, values, strict=True)]
 
-    def _refusal(self, given: str) -> InvalidInputError:
+    def _not_a_list(self, values: object) -> InvalidInputError:
+        names = "image" if len(self._plan.inputs) == 1 else "first, second, ..."
+        given = f"one {type(values).__name__} instead of a list"
+        return self._refusal(given, f"put the inputs into a list: execute([{names}])")
+
+    def _refusal(self, given: str, fix: str | None = None) -> InvalidInputError:
         expected = f"{len(self._plan.inputs)} value(s)"
-        return InvalidInputError(method=self._plan.name, input="inputs", expected=expected, given=given)
+        return InvalidInputError(
+            method=self._plan.name, input="inputs", expected=expected, given=given, help=fix
+        )
 
 
 class TensorCheck:

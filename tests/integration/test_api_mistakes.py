@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from command_line import DIGITS
 
@@ -43,8 +44,28 @@ class TestWrongTypes:
                 "arguments: expected the result of etconfig.resolve(program).arguments('forward'), "
                 "given dict",
             ),
+            (
+                lambda loaded: etconfig.inspect_program(str(PORTABLE)),
+                "program: expected what etconfig.load_program returns, given str",
+            ),
+            (
+                lambda loaded: etconfig.verify_program(str(PORTABLE)),
+                "program: expected what etconfig.load_program returns, given str",
+            ),
+            (
+                lambda loaded: etconfig.benchmark(loaded),
+                "source: expected the path of a program, or its bytes: opening it is measured, too, "
+                "given LoadedProgram",
+            ),
+            (
+                lambda loaded: etconfig.benchmark(PORTABLE, {"forward": {}}),
+                "resolution: expected what etconfig.resolve returns, given dict",
+            ),
         ],
-        ids=["program", "facts", "instances", "resolution", "dict"],
+        ids=[
+            *("program", "facts", "instances", "resolution", "dict"),
+            *("inspect", "verify", "benchmark", "benchmark-resolution"),
+        ],
     )
     def test_the_error_names_the_expected_value(
         self, place: Path, call: Callable[[Any], object], message: str
@@ -52,6 +73,20 @@ class TestWrongTypes:
         with etconfig.load_program(PORTABLE) as loaded, pytest.raises(TypeError) as caught:
             call(loaded)
         assert str(caught.value) == message
+
+
+class TestInputsWithoutAList:
+    """The error says what to write."""
+
+    def test_one_array_is_to_be_put_into_a_list(self, place: Path) -> None:
+        with (
+            etconfig.load_program(PORTABLE) as loaded,
+            loaded.load_method("forward") as method,
+            pytest.raises(etconfig.ExecutionError) as caught,
+        ):
+            method.execute(np.zeros((1, 1, 8, 8), np.float32))
+        assert caught.value.help == "put the inputs into a list: execute([image])"
+        assert "given one ndarray instead of a list" in str(caught.value)
 
 
 class TestArgumentsOfAnotherMethod:

@@ -292,12 +292,18 @@ class TestInputs:
             ),
             (
                 np.ones((2, 2), np.float32),
-                "method 'forward', inputs: expected 2 value(s), given one ndarray instead of a list",
+                "method 'forward', inputs: expected 2 value(s), given one ndarray instead of a list"
+                "; put the inputs into a list: execute([first, second, ...])",
             ),
-            (None, "method 'forward', inputs: expected 2 value(s), given one NoneType instead of a list"),
+            (
+                None,
+                "method 'forward', inputs: expected 2 value(s), given one NoneType instead of a list"
+                "; put the inputs into a list: execute([first, second, ...])",
+            ),
             (
                 (each for each in [floats(1, 2)]),
-                "method 'forward', inputs: expected 2 value(s), given one generator instead of a list",
+                "method 'forward', inputs: expected 2 value(s), given one generator instead of a list"
+                "; put the inputs into a list: execute([first, second, ...])",
             ),
             (
                 in_itself(),
