@@ -6,8 +6,7 @@ never rules out a possible value; it may fail to rule out an impossible one.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from etconfig.facts.registry import FactRegistry
@@ -23,8 +22,8 @@ from etconfig.profile.expression.checked import (
     children,
     fact_names,
 )
-from etconfig.profile.expression.operations import INT_MAX, INT_MIN
 from etconfig.profile.expression.range_arithmetic import range_of_operation
+from etconfig.profile.expression.range_comparison import range_compared
 from etconfig.profile.expression.ranges import (
     ANY_BOOL,
     FALSE,
@@ -255,7 +254,7 @@ class Assumptions:
         if isinstance(own, NumberRange) and isinstance(against, NumberRange):
             if against.may_be_nan and not truth:
                 return self  # `x < nan` is false, and so is `x >= nan`
-            return self._with(name, _compared(function, own, against))
+            return self._with(name, range_compared(function, own, against))
         if isinstance(own, TextRange) and isinstance(against, TextRange):
             return self._with_text(name, function, against)
         if isinstance(own, BoolRange) and isinstance(against, BoolRange) and len(against.values) == 1:
@@ -277,7 +276,7 @@ class Assumptions:
         ):
             return self
         sizes = NumberRange(own.shortest, own.longest)
-        compared = _compared(function if truth else _OPPOSITE[function], sizes, against)
+        compared = range_compared(function if truth else _OPPOSITE[function], sizes, against)
         lengths = intersection(sizes, compared)
         if not isinstance(lengths, NumberRange):
             return None
@@ -322,42 +321,6 @@ class Assumptions:
         if self.known.get(name, is_known) is not is_known:
             return None
         return Assumptions(self.registry, self.ranges, {**self.known, name: is_known}, self.verdicts)
-
-
-def _compared(function: str, own: NumberRange, against: NumberRange) -> NumberRange:
-    """Return the numbers for which `number function other` can be true for some number of `against`."""
-    lowest: float = INT_MIN if isinstance(own.lowest, int) else -math.inf
-    highest: float = INT_MAX if isinstance(own.highest, int) else math.inf
-    if function in ("<", "<="):
-        highest = _below(against.highest, own) if function == "<" else against.highest
-    elif function in (">", ">="):
-        lowest = _above(against.lowest, own) if function == ">" else against.lowest
-    elif function == "==":
-        lowest, highest = against.lowest, against.highest
-    elif against.lowest == against.highest:  # `!=` a number at a bound of an integer moves the bound
-        lowest = _above(own.lowest, own) if own.lowest == against.lowest else lowest
-        highest = _below(own.highest, own) if own.highest == against.highest else highest
-    if isinstance(own.lowest, int):
-        lowest, highest = _whole(lowest, math.ceil, INT_MIN), _whole(highest, math.floor, INT_MAX)
-    return NumberRange(lowest, highest)
-
-
-def _below(bound: float, own: NumberRange) -> float:
-    """Return the largest number below a bound, of the kind that the fact has."""
-    if isinstance(own.lowest, int):
-        return bound if math.isinf(bound) or bound >= INT_MAX else math.ceil(bound) - 1
-    return math.nextafter(bound, -math.inf)
-
-
-def _above(bound: float, own: NumberRange) -> float:
-    """Return the smallest number above a bound, of the kind that the fact has."""
-    if isinstance(own.lowest, int):
-        return bound if math.isinf(bound) or bound <= INT_MIN else math.floor(bound) + 1
-    return math.nextafter(bound, math.inf)
-
-
-def _whole(bound: float, rounded: Callable[[float], int], unbounded: int) -> int:
-    return unbounded if math.isinf(bound) else rounded(bound)
 
 
 def _truths(function: str, left: ValueRange, right: ValueRange) -> frozenset[bool]:
