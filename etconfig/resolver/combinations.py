@@ -15,6 +15,7 @@ from etconfig.errors import OptionError, PluginError
 from etconfig.facts import FactSheet
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import (
+    Assignment,
     Assumptions,
     ExampleFacts,
     Expression,
@@ -49,6 +50,7 @@ class CombinationVerifier:
     def __init__(self, registry: FactRegistry) -> None:
         self.registry = registry
         self._known_good: set[object] = set()
+        self._process_options: dict[str, frozenset[str]] = {}
 
     def problems(
         self, spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None = None
@@ -61,18 +63,27 @@ class CombinationVerifier:
             methods: The methods of a program that delegate to the backend; None for those that the layers
                 name and any other.
         """
-        own = _layers_of_backend(layers, spec.id)
-        if not _can_conflict(spec, own):
+        own = [a for layer in layers for a in layer.assignments if a.path.backend == spec.id]
+        if not own or not self._can_conflict(spec, own):
             return
-        key = _key(spec, own, methods)
+        key = _key(spec, own, layers, methods)
         if key is not None and key in self._known_good:
             return
         is_good = True
-        for problem in self._find_problems(spec, own, methods):
+        for problem in self._find_problems(spec, _layers_of_backend(layers, spec.id), methods):
             is_good = False
             yield problem
         if is_good and key is not None and len(self._known_good) < _MAX_KNOWN:
             self._known_good.add(key)
+
+    def _can_conflict(self, spec: BackendSpec, assignments: Sequence[Assignment]) -> bool:
+        """Return True if the backend has checks of its own, or options of the whole process that are set."""
+        found = self._process_options.get(spec.id)
+        if found is None:
+            infos = spec.options.option_infos()
+            found = frozenset(name for name, info in infos.items() if info.scope is Scope.PROCESS)
+            self._process_options[spec.id] = found
+        return has_own_checks(spec.options) or any(a.path.option in found for a in assignments)
 
     def _find_problems(
         self, spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None
@@ -96,27 +107,22 @@ class CombinationVerifier:
             yield _unchecked(spec, conditions, skipped)
 
 
-def _key(spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None) -> object:
+def _key(
+    spec: BackendSpec,
+    assignments: Sequence[Assignment],
+    layers: Sequence[Layer],
+    methods: Collection[str] | None,
+) -> object:
     """Return all that the result depends on, or None if it cannot be remembered."""
-    settings = tuple(
-        (a.path, type(a.value), a.value, a.condition) for layer in layers for a in layer.assignments
-    )
-    facts = tuple((name, fact.value) for layer in layers for name, fact in layer.facts.items())
-    instances = tuple((each.name, each.method) for layer in layers for each in layer.instances)
+    settings = tuple([(a.path, type(a.value), a.value, a.condition) for a in assignments])
+    facts = tuple([(name, fact.value) for layer in layers for name, fact in layer.facts.items()])
+    instances = tuple([(each.name, each.method) for layer in layers for each in layer.instances])
     key = (spec.id, settings, facts, instances, None if methods is None else tuple(methods))
     try:
         hash(key)
     except TypeError:  # a list or a table
         return None
     return key
-
-
-def _can_conflict(spec: BackendSpec, layers: Sequence[Layer]) -> bool:
-    """Return True if the backend has checks of its own, or options of the whole process that are set."""
-    infos = spec.options.option_infos()
-    shared = {name for name, info in infos.items() if info.scope is Scope.PROCESS}
-    is_set = {assignment.path.option for layer in layers for assignment in layer.assignments}
-    return bool(is_set) and (has_own_checks(spec.options) or bool(shared & is_set))
 
 
 def _layers_of_backend(layers: Sequence[Layer], backend: str) -> tuple[Layer, ...]:
