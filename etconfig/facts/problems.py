@@ -6,21 +6,32 @@ from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.registry import FactInfo, FactRegistry
 
+_LISTED = 8
+
 
 def unknown_fact(name: str, registry: FactRegistry, *spans: Span) -> Diagnostic:
     """Return the diagnostic for a name that no fact has."""
-    guess = registry.nearest(name)
+    from etconfig.facts.suggestions import likely_facts
+
+    likely = likely_facts(name, registry)
+    guess = likely[0] if len(likely) == 1 else None
     return Diagnostic(
         code="unknown-fact",
         message=f"no fact is called {name!r}",
         spans=spans,
-        help=(
-            f"did you mean {guess!r}?"
-            if guess is not None
-            else "`etconfig facts` lists the known ones; a plugin's facts are known where it is installed"
-        ),
+        help=_unknown_fact_help(likely),
         fix=Respelling(name, guess).at(spans[0]) if guess is not None and spans else None,
     )
+
+
+def _unknown_fact_help(likely: tuple[str, ...]) -> str:
+    if not likely:
+        return "`etconfig facts` lists the known ones; a plugin's facts are known where it is installed"
+    if len(likely) == 1:
+        return f"did you mean {likely[0]!r}?"
+    more = len(likely) - _LISTED
+    listed = ", ".join(likely[:_LISTED])
+    return f"similar facts are {listed}{f' and {more} more' if more > 0 else ''}"
 
 
 def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *spans: Span) -> Diagnostic:
@@ -33,6 +44,12 @@ def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *
         message=f"fact {name!r}: {error}",
         spans=spans,
         notes=(f"{name} ({info.type.value}{unit}): {info.doc}",),
-        help=f"did you mean {guess!r}?" if guess is not None else "give a value of the fact's type and range",
+        help=f"did you mean {guess!r}?" if guess is not None else _value_help(info),
         fix=Respelling(str(value), guess).at(spans[0]) if guess is not None and spans else None,
     )
+
+
+def _value_help(info: FactInfo) -> str:
+    if info.choices:
+        return f"its values are {', '.join(info.choices)}"
+    return "give a value of the fact's type and range"

@@ -205,20 +205,6 @@ class FactRegistry:
             return self._by_name.get(_with_indices_hidden(name))
         return None if info.is_family else info
 
-    def nearest(self, name: str) -> str | None:
-        """Return the known name, with indices, that `name` is most likely a typo of, or None."""
-        from etconfig.diagnostics import nearest
-
-        guess = nearest(_with_indices_hidden(name), self._by_name)
-        if guess is None:
-            return None
-        indices = [part for part in name.split(".") if _NUMBER.fullmatch(part)]
-        if guess.split(".").count(INDEX) != len(indices):
-            return guess
-        for index in indices:
-            guess = guess.replace(INDEX, index, 1)
-        return guess
-
     def extended(self, infos: Iterable[FactInfo]) -> FactRegistry:
         """Return a registry with the facts of one plugin added, which have their own namespaces.
 

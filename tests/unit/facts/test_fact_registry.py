@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from etconfig.facts import BUILTIN_FACTS, FactInfo, FactRegistry, FactType, Volatility
+from etconfig.facts import BUILTIN_FACTS, FactInfo, FactType, Volatility
 
 
 def info(name: str, fact_type: FactType = FactType.INT, **more: object) -> FactInfo:
@@ -114,23 +114,6 @@ class TestNames:
     def test_a_known_name_is_in_the_registry(self):
         assert "cpu.cache.l2" in BUILTIN_FACTS
         assert 3 not in BUILTIN_FACTS
-
-    @pytest.mark.parametrize(
-        ("typo", "meant"),
-        [
-            ("cpu.logical_core", "cpu.logical_cores"),
-            ("memory.avialable", "memory.available"),
-            ("gpu.3.nam", "gpu.3.name"),
-            ("gpu.nam", None),
-            ("something.else.entirely", None),
-        ],
-    )
-    def test_the_nearest_name_keeps_the_index(self, typo, meant):
-        assert BUILTIN_FACTS.nearest(typo) == meant
-
-    def test_a_pattern_is_suggested_when_the_indices_do_not_fit(self):
-        registry = FactRegistry((info("npu.<n>.cores"),))
-        assert registry.nearest("npu.n.cores") == "npu.<n>.cores"
 
 
 class TestExtension:

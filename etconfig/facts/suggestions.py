@@ -1,0 +1,85 @@
+"""Guesses at the fact that was meant by a name that no fact has."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from etconfig.diagnostics.suggest import edit_distance, nearest
+from etconfig.facts.registry import INDEX, INDEX_PATTERN, FactRegistry
+
+_MAX_NAME_LENGTH = 200
+_PREFIX_LENGTH = 3
+_FILLERS = frozenset({INDEX, "num", "number"})
+_NUMBER = re.compile(INDEX_PATTERN)
+
+
+def likely_facts(name: str, registry: FactRegistry) -> tuple[str, ...]:
+    """Return the facts that `name` most likely means; several if they fit equally well.
+
+    Words count before letters: `available_cores.cpu` has the words of `cpu.available_cores`. A missing index
+    becomes 0.
+    """
+    if len(name) > _MAX_NAME_LENGTH:
+        return ()
+    parts = name.split(".")
+    indices = [part for part in parts if _NUMBER.fullmatch(part)]
+    hidden = ".".join(INDEX if _NUMBER.fullmatch(part) else part for part in parts)
+    return tuple(_with_indices(found, indices) for found in _likely(hidden, registry.names))
+
+
+def _with_indices(pattern: str, indices: list[str]) -> str:
+    """Replace the placeholders of a family by `indices`, then by 0."""
+    for index in indices:
+        pattern = pattern.replace(INDEX, index, 1)
+    return pattern.replace(INDEX, "0")
+
+
+@lru_cache(maxsize=4096)
+def _likely(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    if "." not in hidden:
+        of_namespace = [name for name in names if name.startswith(f"{hidden}.")]
+        if of_namespace:
+            main = f"{hidden}.name"
+            return (main,) if main in of_namespace else tuple(of_namespace)
+    found = _sharing_words(hidden, names)
+    if found:
+        return found
+    guess = nearest(hidden, names)
+    return () if guess is None else (guess,)
+
+
+def _sharing_words(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names with the most words of `hidden`, beside the namespace; its own namespace first."""
+    namespace = hidden.partition(".")[0]
+    words = _words(hidden)
+    best: tuple[int, bool, bool] = (0, False, False)
+    found: list[str] = []
+    for name in names:
+        own = _words(name)[1:]
+        shared = sum(any(_same_word(word, other) for word in words) for other in own)
+        if not shared:
+            continue
+        rank = (shared, name.startswith(f"{namespace}."), shared == len(own))
+        if rank > best:
+            best, found = rank, []
+        if rank == best:
+            found.append(name)
+    is_elsewhere = not best[1] and any(name.startswith(f"{namespace}.") for name in names)
+    if is_elsewhere and len(found) > 1:  # for `cpu.count`, `gpu.count` and `npu.count` are equally poor
+        return tuple(name for name in names if name.startswith(f"{namespace}."))
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def _words(name: str) -> tuple[str, ...]:
+    """Return the words of a name in the singular, without indices and fillers."""
+    words = [word for word in re.split(r"[._]+", name.casefold()) if word and word not in _FILLERS]
+    return tuple(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words)
+
+
+def _same_word(written: str, known: str) -> bool:
+    """Return True for the same word, its beginning (`avail`), or a typo of one letter in a longer word."""
+    if written == known or (len(written) >= _PREFIX_LENGTH and known.startswith(written)):
+        return True
+    return len(known) > _PREFIX_LENGTH and edit_distance(written, known, 1) <= 1
