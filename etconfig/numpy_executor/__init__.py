@@ -3,7 +3,8 @@
 The interpreter, in reading order: `registers` has the values of a plan, `compile` and `kernel_calls` bind its
 instructions to them, `plan` runs the bound steps, and `method` puts all of this together. `step_patterns`
 binds similar instructions only once. Two packages stand apart: `optimizer` leaves work out, `rebinding`
-serves dynamic shapes; both use `instructions` and `effects`.
+serves dynamic shapes; both use `effects`. `inputs`, `attributes` and `delegate_steps` connect a method to its
+callers and its delegates.
 """
 
 from etconfig.numpy_executor.method import NumpyProgram, load_method

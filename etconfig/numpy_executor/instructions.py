@@ -1,4 +1,4 @@
-"""Questions about a plan's instructions that binding, optimizing and rebinding share."""
+"""Questions about a plan's instructions that binding and rebinding share."""
 
 from __future__ import annotations
 
