@@ -11,7 +11,7 @@ from operator import itemgetter
 from etconfig.errors import MissingOperatorError
 from etconfig.kernel.memory import Scratch
 from etconfig.kernel.registry import ENTRY_POINT_GROUP, Kernel, Step
-from etconfig.kernel.steps import StepSequence, parts_of, runnable
+from etconfig.kernel.steps import StepSequence, runnable
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method import DelegateRun
 from etconfig.numpy_executor.delegate_steps import bind_delegate
@@ -169,9 +169,9 @@ def _single_steps(names: Sequence[str], steps: Sequence[Step]) -> tuple[tuple[st
     """Return the parts of sequences as steps of their own, each with the name of the whole."""
     if StepSequence not in map(type, steps):
         return tuple(names), tuple(steps)
-    parts = [*map(parts_of, steps)]
+    parts = [[*map(runnable, step.steps)] if type(step) is StepSequence else (step,) for step in steps]
     repeated = [name for name, each in zip(names, parts, strict=True) for _ in each]
-    return tuple(repeated), tuple([runnable(step) for each in parts for step in each])
+    return tuple(repeated), tuple([step for each in parts for step in each])
 
 
 _EVENT_KINDS: Mapping[type, EventKind] = {model.KernelCall: "kernel", model.DelegateCall: "delegate"}

@@ -51,6 +51,7 @@ class KernelCalls:
         self._registers = registers
         self._kernels = kernels
         self._rebinding = rebinding
+        self._varying = rebinding.varying
         self._scratch = scratch
         self._operators: dict[int, _Operator] = {}
 
@@ -81,10 +82,10 @@ class KernelCalls:
         if replaced:
             values = self._registers.initial_values(taken)
             step = bind([replaced.get(place, value) for place, value in enumerate(values)])
-        elif self._rebinding.varies(taken):
-            step = self._rebinding.kernel_step(call, operator.name, operator.kernel, bind)
-        else:
+        elif self._varying.isdisjoint(taken):
             step = bind(self._registers.initial_values(taken))
+        else:
+            step = self._rebinding.kernel_step(call, operator.name, operator.kernel, bind)
         if result is None:
             return step
         return partial(_run_and_move, step, self._registers[args[0]], self._registers[result])
