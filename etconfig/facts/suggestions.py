@@ -24,7 +24,8 @@ def likely_facts(name: str, registry: FactRegistry) -> tuple[str, ...]:
         return ()
     parts = name.split(".")
     indices = [part for part in parts if _NUMBER.fullmatch(part)]
-    hidden = ".".join(INDEX if _NUMBER.fullmatch(part) else part for part in parts)
+    # Any number counts as an index here: a file may contain very many, and the answer is remembered.
+    hidden = ".".join(INDEX if part.isdecimal() else part for part in parts)
     return tuple(_with_indices(found, indices) for found in _likely(hidden, registry.names))
 
 
