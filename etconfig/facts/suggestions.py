@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from etconfig.diagnostics.suggest import edit_distance, nearest
 from etconfig.facts.registry import INDEX, INDEX_PATTERN, FactRegistry
 
 _MAX_NAME_LENGTH = 200
+_MAX_WORD_LENGTH = 40
 _PREFIX_LENGTH = 3
 _FILLERS = frozenset({INDEX, "num", "number"})
 _NUMBER = re.compile(INDEX_PATTERN)
@@ -53,14 +55,20 @@ def _likely(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
 def _sharing_words(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names with the most words of `hidden`, beside the namespace; its own namespace first."""
     namespace = hidden.partition(".")[0]
-    words = _words(hidden)
+    index = _index(names)
+    shared_words: dict[str, set[str]] = {}
+    for word in _words(hidden):
+        for key in _keys(word):
+            for known, name in index.get(key, ()):
+                if _same_word(word, known):
+                    shared_words.setdefault(name, set()).add(known)
     best: tuple[int, bool, bool] = (0, False, False)
     found: list[str] = []
     for name in names:
-        own = _words(name)[1:]
-        shared = sum(any(_same_word(word, other) for word in words) for other in own)
-        if not shared:
+        if name not in shared_words:
             continue
+        own = _words(name)[1:]
+        shared = sum(word in shared_words[name] for word in own)
         rank = (shared, name.startswith(f"{namespace}."), shared == len(own))
         if rank > best:
             best, found = rank, []
@@ -70,6 +78,25 @@ def _sharing_words(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
     if is_elsewhere and len(found) > 1:  # for `cpu.count`, `gpu.count` and `npu.count` are equally poor
         return tuple(name for name in names if name.startswith(f"{namespace}."))
     return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def _index(names: tuple[str, ...]) -> Mapping[str, tuple[tuple[str, str], ...]]:
+    """Return the words of `names`, each with its name, by every key under which they are looked up."""
+    index: dict[str, list[tuple[str, str]]] = {}
+    for name in names:
+        for word in set(_words(name)[1:]):
+            beginnings = {word[:length] for length in range(_PREFIX_LENGTH, len(word))}
+            for key in _keys(word) | beginnings:
+                index.setdefault(key, []).append((word, name))
+    return {key: tuple(found) for key, found in index.items()}
+
+
+def _keys(word: str) -> set[str]:
+    """Return the word and the words without one of its letters: two words one typo apart share one."""
+    if len(word) > _MAX_WORD_LENGTH:
+        return {word}
+    return {word, *(word[:place] + word[place + 1 :] for place in range(len(word)))}
 
 
 @lru_cache(maxsize=4096)
