@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from types import ModuleType
+from types import GenericAlias, ModuleType
 from typing import Any
 
 
@@ -86,6 +86,6 @@ KINDS = ("classes", "exceptions", "functions", "others")
 
 def kind_of(value: Any) -> str:
     """The group of a public name on the page: one of `KINDS`."""
-    if inspect.isclass(value):
+    if inspect.isclass(value) and not isinstance(value, GenericAlias):  # Python 3.10 takes list[int] for one
         return "exceptions" if issubclass(value, BaseException) else "classes"
     return "functions" if inspect.isroutine(value) else "others"
