@@ -84,7 +84,6 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "float /": _divide_float,
     "float negate": operator.neg,
     "string +": operator.add,
-    "list +": operator.add,
     "startsWith": str.startswith,
     "endsWith": str.endswith,
     "contains": operator.contains,

@@ -31,16 +31,6 @@ class NumberRange(NamedTuple):
     step: int = 1
     may_be_nan: bool = False
 
-    @property
-    def has_lower_bound(self) -> bool:
-        """True if the numbers cannot be arbitrarily small."""
-        return self.lowest > (INT_MIN if isinstance(self.lowest, int) else -math.inf)
-
-    @property
-    def has_upper_bound(self) -> bool:
-        """True if the numbers cannot be arbitrarily large."""
-        return self.highest < (INT_MAX if isinstance(self.highest, int) else math.inf)
-
 
 class TextRange(NamedTuple):
     """Some texts, or any but a few.
@@ -81,8 +71,6 @@ class ListRange(NamedTuple):
 ScalarRange: TypeAlias = "NumberRange | TextRange | BoolRange"
 ValueRange: TypeAlias = "ScalarRange | ListRange"
 
-ANY_INT = NumberRange(INT_MIN, INT_MAX)
-ANY_FLOAT = NumberRange(-math.inf, math.inf)
 ANY_TEXT = TextRange()
 ANY_BOOL = BoolRange()
 TRUE, FALSE = BoolRange(frozenset((True,))), BoolRange(frozenset((False,)))
