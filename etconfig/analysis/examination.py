@@ -119,12 +119,14 @@ def _project(installation: Installation) -> str:
 
 
 def _facts(installation: Installation) -> str:
-    sheet = installation.detect_facts()
-    return f"{len(sheet.values)} known, {len(sheet) - len(sheet.values)} unknown"
+    sheet = installation.known_facts()
+    by_hand = len(installation.project_facts)
+    corrected = f", {by_hand} of them set by the project file" if by_hand else ""
+    return f"{len(sheet.values)} known{corrected}, {len(sheet) - len(sheet.values)} unknown"
 
 
 def _profiles(installation: Installation) -> str:
-    facts = installation.detect_facts().values
+    facts = installation.known_facts().values
     selected = select_profile(installation.profiles, facts).profile.name
     return f"{len(installation.profiles.names)}, auto selects {selected}"
 

@@ -64,7 +64,7 @@ def load_program(
 
 
 def detect_facts(*, installation: Installation | None = None) -> FactSheet:
-    """Detect the facts of this device, with the detectors of plugins, too.
+    """Detect the facts of this device, with the detectors of plugins, too; no file changes them.
 
     Example:
         >>> facts = etconfig.detect_facts()

@@ -121,8 +121,7 @@ def configure(
     facts = installation.detect_facts() if facts is None else facts
     project = installation.project
     by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=fact_overrides or {})
-    known = facts.with_overrides({**(project.settings.facts if project else {}), **by_hand.facts})
-    chain, selection = choose_profile(installation, profile, known)
+    chain, selection = choose_profile(installation, profile, installation.known_facts(facts, by_hand.facts))
     environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""))
     set_by_hand = overrides if isinstance(overrides, Layer) else layer_from_overrides(overrides)
     layers = (*layers_of(chain, project), environment, set_by_hand, by_hand)

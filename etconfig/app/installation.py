@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from etconfig.plugin.hookspecs import FactsContribution
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile import Document, ProfileLibrary, ProjectFile
+    from etconfig.provenance import Sourced
 
 _IS_LINUX = sys.platform == "linux"
 
@@ -150,10 +151,37 @@ class Installation:
         return registry
 
     def detect_facts(self) -> FactSheet:
-        """Detect the facts of this device."""
+        """Detect the facts of this device, as measured: without `[facts]` of the project file."""
         from etconfig.facts import detect
 
         return detect(registry=self.fact_registry, detectors=self._detectors)
+
+    def known_facts(
+        self, device: FactSheet | None = None, by_hand: Mapping[str, Sourced[object]] | None = None
+    ) -> FactSheet:
+        """Return the facts on which profiles are selected: those of a device, corrected by the project file.
+
+        Every command that selects a profile or shows facts sees these; `detect_facts` measures only.
+
+        Args:
+            device: The facts of the device; by default those of this one, detected now.
+            by_hand: Facts set by hand, by name; they win over `[facts]` of the project file.
+
+        Raises:
+            ConfigError: the project file is wrong, or a fact set by hand is.
+        """
+        device = self.detect_facts() if device is None else device
+        facts = {**self.project_facts, **(by_hand or {})}
+        return device.with_overrides(facts) if facts else device
+
+    @property
+    def project_facts(self) -> Mapping[str, Sourced[object]]:
+        """`[facts]` of the project file, by name; empty if there is none.
+
+        Raises:
+            ConfigError: the project file cannot be read, or is wrong.
+        """
+        return {} if self.project is None else self.project.settings.facts
 
     def redetect_facts(self, sheet: FactSheet) -> FactSheet:
         """Return a sheet whose volatile facts are detected again."""

@@ -216,11 +216,17 @@ class Validator:
             return
         by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=self.fact_overrides)
         try:
-            resolver = Resolver.compile(specs, (*layers, by_hand), targets, self._backend_ids)
+            layers = (*layers, *self._surrounding(layers), by_hand)
+            resolver = Resolver.compile(specs, layers, targets, self._backend_ids)
             yield from resolver.warnings
             resolver.resolve(self._facts)
         except ConfigError as error:
             yield from error.diagnostics
+
+    def _surrounding(self, layers: Sequence[Layer]) -> tuple[Layer, ...]:
+        """Return the facts that the project file sets for every profile; a project file brings its own."""
+        facts = {} if layers[-1].kind is OriginKind.PROJECT else self.installation.project_facts
+        return (Layer(kind=OriginKind.PROJECT, name="project file", facts=facts),) if facts else ()
 
     @staticmethod
     def _backends_of(program: LoadedProgram) -> dict[str, tuple[str, ...]]:

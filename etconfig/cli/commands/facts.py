@@ -127,7 +127,7 @@ def _facts_over_adb(installation: Installation, serial: str, fact_texts: Sequenc
 
     registry = installation.fact_registry
     facts = detect(attached_device(serial or None), registry=registry)
-    return facts.with_overrides(dict(parse_fact_assignments(fact_texts, registry)))
+    return installation.known_facts(facts, dict(parse_fact_assignments(fact_texts, registry)))
 
 
 def _print(facts: FactSheet, show_all: bool) -> None:

@@ -258,17 +258,23 @@ class RequestedDevice:
     """The device that `--facts` and `--fact` select.
 
     Attributes:
-        facts: The facts of this device, or of the sheet.
+        facts: The facts of this device, or of the sheet, without those set by hand.
         by_hand: The facts that `--fact` sets.
+        installation: The project file, which may set facts, too.
     """
 
     facts: FactSheet
     by_hand: dict[str, Sourced[object]]
+    installation: Installation
 
     @property
     def known(self) -> FactSheet:
-        """All facts, with those set by hand."""
-        return self.facts.with_overrides(self.by_hand)
+        """All facts, with those that the project file and `--fact` set.
+
+        Raises:
+            ConfigError: the project file is wrong.
+        """
+        return self.installation.known_facts(self.facts, self.by_hand)
 
 
 def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequence[str]) -> RequestedDevice:
@@ -281,4 +287,4 @@ def read_device(installation: Installation, sheet: Path | None, fact_texts: Sequ
 
     registry = installation.fact_registry
     facts = installation.detect_facts() if sheet is None else load_fact_sheet(sheet, registry)
-    return RequestedDevice(facts, dict(parse_fact_assignments(fact_texts, registry)))
+    return RequestedDevice(facts, dict(parse_fact_assignments(fact_texts, registry)), installation)
