@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import cast
@@ -30,6 +30,8 @@ SETTINGS_KEYS = ("facts", "options", "methods", "instances", "when")
 """The keys at the root of a document that `read_settings` reads."""
 
 _SCALARS = frozenset((bool, int, float, str))
+_MAX_COUNTED_GLOBS = 8
+"""The most globs that are looked for in the text; for more, one pass over the document is faster."""
 _WHEN_KEYS = ("if", "options", "methods", "instances")
 
 
@@ -38,9 +40,10 @@ class DocumentSettings:
     """The settings of one document.
 
     Attributes:
-        assignments: In merge order: `options`, `methods` (globs first), `instances`, then each `[[when]]`
-            in document order, with the same order inside. Where `path.instance` is set, `path.method` is
-            None until `to_layer` fills it in where only an inherited profile declares the instance.
+        assignments: In merge order: `options`, `methods` (globs first, by line), `instances`, then each
+            `[[when]]` in document order, with the same order inside. Where `path.instance` is set,
+            `path.method` is None until `to_layer` fills it in where only an inherited profile declares the
+            instance.
         instances: The named instances that the document declares.
         facts: Its hand-set facts, by name.
         inherited: The instances that it mentions but does not declare, each with a function that finds the
@@ -170,9 +173,7 @@ class _Reader:
         if methods := table.table("methods"):
             entries = methods.tables("write [methods.METHOD.options.BACKEND]")
             _check_names(methods, "method")
-            for name, entry in sorted(entries, key=lambda item: not is_glob(item[0])):
-                _check_entry_keys(entry, ("options",))
-                self.options(entry, condition, method=name)
+            self.methods(sorted(entries, key=lambda item: not is_glob(item[0])), condition)
         if instances := table.table("instances"):
             _check_names(instances, "instance")
             for name, entry in instances.tables("write [instances.NAME]"):
@@ -184,6 +185,23 @@ class _Reader:
                 if method is None:
                     self.inherited.setdefault(name, partial(instances.key_span, name))
                 self.options(entry, condition, method=method, instance=name)
+
+    def methods(self, entries: Sequence[tuple[str, TomlTable]], condition: Expression | None) -> None:
+        """Read the options of methods, the globs first; of two globs, the one of the later line wins."""
+        start = len(self.assignments)
+        for name, entry in entries:
+            _check_entry_keys(entry, ("options",))
+            self.options(entry, condition, method=name)
+        globs = [name for name, _ in entries if is_glob(name)]
+        if len(globs) > 1 and not self._is_in_line_order(globs):
+            # by the text of the option's name, since a table may be continued below another one
+            self.assignments[start:] = sorted(self.assignments[start:], key=_order_of_methods)
+
+    def _is_in_line_order(self, globs: Sequence[str]) -> bool:
+        """True if each glob is certainly written once, so that TOML's order is that of the lines."""
+        text = self.root.document.source.text
+        is_worth_counting = len(globs) <= _MAX_COUNTED_GLOBS and "\\" not in text
+        return is_worth_counting and all(text.count(glob) == 1 for glob in globs)
 
     def declare(self, name: str, entry: TomlTable) -> None:
         """Record an instance with its method; without a method it refers to an inherited declaration."""
@@ -240,6 +258,15 @@ class _Reader:
             message = f"{table.name + '.unset'!r} must be true"
             table.report("wrong-type", message, table.value_span("unset"), "remove the key to set nothing")
         return UNSET
+
+
+def _order_of_methods(assignment: Assignment) -> tuple[bool, int, int]:
+    """Return the place of an assignment to methods in the merge order: globs by line, then exact names."""
+    assert assignment.path.method is not None
+    if not is_glob(assignment.path.method):
+        return True, 0, 0
+    span = assignment.key_span
+    return False, span.line, span.column
 
 
 def _check_entry_keys(entry: TomlTable, known: tuple[str, ...]) -> None:

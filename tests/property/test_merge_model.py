@@ -18,7 +18,7 @@ from etconfig.resolver import Resolver, Target, layer_from_environment, layer_fr
 
 UNSET = {"unset": True}
 METHODS = {"forward": (None, "left"), "decode": (None, "right")}
-METHOD_PATTERNS = ("forward", "decode", "f*", "*")
+METHOD_PATTERNS = ("forward", "decode", "f*", "*", "*o*", "[df]*")
 Facts = Mapping[str, Any]
 
 
@@ -56,7 +56,10 @@ EXPRESSIONS: Mapping[str, Callable[[Facts], int]] = {
 
 
 def said_in(section: Mapping[str, Any], method: str, instance: str | None, name: str) -> Iterator[Any]:
-    """Return the settings of an option in one document, or one `[[when]]` of it, weakest first."""
+    """Return the settings of an option in one document, or one `[[when]]` of it, weakest first.
+
+    The methods are in the order of their lines.
+    """
     scopes = [section.get("options", {})]
     methods = section.get("methods", {})
     scopes += [
@@ -119,8 +122,9 @@ def random_options(rng: random.Random, *, in_text: bool = False) -> dict[str, An
 def random_section(rng: random.Random) -> dict[str, Any]:
     return {
         "options": random_options(rng),
-        "methods": {m: random_options(rng) for m in rng.sample(METHOD_PATTERNS, rng.randint(0, 2))},
+        "methods": {m: random_options(rng) for m in rng.sample(METHOD_PATTERNS, rng.randint(0, 4))},
         "instances": {i: random_options(rng) for i in ("left", "right") if rng.random() < 0.4},
+        "named before": rng.sample(METHOD_PATTERNS, rng.choice([0, 0, 2, 4])),
     }
 
 
@@ -154,10 +158,13 @@ def toml(value: Any) -> str:
 
 
 def section_text(section: Mapping[str, Any], prefix: str = "") -> str:
+    elsewhere = "".join(
+        f'[{prefix}methods."{m}".options.OtherBackend]\nthreads = 1\n' for m in section["named before"]
+    )
     scopes = {f"{prefix}options": section["options"]}
     scopes |= {f'{prefix}methods."{m}".options': said for m, said in section["methods"].items()}
     scopes |= {f"{prefix}instances.{i}.options": said for i, said in section["instances"].items()}
-    return "".join(
+    return elsewhere + "".join(
         f"[{scope}.StackBackend]\n" + "".join(f"{name} = {toml(value)}\n" for name, value in said.items())
         for scope, said in scopes.items()
     )
@@ -195,7 +202,7 @@ def compile_stack(rng: random.Random, sources: list[Any]) -> Resolver:
         layer_from_environment(";".join(assignments(rng, environment))),
         layer_from_overrides(assignments(rng, override)),
     )
-    return Resolver.compile({SPEC.id: SPEC}, (*layers, *by_hand), TARGETS)
+    return Resolver.compile({SPEC.id: SPEC}, (*layers, *by_hand), TARGETS, ["OtherBackend"])
 
 
 class TestTheModelAgrees:

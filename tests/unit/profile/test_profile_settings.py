@@ -105,6 +105,37 @@ class TestMergeOrder:
         assert [assignment.path.method for assignment in found[2:6]] == ["*", "d?code", "decode", "encode"]
         assert [str(assignment.condition) for assignment in found[8:]] == ["net.is_up"] * 4 + ["!net.is_up"]
 
+    @pytest.mark.parametrize("name", ["d*", "\\u0064*"], ids=["plain", "escaped"])
+    def test_of_two_patterns_the_later_line_wins_whatever_was_named_first(self, name: str) -> None:
+        text = f"""
+            [methods."{name}".options.A]
+            o = 1
+            [methods."*e".options.B]
+            o = 2
+            [methods."d*".options.B]
+            o = 3
+            [methods.decode.options.B]
+            o = 5
+            [methods."*c*".options]
+            B.o = 4
+        """
+        assert [assignment.value for assignment in assignments(text)] == [1, 2, 3, 4, 5]
+
+    def test_of_many_patterns_the_later_line_wins(self) -> None:
+        first = "".join(f"[methods.'{n}*'.options.A]\no = 0\n" for n in range(9))
+        later = "".join(f"[methods.'{n}*'.options.B]\no = {9 - n}\n" for n in reversed(range(9)))
+        assert [assignment.value for assignment in assignments(first + later)] == [0] * 9 + [*range(1, 10)]
+
+    def test_patterns_of_an_overlay_follow_their_lines_too(self) -> None:
+        text = """
+            [[when]]
+            if = "net.is_up"
+            methods."d*".options.A.o = 1
+            methods."*e".options.B.o = 2
+            methods."d*".options.B.o = 3
+        """
+        assert [assignment.value for assignment in assignments(text)] == [1, 2, 3]
+
     def test_a_conditional_origin_names_the_condition(self) -> None:
         (assignment,) = assignments("[[when]]\nif = 'net.is_up'\noptions.B.o = { expr = 'cpu.cores' }\n")
         assert str(assignment.origin) == "profile p.toml:5:11 (when net.is_up; expr cpu.cores)"
