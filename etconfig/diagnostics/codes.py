@@ -53,6 +53,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("duplicate-profile", "Two files have the same profile name."),
     ("profile-name-mismatch", "A profile's name differs from the one that its path gives."),
     ("extends-cycle", "A profile extends itself, directly or through others."),
+    ("extends-conflict", "No order of profiles respects every `extends` list."),
     ("extends-too-deep", "A chain of profiles is longer than the bound."),
     ("extends-outside-tree", "A profile extends a file outside its directory tree."),
     ("no-matching-profile", "No profile's condition holds on this device."),

@@ -13,6 +13,8 @@ from etconfig.profile.bundled_conditions import bundled_conditions
 from etconfig.profile.document import load_document
 from etconfig.profile.expression import CheckedCondition, ExpressionParser
 from etconfig.profile.library import ProfileFile, ProfileLibrary
+from etconfig.profile.linearization import OrderConflict, ordered_bases
+from etconfig.profile.order_problems import FoundProfile, conflicting_order, duplicate_bases
 from etconfig.profile.profile import Profile, Reference, parse_profile, salvage_profile
 
 MAX_CHAIN_LENGTH = 10
@@ -33,8 +35,8 @@ def load_chain(
 ) -> tuple[Profile, ...]:
     """Read the profile that `target` names and all that it extends, base first.
 
-    Bases come in the order in which they are named, each after its own bases and only once, where it comes
-    first. So a profile always comes after all that it extends, and a later one in `extends` wins.
+    The order is that of C3 linearization, as for Python's classes: a profile comes after all that it extends,
+    and every list in `extends` keeps its order, so that a later one wins.
 
     Args:
         library: The library.
@@ -87,7 +89,7 @@ class ProfileReader:
         walk.visit(file, ())
         if walk.problems:
             raise ProfileError(diagnostics=tuple(walk.problems))
-        return tuple(walk.found.values())
+        return walk.chain(file)
 
     def salvage(self, file: ProfileFile) -> tuple[tuple[Profile, ...], tuple[Diagnostic, ...]]:
         """Read what can be read of a profile that is wrong somewhere, and of all that it extends.
@@ -101,9 +103,8 @@ class ProfileReader:
         profile = salvage_profile(load_document(file.path), self.expressions)
         walk = _Walk(self)
         walk.visited.add(file.real_path)
-        for reference in profile.extends:
-            walk.follow(reference, (file,), profile.name)
-        return (*walk.found.values(), profile), tuple(walk.problems)
+        walk.add(file, profile, walk.bases(profile, (file,)))
+        return walk.chain(file), tuple(walk.problems)
 
 
 def _checked_conditions(registry: FactRegistry) -> Mapping[str, CheckedCondition]:
@@ -117,8 +118,9 @@ class _Walk:
 
     def __init__(self, reader: ProfileReader) -> None:
         self.reader = reader
-        self.found: dict[str, Profile] = {}
+        self.found: dict[str, FoundProfile] = {}
         self.visited: set[str] = set()
+        self.longest: dict[str, Sequence[ProfileFile]] = {}
         self.problems: list[Diagnostic] = []
 
     def visit(self, file: ProfileFile, trail: tuple[ProfileFile, ...]) -> None:
@@ -131,27 +133,53 @@ class _Walk:
         except ConfigError as error:
             self.problems.extend(error.diagnostics)
             return
-        for reference in profile.extends:
-            self.follow(reference, (*trail, file), profile.name)
-        self.found[file.real_path] = profile
+        self.add(file, profile, self.bases(profile, (*trail, file)))
 
-    def follow(self, reference: Reference, trail: tuple[ProfileFile, ...], name: str) -> None:
-        """Visit the base that the last of `trail` names by `reference`."""
+    def bases(self, profile: Profile, trail: tuple[ProfileFile, ...]) -> list[tuple[Reference, ProfileFile]]:
+        """Visit what the profile in the last of `trail` extends; return the bases that could be read."""
+        followed = ((reference, self.follow(reference, trail, profile.name)) for reference in profile.extends)
+        return [(reference, base) for reference, base in followed if base is not None]
+
+    def add(self, file: ProfileFile, profile: Profile, bases: list[tuple[Reference, ProfileFile]]) -> None:
+        """Add a profile whose bases were visited, with the order of all that it extends."""
+        listed = [(reference, base.real_path) for reference, base in bases]
+        self.problems += duplicate_bases(listed)
+        references = {key: reference for reference, key in reversed(listed)}
+        keys = list(dict.fromkeys(key for _, key in listed))
+        by_key = {key: references[key] for key in keys}
+        orders = [self.found[key].order for key in keys]
+        order = ordered_bases(orders, keys)
+        if isinstance(order, OrderConflict):
+            self.problems.append(conflicting_order(profile, by_key, order, self.found))
+            order = list(dict.fromkeys(key for each in orders for key in each))  # to check the rest
+        self.found[file.real_path] = FoundProfile(profile, by_key, (*order, file.real_path))
+        below = max((self.longest[key] for key in keys), key=len, default=())
+        self.longest[file.real_path] = (file, *below)
+
+    def chain(self, file: ProfileFile) -> tuple[Profile, ...]:
+        """Return the profile in `file`, which was visited, and all that it extends, base first."""
+        return tuple(self.found[key].profile for key in self.found[file.real_path].order)
+
+    def follow(self, reference: Reference, trail: tuple[ProfileFile, ...], name: str) -> ProfileFile | None:
+        """Visit the base that the last of `trail` names by `reference`; return it if it could be read."""
         try:
             base = self.reader.library.find_base(reference, trail[-1], name)
         except ProfileError as error:
             self.problems.extend(error.diagnostics)
-            return
+            return None
         paths = [file.real_path for file in trail]
         if base.real_path in paths:
             cycle = (*trail[paths.index(base.real_path) :], base)
             message = f"profile {base.label!r} extends itself: {_arrows(cycle)}"
             self.report("extends-cycle", message, reference.span, "remove one of these from `extends`")
-        elif len(trail) == MAX_CHAIN_LENGTH:
-            message = f"more than {MAX_CHAIN_LENGTH} profiles extend each other: {_arrows((*trail, base))}"
+            return None
+        chain = (*trail, *self.longest.get(base.real_path, (base,)))
+        if len(chain) > MAX_CHAIN_LENGTH:
+            message = f"more than {MAX_CHAIN_LENGTH} profiles extend each other: {_arrows(chain)}"
             self.report("extends-too-deep", message, reference.span, "extend fewer levels of profiles")
-        else:
-            self.visit(base, trail)
+            return None
+        self.visit(base, trail)
+        return base if base.real_path in self.found else None
 
     def report(self, code: str, message: str, span: Span, help: str) -> None:
         self.problems.append(Diagnostic(code=code, message=message, spans=(span,), help=help))

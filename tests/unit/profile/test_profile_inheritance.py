@@ -28,11 +28,22 @@ class TestOrder:
         write_profiles(tmp_path, a="", b="extends = ['a']", c="", d="extends = ['c', 'b']")
         assert names_of_chain(tmp_path, "d") == ["c", "a", "b", "d"]
 
-    def test_a_base_that_is_reached_twice_comes_once_where_it_comes_first(self, tmp_path: Path) -> None:
-        write_profiles(
-            tmp_path, a="", b="extends = ['a']", c="extends = ['a']", d="extends = ['b', 'c', 'a']"
-        )
+    def test_a_base_of_two_bases_comes_before_both(self, tmp_path: Path) -> None:
+        write_profiles(tmp_path, a="", b="extends = ['a']", c="extends = ['a']", d="extends = ['b', 'c']")
         assert names_of_chain(tmp_path, "d") == ["a", "b", "c", "d"]
+
+    def test_each_list_keeps_its_order_in_a_diamond(self, tmp_path: Path) -> None:
+        write_profiles(
+            tmp_path, a="", x="", b="extends = ['x', 'a']", c="extends = ['a']", d="extends = ['c', 'b']"
+        )
+        assert names_of_chain(tmp_path, "d") == ["x", "a", "c", "b", "d"]
+
+    def test_a_later_name_wins_over_what_an_earlier_one_shares_with_it(self, tmp_path: Path) -> None:
+        """Depth first, `a` would come before `x`, although `c` lists `x` before it."""
+        write_profiles(
+            tmp_path, a="", x="", b="extends = ['a']", c="extends = ['x', 'a']", d="extends = ['b', 'c']"
+        )
+        assert names_of_chain(tmp_path, "d") == ["x", "a", "b", "c", "d"]
 
     def test_each_file_of_a_wide_diamond_is_read_once(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -48,7 +59,7 @@ class TestFiles:
 
     def test_a_path_is_relative_to_the_file_that_has_it(self, tmp_path: Path) -> None:
         write_profiles(
-            tmp_path, x__a="", y__b="extends = ['../x/a.toml']", y__c="extends = ['b.toml', 'x/a']"
+            tmp_path, x__a="", y__b="extends = ['../x/a.toml']", y__c="extends = ['x/a', 'b.toml']"
         )
         assert names_of_chain(tmp_path, "y/c") == ["x/a", "y/b", "y/c"]
 
@@ -133,6 +144,68 @@ class TestProblems:
         assert refusals(tmp_path, "p10") == [
             f"3:12-15 extends-too-deep: more than 10 profiles extend each other: {path}; "
             "extend fewer levels of profiles"
+        ]
+
+    def test_a_long_chain_below_a_base_that_was_visited_before_is_refused(self, tmp_path: Path) -> None:
+        write_profiles(
+            tmp_path,
+            p0="",
+            **{f"p{i}": f"extends = ['p{i - 1}']" for i in range(1, 9)},
+            q="extends = ['p8']",
+            r="extends = ['p8', 'q']",
+        )
+        path = "r -> q -> " + " -> ".join(f"p{i}" for i in range(8, -1, -1))
+        assert refusals(tmp_path, "r") == [
+            f"3:12-15 extends-too-deep: more than 10 profiles extend each other: {path}; "
+            "extend fewer levels of profiles"
+        ]
+
+    def test_a_base_after_one_that_extends_it_is_refused(self, tmp_path: Path) -> None:
+        write_profiles(tmp_path, a="", b="extends = ['a']", c="extends = ['b', 'a']")
+        assert refusals(tmp_path, "c") == [
+            "3:17-19 extends-conflict: no order of what 'c' extends respects every list: "
+            "'c' lists 'b' before 'a'; 'b' extends 'a'; "
+            "remove 'a' from the list, since 'b' extends it"
+        ]
+
+    def test_lists_of_two_orders_are_both_named(self, tmp_path: Path) -> None:
+        write_profiles(
+            tmp_path, a="", b="", x="extends = ['a', 'b']", y="extends = ['b', 'a']", z="extends = ['x', 'y']"
+        )
+        (problem,) = problems_of(lambda: load_chain(library(tmp_path), "z"))
+        assert problem.message == (
+            "no order of what 'z' extends respects every list: 'x' lists 'a' before 'b'; "
+            "'y' lists 'b' before 'a'"
+        )
+        assert problem.help == "list them in the same order everywhere, or extend fewer of them"
+        assert [(Path(span.file).name, span.column) for span in problem.spans] == [
+            ("z.toml", 12), ("x.toml", 17), ("y.toml", 17)
+        ]  # fmt: skip
+
+    def test_an_order_that_no_list_states_is_named_by_its_profile(self, tmp_path: Path) -> None:
+        write_profiles(
+            tmp_path,
+            a="",
+            b="",
+            p="extends = ['a']",
+            q="extends = ['b']",
+            k="extends = ['q', 'p']",
+            m="extends = ['a', 'q']",
+            z="extends = ['m', 'k']",
+        )
+        assert names_of_chain(tmp_path, "k") == ["b", "q", "a", "p", "k"]
+        (refusal,) = refusals(tmp_path, "z")
+        assert "what 'k' extends puts 'q' before 'a'" in refusal
+        assert "'m' lists 'a' before 'q'" in refusal
+
+    def test_one_profile_in_a_list_twice_is_refused(self, tmp_path: Path) -> None:
+        write_profiles(tmp_path, a="", b="extends = ['a', 'a']", c="extends = ['a', 'a.toml']")
+        assert refusals(tmp_path, "b") == [
+            "3:17-19 extends-conflict: `extends` lists 'a' twice; remove one of them"
+        ]
+        assert refusals(tmp_path, "c") == [
+            "3:17-24 extends-conflict: `extends` lists 'a.toml' and 'a', which are one profile; "
+            "remove one of them"
         ]
 
     def test_the_problems_of_all_files_come_together(self, tmp_path: Path) -> None:

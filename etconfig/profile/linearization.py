@@ -1,0 +1,81 @@
+"""C3 linearization: the one order in which a profile and all that it extends are merged.
+
+It is the rule of Python's classes, with two differences of writing: bases come first, and a later name in a
+list wins, where Python puts the class first and an earlier base wins.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from etconfig.records import record
+
+
+@record(frozen=True)
+class OrderDemand:
+    """One reason why no order exists: a list or an order of a base that puts one profile before another.
+
+    Attributes:
+        source: The number of the base in the list whose order demands it; None if the list itself does.
+        weaker: The profile that must come first.
+        stronger: The profile that must come later, and so wins.
+    """
+
+    source: int | None
+    weaker: str
+    stronger: str
+
+
+@record(frozen=True)
+class OrderConflict:
+    """The reasons why no order exists: each profile that they name would have to come before itself.
+
+    Attributes:
+        demands: The reasons; the `stronger` one of each is the `weaker` one of the next, around the circle.
+    """
+
+    demands: tuple[OrderDemand, ...]
+
+
+def ordered_bases(orders: Sequence[Sequence[str]], listed: Sequence[str]) -> Sequence[str] | OrderConflict:
+    """Return all that a profile extends, directly or not, in the order in which it is merged.
+
+    The result keeps the order of each base and that of the list. Where they leave a choice, the profile that
+    the last base needs comes as late as possible.
+
+    Args:
+        orders: For each base in the list, its own order: what it extends, and at the end the base itself.
+        listed: The bases as the profile lists them, each once.
+    """
+    if len(listed) <= 1:
+        return orders[0] if orders else ()
+    # strongest first, as Python has it; each remaining order is a stack whose last item is its head
+    remaining = [list(order) for order in (*reversed(orders), listed)]
+    behind = Counter(name for order in remaining for name in order[:-1])
+    result: list[str] = []
+    while any(remaining):
+        chosen = next((order[-1] for order in remaining if order and not behind[order[-1]]), None)
+        if chosen is None:
+            return _conflict(remaining, len(orders))
+        result.append(chosen)
+        for order in remaining:
+            if order and order[-1] == chosen:
+                order.pop()
+                if order:
+                    behind[order[-1]] -= 1
+    return result[::-1]
+
+
+def _conflict(remaining: Sequence[list[str]], base_count: int) -> OrderConflict:
+    """Follow what holds each head back until a circle closes: its head is behind that of another order."""
+    numbers = [number for number, order in enumerate(remaining) if order]
+    number, demands = numbers[0], list[OrderDemand]()
+    seen: dict[int, int] = {}
+    while number not in seen:
+        seen[number] = len(demands)
+        head = remaining[number][-1]
+        number = next(each for each in numbers if head in remaining[each][:-1])
+        source = None if number == base_count else base_count - 1 - number
+        demands.append(OrderDemand(source, weaker=head, stronger=remaining[number][-1]))
+    return OrderConflict(tuple(demands[seen[number] :]))
