@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from etconfig.analysis.instruction_times import InstructionTime
 from etconfig.analysis.machine import MachineReport
 from etconfig.analysis.plain import plain_data
+from etconfig.parameters import AnyPath, as_path
 from etconfig.records import record
 
 REPORT_VERSION = 1
@@ -191,15 +191,17 @@ class BenchmarkReport:
         }
 
 
-def load_benchmark(path: Path) -> BenchmarkReport:
+def load_benchmark(path: AnyPath) -> BenchmarkReport:
     """Read a report that `etconfig bench --json` printed.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: it is not such a report.
+        TypeError: `path` is not a path.
     """
+    content = as_path("path", path).read_bytes()
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(content)
     except ValueError as error:
         raise ValueError(f"{path} is not a report of etconfig bench: {error}") from error
     try:

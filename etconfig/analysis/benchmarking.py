@@ -25,9 +25,10 @@ from etconfig.analysis.instruction_times import instruction_times
 from etconfig.analysis.machine import describe_machine, peak_rss_bytes
 from etconfig.analysis.measuring import RunBudget, measure
 from etconfig.app.api import NUMPY, load_program
-from etconfig.app.configuration import check_type, resolve
+from etconfig.app.configuration import resolve
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
+from etconfig.parameters import check_type
 from etconfig.program import DataSources
 from etconfig.program.source import ProgramSource
 from etconfig.resolver import Arguments, Resolution

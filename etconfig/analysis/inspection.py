@@ -19,11 +19,11 @@ from etconfig.analysis.program_report import (
     UnclaimedBytes,
 )
 from etconfig.analysis.value_text import describe_value
-from etconfig.app.configuration import check_type
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.targets import find_spec
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
 from etconfig.kernel.registry import ENTRY_POINT_GROUP
+from etconfig.parameters import check_type
 from etconfig.program.memory_plan import read_memory_plan
 from etconfig.program.model import DelegateCall, ExecutionPlan, KernelCall, SerializedTensor
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from etconfig.app.configuration import check_type, resolve
+from etconfig.app.configuration import resolve
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.method.bundled import CaseResult, OutputResult, Tolerance
+from etconfig.parameters import check_type
 from etconfig.records import record
 from etconfig.resolver import Resolution
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
+from etconfig.app.targets import find_installation
 from etconfig.diagnostics import did_you_mean
 from etconfig.errors import UnknownPluginError
 from etconfig.facts import FactSheet
@@ -54,8 +54,9 @@ def load_program(
     Raises:
         ProgramError: a file cannot be read, is not a program or data file, or is malformed.
         UnknownPluginError: no such executor is installed.
+        TypeError: an argument is of a wrong type.
     """
-    installation = installation or Installation(Path.cwd())
+    installation = find_installation(installation)
     runner = None if executor == NUMPY else find_executor(installation, executor)
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, phase=phase)
@@ -77,7 +78,7 @@ def detect_facts(*, installation: Installation | None = None) -> FactSheet:
     Returns:
         Every fact with its value and origin, or with the reason why it is unknown.
     """
-    return (installation or Installation(Path.cwd())).detect_facts()
+    return find_installation(installation).detect_facts()
 
 
 def find_executor(installation: Installation, name: str) -> Executor:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import choose_profile
-from etconfig.app.targets import Delegating, find_spec, targets_of_layers, targets_of_program
+from etconfig.app.targets import (
+    Delegating,
+    find_installation,
+    find_spec,
+    targets_of_layers,
+    targets_of_program,
+)
 from etconfig.facts import FactSheet
+from etconfig.parameters import AnyPath, check_type
 from etconfig.profile import Layer, Profile, Selection, layers_of
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
@@ -70,7 +76,7 @@ class Configuration:
 def configure(
     program: Delegating | None = None,
     *,
-    profile: str | Path | None = None,
+    profile: AnyPath | None = None,
     facts: FactSheet | None = None,
     fact_overrides: Mapping[str, Sourced[object]] | None = None,
     overrides: Overrides | Layer = (),
@@ -110,14 +116,11 @@ def configure(
         PluginError: a plugin that is needed is broken.
         TypeError: an argument is of a wrong type.
     """
-    if program is not None:
-        check_type("program", program, Delegating, "what etconfig.load_program returns")
+    installation = find_installation(installation, program)
     if facts is not None:
         check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.facts.load_fact_sheet reads it")
     if instances is not None:
         check_type("instances", instances, Mapping, 'names by method, as {"forward": ["left", "right"]}')
-    if installation is None:
-        installation = program.installation if program else Installation(Path.cwd())
     facts = installation.detect_facts() if facts is None else facts
     project = installation.project
     by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=fact_overrides or {})
@@ -160,7 +163,7 @@ def _documented_like(documented: Callable[..., Any]) -> Callable[[_FunctionT], _
 def resolve(
     program: Delegating | None = None,
     *,
-    profile: str | Path | None = None,
+    profile: AnyPath | None = None,
     facts: FactSheet | None = None,
     fact_overrides: Mapping[str, Sourced[object]] | None = None,
     overrides: Overrides | Layer = (),
@@ -198,12 +201,6 @@ def resolve(
         installation=installation,
     )
     return configuration.resolve()
-
-
-def check_type(argument: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
-    """Refuse an argument of a wrong type, for callers without a type checker. Raises TypeError."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{argument}: expected {expected}, given {type(value).__name__}")
 
 
 def resolve_defaults(

@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.plugin import (
     BACKENDS,
     FACTS,
@@ -61,21 +62,25 @@ class Installation:
             user's profiles are found through their XDG_CONFIG_HOME only.
         profile_directories: Further directories of profiles.
         search_path: The directories of installed distributions; by default `sys.path`.
+
+    Raises:
+        TypeError: an argument is not a path, or not a list of them.
     """
 
     def __init__(
         self,
-        directory: Path | None = None,
+        directory: AnyPath | None = None,
         *,
         environ: Mapping[str, str] | None = None,
-        profile_directories: Iterable[Path] = (),
-        search_path: Sequence[str] | None = None,
+        profile_directories: Iterable[AnyPath] = (),
+        search_path: Iterable[AnyPath] | None = None,
     ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
         self._is_own_environment = environ is None
-        self._directory = directory
-        self._profile_directories = tuple(profile_directories)
-        self._search_path = search_path
+        self._directory = None if directory is None else as_path("directory", directory)
+        self._profile_directories = _paths("profile_directories", profile_directories)
+        paths = None if search_path is None else _paths("search_path", search_path)
+        self._search_path = None if paths is None else [str(path) for path in paths]
 
     # --- the project file ----------------------------------------------------------------
 
@@ -276,6 +281,19 @@ class Installation:
     def kernel_failures(self) -> tuple[PluginFailure, ...]:
         """The broken plugins whose kernels are missing from `kernels`."""
         return tuple(each for each in self.plugins.failures if each.group == KERNELS)
+
+
+def _paths(argument: str, values: Iterable[AnyPath]) -> tuple[Path, ...]:
+    """Return several paths.
+
+    Raises:
+        TypeError: they are not; nor is a single text, whose characters would be taken for paths.
+    """
+    expected = "a list of paths, each as str or pathlib.Path"
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{argument}: expected {expected}, given one {type(values).__name__}")
+    check_type(argument, values, Iterable, expected)
+    return tuple(as_path(argument, each, expected) for each in values)
 
 
 def _no_directory(directory: Path) -> ProfileError:

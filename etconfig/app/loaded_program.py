@@ -7,13 +7,14 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from etconfig.app.configuration import check_type, resolve_defaults
+from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
 from etconfig.backend import BoundBackend, Capabilities
 from etconfig.errors import BackendUnavailableError, MissingOperatorError
 from etconfig.method import ExecutorProgram
 from etconfig.method.method import Method, guarded_method
+from etconfig.parameters import check_type
 from etconfig.program import MethodMeta, Program
 from etconfig.program.delegated import delegated_dtypes
 from etconfig.resolver import ANY_METHOD, Arguments

@@ -8,14 +8,17 @@ from pathlib import Path
 from etconfig.app.installation import Installation
 from etconfig.errors import ProfileError
 from etconfig.facts import FactSheet
+from etconfig.parameters import AnyPath, as_path
 from etconfig.profile import Profile, ProjectFile, Selection, load_chain, select_profile
 
 AUTO = "auto"
 """Stands for the profile that matches the device best."""
 
+_EXPECTED = "auto, the name of a profile, or a path, as str or pathlib.Path"
+
 
 def choose_profile(
-    installation: Installation, profile: str | Path | None, facts: FactSheet
+    installation: Installation, profile: AnyPath | None, facts: FactSheet
 ) -> tuple[tuple[Profile, ...], Selection | None]:
     """Return the chain of a profile, base first, and the reasons of the choice unless it is named.
 
@@ -26,13 +29,15 @@ def choose_profile(
 
     Raises:
         ConfigError: the profile does not exist or is malformed, or `auto` finds none or several.
+        TypeError: `profile` is not one of these.
     """
     if profile is None:
         return choose_project_profile(installation, installation.project, facts)
     if profile == AUTO:
         selection = select_profile(installation.profiles, facts.values)
         return selection.chain, selection
-    return load_chain(installation.profiles, profile), None
+    named = profile if isinstance(profile, str) else as_path("profile", profile, _EXPECTED)
+    return load_chain(installation.profiles, named), None
 
 
 def choose_project_profile(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from etconfig.app.installation import Installation
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
+from etconfig.parameters import check_type
 from etconfig.profile import Layer
 from etconfig.resolver import ANY_METHOD, Target
 from etconfig.schema import BackendSpec
@@ -31,6 +33,20 @@ class Delegating(Protocol):
         Raises:
             MethodNotFoundError: the program has no such method.
         """
+
+
+def find_installation(installation: Installation | None, program: Delegating | None = None) -> Installation:
+    """Return the installation, by default the program's, else what is found from the current directory.
+
+    Raises:
+        TypeError: one of the arguments is of a wrong type.
+    """
+    if program is not None:
+        check_type("program", program, Delegating, "what etconfig.load_program returns")
+    if installation is None:
+        return Installation(Path.cwd()) if program is None else program.installation
+    check_type("installation", installation, Installation, "an etconfig.Installation")
+    return installation
 
 
 def targets_of_program(program: Delegating, instances: Mapping[str, Sequence[str]]) -> tuple[Target, ...]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from etconfig.app.installation import PROJECT_FILES, Installation
 from etconfig.app.profile_choice import choose_project_profile
-from etconfig.app.targets import find_spec, plugin_warning, targets_of_program
+from etconfig.app.targets import find_installation, find_spec, plugin_warning, targets_of_program
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import ConfigError, PluginError
 from etconfig.facts import FactSheet
+from etconfig.parameters import AnyPath, as_path
 from etconfig.profile import (
     Layer,
     Profile,
@@ -241,28 +242,32 @@ class Validator:
 
 
 def validate_file(
-    path: Path,
-    installation: Installation,
+    path: AnyPath,
+    installation: Installation | None = None,
     program: LoadedProgram | None = None,
     facts: FactSheet | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Return everything that is wrong with one profile or project file.
 
     Example:
-        >>> for problem in etconfig.validate_file(Path("camera.toml"), etconfig.Installation()):
+        >>> for problem in etconfig.validate_file("camera.toml"):
         ...     print(problem)
         camera.toml:4:1: ReferenceCpuBackend has no option 'num_thread'
 
     Args:
         path: The file.
-        installation: The plugins, whose schemas the options are checked with.
+        installation: The plugins, whose schemas the options are checked with; by default the program's,
+            else those found from the current directory.
         program: The program that the file is for, to check names of methods and backends too.
         facts: The device that the file is for, to evaluate its conditions too.
 
     Raises:
         BackendUnavailableError: the program delegates to a backend that is not installed.
         PluginError: a plugin that the program needs is broken.
+        TypeError: an argument is of a wrong type.
     """
+    path = as_path("path", path)
+    installation = find_installation(installation, program)
     return Validator(installation=installation, program=program, device=facts).problems(path)
 
 

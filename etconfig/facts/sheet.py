@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 
 from etconfig.diagnostics import Diagnostic, Span
@@ -15,6 +14,7 @@ from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.fact import Fact, unknown_facts
 from etconfig.facts.problems import invalid_value, unknown_fact
 from etconfig.facts.registry import FactRegistry, FactValue
+from etconfig.parameters import AnyPath, as_path
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 
@@ -125,11 +125,11 @@ class FactSheet:
         return cls(facts | sheet_json.parse_sheet(text, source, registry), registry)
 
 
-def load_fact_sheet(path: Path, registry: FactRegistry = BUILTIN_FACTS) -> FactSheet:
+def load_fact_sheet(path: AnyPath, registry: FactRegistry = BUILTIN_FACTS) -> FactSheet:
     """Read the fact sheet in a file, such as `etconfig facts --save` writes.
 
     Example:
-        >>> facts = etconfig.load_fact_sheet(Path("pi-5.json"))
+        >>> facts = etconfig.load_fact_sheet("pi-5.json")
         >>> facts["device.model"].value
         'Raspberry Pi 5 Model B Rev 1.0'
 
@@ -139,7 +139,9 @@ def load_fact_sheet(path: Path, registry: FactRegistry = BUILTIN_FACTS) -> FactS
 
     Raises:
         FactError: the file cannot be read, or `FactSheet.from_json` refuses it.
+        TypeError: `path` is not a path.
     """
+    path = as_path("path", path)
     return FactSheet.from_json(sheet_json.load_text(path), str(path), registry)
 
 

@@ -25,6 +25,7 @@ from etconfig.facts.json_text import JsonMember, JsonSpan, JsonText
 from etconfig.facts.problems import invalid_value, unknown_fact
 from etconfig.facts.registry import FactInfo, FactRegistry, shown_value
 from etconfig.flatbuffer.identifier import has_program_identifier
+from etconfig.parameters import home_help
 from etconfig.provenance import Origin, OriginKind
 
 SHEET_VERSION = 1
@@ -68,11 +69,11 @@ def load_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_SHEET_BYTES + 1)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         problem = Diagnostic(
             code="unreadable-file",
-            message=f"cannot read {path}: {error.strerror or error}",
-            help="give the path of a file that `etconfig facts --save` wrote",
+            message=f"cannot read {path}: {getattr(error, 'strerror', None) or error}",
+            help=home_help(path) or "give the path of a file that `etconfig facts --save` wrote",
         )
         raise FactError(diagnostics=(problem,)) from error
     if len(data) > MAX_SHEET_BYTES:

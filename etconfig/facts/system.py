@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from etconfig.facts.host import Host, parse_cpu_list
 from etconfig.facts.sources import DEVICE_ROOT, RegistryValues, Source, ThisDevice, Tree
+from etconfig.parameters import AnyPath
 
 if TYPE_CHECKING:
     from etconfig.facts.nvml import NvmlGpu
@@ -24,10 +26,11 @@ class System:
         host: The properties that files do not contain.
     """
 
-    def __init__(self, where: Path | Source, host: Host) -> None:
+    def __init__(self, where: AnyPath | Source, host: Host) -> None:
         self.host = host
         self._outputs: dict[tuple[str, ...], str | None] = {}
-        if isinstance(where, Path):
+        if isinstance(where, (str, os.PathLike)):
+            where = Path(where)
             where = ThisDevice() if where == DEVICE_ROOT else Tree(where)
         self._source = where
 

@@ -15,6 +15,7 @@ import pluggy
 from etconfig.facts.detector import Detector
 from etconfig.facts.registry import FactInfo
 from etconfig.method import Executor
+from etconfig.parameters import as_path
 from etconfig.records import record
 from etconfig.schema import ApiRange, BackendSpec
 
@@ -128,6 +129,10 @@ class ConformanceContribution:
     api: ApiRange
     programs: Path | None = None
     lower: Callable[[LoweringRequest], bytes] | None = None
+
+    def __post_init__(self) -> None:
+        if self.programs is not None:
+            object.__setattr__(self, "programs", as_path("programs", self.programs))
 
 
 @hookspec

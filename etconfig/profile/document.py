@@ -16,6 +16,7 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
 from etconfig.flatbuffer.identifier import has_program_identifier
+from etconfig.parameters import home_help
 from etconfig.profile.positions import KeyPath, Position, scan_positions
 from etconfig.profile.source_text import find_invisible, string_end
 from etconfig.records import record
@@ -83,9 +84,9 @@ def load_document(path: Path) -> Document:
     name = str(path)
     try:
         content = _read_bounded(path)
-    except OSError as error:
-        problem = f"cannot read {name}: {error.strerror or error}"
-        raise _document_error("unreadable-file", problem, Span(file=name)) from error
+    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
+        problem = f"cannot read {name}: {getattr(error, 'strerror', None) or error}"
+        raise _document_error("unreadable-file", problem, Span(file=name), home_help(path)) from error
     return _parse_bytes(content, name, path)
 
 

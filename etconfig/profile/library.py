@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
+from etconfig.parameters import AnyPath, as_path
 from etconfig.profile.names import is_profile_name
 from etconfig.records import record
 
@@ -48,6 +49,9 @@ class ProfileSource:
     name: str
     directory: Path
     provider: Provider = Provider.USER
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "directory", as_path("directory", self.directory))
 
 
 @record(frozen=True)
@@ -109,7 +113,7 @@ class ProfileLibrary:
     def _files_by_path(self) -> Mapping[str, ProfileFile]:
         return {file.real_path: file for files in self._files.values() for file in files}
 
-    def find(self, target: str | Path, spans: tuple[Span, ...] = ()) -> ProfileFile:
+    def find(self, target: AnyPath, spans: tuple[Span, ...] = ()) -> ProfileFile:
         """Return the file of a profile that a user names.
 
         Args:
@@ -118,10 +122,11 @@ class ProfileLibrary:
 
         Raises:
             ProfileError: no profile has this name, or several do. A missing file is reported on reading.
+            TypeError: `target` is neither a name nor a path.
         """
         if isinstance(target, str) and (not target.endswith(_SUFFIX) or "\0" in target):
             return self._find_name(target, spans)
-        path = target if isinstance(target, Path) else Path(target)
+        path = as_path("target", target, "the name of a profile, or a path, as str or pathlib.Path")
         real_path = self._real_path(path)
         listed = self._files_by_path.get(real_path)
         return replace(listed, path=path) if listed else ProfileFile(path, real_path, path.parent)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from etconfig.errors import MissingDataError
+from etconfig.parameters import check_type
 from etconfig.program.bulk.shared_values import different
 from etconfig.program.flat_tensor import DataFile, open_data_file
 from etconfig.program.limits import Limits
@@ -16,6 +18,8 @@ from etconfig.program.tensor_layout import TensorLayout
 
 DataSources: TypeAlias = "ProgramSource | DataFile | Sequence[ProgramSource | DataFile]"
 """One or several .ptd files: paths, bytes, or open files."""
+
+_EXPECTED = "the path of a .ptd, its bytes, what etconfig.open_data_file returns, or a list of these"
 
 
 class ExternalData:
@@ -89,6 +93,8 @@ def open_data_files(sources: DataSources, limits: Limits, load_mode: LoadMode) -
         several: Sequence[ProgramSource | DataFile] = sources
     else:
         several = [sources]
+    for each in several:
+        check_type("data", each, (str, os.PathLike, bytes, bytearray, memoryview, DataFile), _EXPECTED)
     return [
         each if isinstance(each, DataFile) else open_data_file(each, limits=limits, load_mode=load_mode)
         for each in several

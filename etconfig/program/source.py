@@ -10,6 +10,7 @@ import sys
 import weakref
 from typing import Literal, TypeAlias
 
+from etconfig.parameters import check_type, home_help
 from etconfig.program.cursor import Cursor
 from etconfig.program.limits import Limits
 from etconfig.program.process_lock import ProcessLock
@@ -17,6 +18,8 @@ from etconfig.program.program_errors import NO_MEMORY, limit_exceeded, unreadabl
 
 ProgramSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview"
 """The path of a .pte file, or its bytes."""
+
+_EXPECTED = "a path, as str or pathlib.Path, or the bytes of the file"
 
 LoadMode: TypeAlias = Literal["copy", "mmap"]
 """The way in which a file comes into memory: `copy` reads it, `mmap` maps it and lets the system read pages.
@@ -44,9 +47,11 @@ def open_bytes(source: ProgramSource, load_mode: LoadMode, limits: Limits) -> Cu
         UnreadableProgramError: the file cannot be read.
         UnsupportedProgramError: it exceeds `limits.max_file_bytes`.
         ValueError: `load_mode` is unknown.
+        TypeError: `source` is neither a path nor bytes.
     """
     if load_mode not in ("copy", "mmap"):
         raise ValueError(f"load_mode is {load_mode!r}; expected 'copy' or 'mmap'")
+    check_type("source", source, (str, os.PathLike, bytes, bytearray, memoryview), _EXPECTED)
     if isinstance(source, (str, os.PathLike)):
         return _open_file(source, load_mode, limits)
     view = memoryview(source)
@@ -76,14 +81,14 @@ def _open_file(path: str | os.PathLike[str], load_mode: LoadMode, limits: Limits
             file.close()
             raise
     except (OSError, ValueError, MemoryError) as error:
-        raise _not_read(error) from error
+        raise _not_read(error, home_help(path)) from error
     file.close()
     return Cursor(data, len(data), limits)
 
 
-def _not_read(error: Exception) -> Exception:
+def _not_read(error: Exception, advice: str | None = None) -> Exception:
     reason = getattr(error, "strerror", None) or str(error) or NO_MEMORY
-    return unreadable("unreadable-file", reason)
+    return unreadable("unreadable-file", reason, advice=advice)
 
 
 class _Blocks:

@@ -10,6 +10,7 @@ from typing import Any
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import SavedResultError
 from etconfig.option_path import OptionPath
+from etconfig.parameters import home_help
 from etconfig.provenance import Origin, OriginKind
 from etconfig.resolver.difference import ReportedValue
 
@@ -49,9 +50,9 @@ def load_json(path: Path, code: str, help: str) -> Any:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_SAVED_BYTES + 1)
-    except OSError as error:
-        message = f"cannot read {path}: {error.strerror or error}"
-        raise saved_result_error("unreadable-file", message, path, help) from error
+    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
+        message = f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
+        raise saved_result_error("unreadable-file", message, path, home_help(path) or help) from error
     if len(content) > MAX_SAVED_BYTES:
         message = f"{path} is larger than {MAX_SAVED_BYTES >> 20} MiB"
         raise saved_result_error(code, message, path, help)

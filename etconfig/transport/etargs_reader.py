@@ -12,6 +12,7 @@ from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import SavedResultError
 from etconfig.fingerprint import fingerprint
 from etconfig.flatbuffer.reader import FlatBufferReader
+from etconfig.parameters import AnyPath, as_path, home_help
 from etconfig.schema import Applies, Scope
 from etconfig.transport.etargs_errors import EtargsErrors
 from etconfig.transport.etargs_format import (
@@ -41,17 +42,20 @@ MAX_BYTES = 16 << 20
 """The largest `.etargs` file that is read."""
 
 
-def load_package(path: Path) -> Package:
+def load_package(path: AnyPath) -> Package:
     """Return the package in an `.etargs` file.
 
     Raises:
         SavedResultError: the file cannot be read, or is damaged or something else.
+        TypeError: `path` is not a path.
     """
+    path = as_path("path", path)
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise _failure("unreadable-file", f"cannot read {path}: {error.strerror or error}", path) from error
+    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
+        reason = getattr(error, "strerror", None) or error
+        raise _failure("unreadable-file", f"cannot read {path}: {reason}", path, home_help(path)) from error
     return read_package(data, path)
 
 
@@ -73,8 +77,8 @@ def read_package(data: bytes, path: Path = Path("package.etargs")) -> Package:
         raise _failure("invalid-etargs", f"{path} is not an .etargs file: {error}", path) from error
 
 
-def _failure(code: str, message: str, path: Path) -> SavedResultError:
-    advice = "write it with `etconfig pack --output`"
+def _failure(code: str, message: str, path: Path, help: str | None = None) -> SavedResultError:
+    advice = help or "write it with `etconfig pack --output`"
     problem = Diagnostic(code=code, message=message, spans=(Span(file=str(path)),), help=advice)
     return SavedResultError(diagnostics=(problem,))
 

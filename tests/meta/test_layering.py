@@ -23,6 +23,7 @@ BOTTOM = {
     "diagnostics",
     "errors",
     "flatbuffer",
+    "parameters",
 }
 ROOMS: dict[str, set[str]] = {
     "version": set(),
@@ -35,6 +36,7 @@ ROOMS: dict[str, set[str]] = {
     "diagnostics": {"records", "version"},
     "errors": {"records", "diagnostics"},
     "flatbuffer": set(),
+    "parameters": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},

@@ -10,6 +10,7 @@ from typing import Any
 from etconfig.app.api import NUMPY
 from etconfig.app.installation import Installation
 from etconfig.conformance.kit.levels import KIT, LEVELS
+from etconfig.parameters import AnyPath, as_path
 from etconfig.records import record
 
 
@@ -30,10 +31,12 @@ class Settings:
     level: int = max(LEVELS)
     kit: str = KIT
     executor: str = NUMPY
-    programs: str | None = None
+    programs: AnyPath | None = None
     search_path: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.programs is not None:
+            object.__setattr__(self, "programs", str(as_path("programs", self.programs)))
         if self.level not in LEVELS:
             raise ValueError(f"there is no level {self.level}; the levels are {', '.join(map(str, LEVELS))}")
         major, _, minor = KIT.partition(".")

@@ -1,0 +1,44 @@
+"""Checks of the arguments that callers pass, for those without a type checker."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TypeAlias
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
+"""A path as people have it: a text, a `pathlib.Path`, or another object with `__fspath__`.
+
+A path is taken as it is, as `open` does: `~` is not expanded.
+"""
+
+_EXPECTED_PATH = "a path, as str or pathlib.Path"
+
+
+def check_type(argument: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
+    """Refuse an argument of a wrong type.
+
+    Raises:
+        TypeError: it has another type; the message names the argument, what is expected and what came.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{argument}: expected {expected}, given {type(value).__name__}")
+
+
+def as_path(argument: str, value: AnyPath, expected: str = _EXPECTED_PATH) -> Path:
+    """Return a path argument as a `Path`.
+
+    Raises:
+        TypeError: it is not a path, as for `check_type`; bytes are not.
+    """
+    if isinstance(value, Path):
+        return value
+    check_type(argument, value, (str, os.PathLike), expected)
+    return Path(value)
+
+
+def home_help(path: object) -> str | None:
+    """Return the help for a file that is missing if its path begins with `~`, which only shells expand."""
+    if not str(path).startswith("~"):
+        return None
+    return "a shell expands `~`, Python does not: pass Path(...).expanduser()"

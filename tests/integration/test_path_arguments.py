@@ -1,0 +1,215 @@
+"""Every public function with a path takes it as people have it; other types are refused by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import DATA, ROOT
+
+import etconfig
+from etconfig.analysis import load_benchmark
+from etconfig.conformance import Settings
+from etconfig.errors import EtconfigError
+from etconfig.plugin.v1 import ApiRange, ConformanceContribution, System
+from etconfig.profile import ProfileLibrary, ProfileSource
+from etconfig.transport import load_package
+
+SHEET = DATA / "sheets" / "raspberry-pi-5.json"
+EXPORTS = DATA / "exports"
+_TAKES_PATHS = re.compile(r"(\w+): [^=,)]*\b(?:AnyPath|ProgramSource|DataSources)\b")
+_TAKES_ANY_OBJECT = {"etconfig.plugin.v1.System where"}
+"""An object that is not a path is a source of files there."""
+_SAME_NAME = {"etconfig.analysis.benchmark": "etconfig.benchmark"}
+"""Names of one function in two modules."""
+
+
+def parameters_with_paths() -> set[str]:
+    """`FUNCTION PARAMETER` for each public function, constructor or record whose signature names a path."""
+    found = set()
+    for line in (DATA / "api" / "surface.txt").read_text(encoding="utf-8").splitlines():
+        name, _, rest = line.partition(" ")
+        if " field" in line[: line.find(":")] and re.search(r": (AnyPath|Path)\b", line):
+            owner, _, field = name.rpartition(".")
+            found.add(f"{owner} {field}")
+        elif rest.startswith("def "):
+            function = _SAME_NAME.get(name, name).removesuffix(".__init__")
+            found |= {
+                f"{function} {parameter}" for parameter in _TAKES_PATHS.findall(rest.partition(" ->")[0])
+            }
+    return found
+
+
+_REFUSED_OR_NOTHING = r"null (byte|character)|there is no|\\x00|^(None|\(\))$"
+"""An error, the path itself with the character, or what is found in a place that does not exist."""
+
+
+def _outcome(call: Callable[[], object]) -> str:
+    """The result as text, or the error that users meet."""
+    try:
+        return repr(call())
+    except (EtconfigError, ValueError) as error:
+        return str(error)
+
+
+@dataclass
+class Fspath:
+    """An object with `__fspath__` that is not a `Path`."""
+
+    path: Path
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+
+@pytest.fixture
+def files(place: Path, cli: Callable[..., Any]) -> Path:
+    """A directory with a file of every kind that a public function reads."""
+    (place / "camera.toml").write_text(
+        "[profile]\nname = 'app/camera'\n[options.ReferenceCpuBackend]\nnum_threads = 2\n"
+    )
+    (place / "folder").mkdir()
+    report = etconfig.benchmark("model.pte", runs=1, warmup=0)
+    (place / "bench.json").write_text(json.dumps(report.to_jsonable()))
+    assert cli("pack", "model.pte", "--facts", "device.json", "--output", "app.etargs").status == 0
+    return place
+
+
+def _facts(sheet: etconfig.FactSheet) -> object:
+    return dict(sheet.values)
+
+
+def _resolved(profile: Any) -> object:
+    return etconfig.resolve(profile=profile, facts=etconfig.FactSheet.empty()).fingerprint()
+
+
+CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "etconfig.Installation directory": ("folder", lambda p: etconfig.Installation(p).project),
+    "etconfig.Installation profile_directories": (
+        "folder",
+        lambda p: etconfig.Installation(profile_directories=[p]).profiles.names,
+    ),
+    "etconfig.Installation search_path": (
+        "folder",
+        lambda p: etconfig.Installation(search_path=[p]).backend_ids,
+    ),
+    "etconfig.benchmark source": (
+        "model.pte",
+        lambda p: etconfig.benchmark(p, runs=1, warmup=0).program.sha256,
+    ),
+    "etconfig.benchmark data": (
+        str(EXPORTS / "external_constants.ptd"),
+        lambda p: (
+            etconfig.benchmark(EXPORTS / "external_constants.pte", data=p, runs=1, warmup=0).program.sha256
+        ),
+    ),
+    "etconfig.configure profile": (
+        "camera.toml",
+        lambda p: etconfig.configure(profile=p, facts=etconfig.FactSheet.empty()).chain[-1].name,
+    ),
+    "etconfig.resolve profile": ("camera.toml", _resolved),
+    "etconfig.load_fact_sheet path": (str(SHEET), lambda p: _facts(etconfig.load_fact_sheet(p))),
+    "etconfig.load_program source": ("model.pte", lambda p: etconfig.load_program(p).method_names),
+    "etconfig.load_program data": (
+        str(EXPORTS / "external_constants.ptd"),
+        lambda p: etconfig.load_program(EXPORTS / "external_constants.pte", data=p).method_names,
+    ),
+    "etconfig.open_data_file source": (
+        str(EXPORTS / "external_constants.ptd"),
+        lambda p: sorted(etconfig.open_data_file(p).blobs),
+    ),
+    "etconfig.validate_file path": ("camera.toml", etconfig.validate_file),
+    "etconfig.analysis.load_benchmark path": ("bench.json", lambda p: load_benchmark(p).program.sha256),
+    "etconfig.profile.ProfileLibrary.find target": (
+        "camera.toml",
+        lambda p: ProfileLibrary(()).find(p).path,
+    ),
+    "etconfig.profile.ProfileSource directory": ("folder", lambda p: ProfileSource("mine", p)),
+    "etconfig.transport.load_package path": ("app.etargs", lambda p: load_package(p)),
+    "etconfig.plugin.v1.ConformanceContribution programs": (
+        "folder",
+        lambda p: ConformanceContribution(api=ApiRange(1, 1), programs=p).programs,
+    ),
+    "etconfig.plugin.v1.System where": (
+        str(DATA / "trees" / "raspberry-pi-5"),
+        lambda p: System(p, None).read_line("/proc/device-tree/model"),  # type: ignore[arg-type]
+    ),
+    "etconfig.conformance.Settings programs": (
+        "folder",
+        lambda p: Settings(backend="X", programs=p).golden_programs(),
+    ),
+}
+"""For each of them, a path and a call."""
+
+
+def test_every_public_path_is_tried_below() -> None:
+    assert parameters_with_paths() == set(CALLS)
+
+
+class TestPaths:
+    """A path may be a text, a `Path`, or any object with `__fspath__`."""
+
+    @pytest.mark.parametrize("name", CALLS)
+    def test_each_form_means_the_same(self, files: Path, name: str) -> None:
+        path, call = CALLS[name]
+        assert repr(call(path)) == repr(call(Path(path))) == repr(call(Fspath(Path(path))))
+
+    @pytest.mark.parametrize("name", [name for name in CALLS if name not in _TAKES_ANY_OBJECT])
+    @pytest.mark.parametrize("value", [3.5, object(), ["x", 1]], ids=["number", "object", "list"])
+    def test_another_type_is_refused_by_the_name_of_the_parameter(
+        self, files: Path, name: str, value: object
+    ) -> None:
+        parameter = name.rpartition(" ")[2]
+        with pytest.raises(TypeError) as caught:
+            CALLS[name][1](value)
+        given = "int" if parameter == "data" and isinstance(value, list) else type(value).__name__
+        assert str(caught.value).startswith(f"{parameter}: expected ")
+        assert re.search(rf", given (one )?{given}$", str(caught.value))
+
+    @pytest.mark.parametrize("name", CALLS)
+    def test_a_null_character_is_a_clear_error_or_leads_to_nothing(self, files: Path, name: str) -> None:
+        """No function stops with anything else, and none takes the part before the character."""
+        path, call = CALLS[name]
+        assert re.search(_REFUSED_OR_NOTHING, _outcome(lambda: call(f"{path}\0")))
+
+
+class TestHome:
+    """`~` stays as it is, as for `open`; the error says how to expand it."""
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            etconfig.load_fact_sheet,
+            load_package,
+            lambda path: etconfig.resolve(profile=path),
+        ],
+    )
+    def test_a_path_below_the_home_directory_is_to_be_expanded(
+        self, place: Path, call: Callable[[str], object]
+    ) -> None:
+        with pytest.raises(etconfig.ConfigError) as caught:
+            call("~/board.toml")
+        (problem,) = caught.value.diagnostics
+        assert problem.help == "a shell expands `~`, Python does not: pass Path(...).expanduser()"
+
+    def test_a_program_too(self, place: Path) -> None:
+        with pytest.raises(etconfig.ProgramError) as caught:
+            etconfig.load_program("~/model.pte")
+        assert caught.value.help == "a shell expands `~`, Python does not: pass Path(...).expanduser()"
+
+
+class TestLists:
+    """A single path where several belong would be taken apart into its characters."""
+
+    @pytest.mark.parametrize("argument", ["profile_directories", "search_path"])
+    def test_a_single_text_is_refused(self, argument: str) -> None:
+        with pytest.raises(TypeError) as caught:
+            etconfig.Installation(**{argument: str(ROOT)})
+        expected = "a list of paths, each as str or pathlib.Path"
+        assert str(caught.value) == f"{argument}: expected {expected}, given one str"
