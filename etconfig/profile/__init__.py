@@ -62,6 +62,7 @@ _HOME = {
     "parse_plugin_choices": "project",
     "parse_profile": "profile",
     "parse_project": "project",
+    "project_values": "project",
     "range_of_value": "expression.ranges",
     "salvage_layer": "project",
     "salvage_layers": "layers",
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
         ProjectFile,
         parse_plugin_choices,
         parse_project,
+        project_values,
         salvage_layer,
     )
     from etconfig.profile.selection import ProfileMatch, Selection, match_profiles, select_profile
@@ -179,6 +181,7 @@ __all__ = [
     "parse_plugin_choices",
     "parse_profile",
     "parse_project",
+    "project_values",
     "range_of_value",
     "salvage_layer",
     "salvage_layers",

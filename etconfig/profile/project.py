@@ -91,6 +91,12 @@ def parse_plugin_choices(document: Document) -> PluginChoices:
     return choices
 
 
+def project_values(document: Document) -> Mapping[str, object]:
+    """Return all values of a project file as the parser has them; empty if it sets nothing."""
+    section = _section(TomlTable(document, (), document.data, []))
+    return {} if section is None else section.data
+
+
 def salvage_layer(document: Document, expressions: ExpressionParser, kind: OriginKind) -> Layer:
     """Return those settings of a profile or project file with problems that can be read.
 

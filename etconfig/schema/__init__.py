@@ -42,6 +42,7 @@ _HOME = {
     "model_validator": "options",
     "option": "declaration",
     "read_text": "text",
+    "schema_signature": "signature",
     "show_value": "coerce",
     "validate_options": "validate",
 }
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from etconfig.schema.options import BackendOptions, model_validator
     from etconfig.schema.plain_data import jsonable
     from etconfig.schema.problem import OptionProblem, ProblemKind
+    from etconfig.schema.signature import schema_signature
     from etconfig.schema.spec import ApiRange, BackendSpec, CompileSpecEncoding, CompileSpecInfo
     from etconfig.schema.text import read_text
     from etconfig.schema.units import Unit
@@ -103,6 +105,7 @@ __all__ = [
     "model_validator",
     "option",
     "read_text",
+    "schema_signature",
     "show_value",
     "validate_options",
 ]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import tomli
 from command_line import Outcome
 
 PROFILE = """\
@@ -16,6 +21,12 @@ name = "board"
 [options.ReferenceCpuBackend]
 num_threads = { expr = "min(cpu.available_cores, 8)" }
 """
+_SHARED = {part: {} for part in ("program", "plugins", "schemas", "project")}
+WITHOUT_A_DEVICE = json.dumps({"etconfig_lock": 1, **_SHARED, "devices": [3]})
+_EMPTY_DEVICE = {part: {} for part in ("profiles", "facts", "options", "result")}
+TOO_DEEP = json.dumps({"etconfig_lock": 1, **_SHARED, "devices": [_EMPTY_DEVICE]}).replace(
+    '"project": {}', '"project": {"a": ' + "[" * 500 + "]" * 500 + "}"
+)
 LOCK = ("lock", "model.pte", "--profile", "board.toml", "--facts", "device.json")
 LOCKED = ("resolve", "model.pte", "--profile", "board.toml", "--facts", "device.json", "--locked")
 
@@ -34,18 +45,41 @@ def notes(done: Outcome) -> list[str]:
     return [line.removeprefix(marker) for line in done.stderr.splitlines() if line.startswith(marker)]
 
 
+def device_of(lock: dict[str, Any]) -> dict[str, Any]:
+    (device,) = lock["devices"]
+    return dict(device)
+
+
 class TestLock:
     """The lock file records the inputs and the outcome of a resolution."""
 
-    def test_it_records_versions_hashes_facts_and_values(self, locked: Path) -> None:
+    def test_it_records_the_program_versions_schemas_values_facts_and_options(self, locked: Path) -> None:
         lock = json.loads(locked.read_text())
         assert lock["etconfig_lock"] == 1
+        content = hashlib.sha256(locked.with_name("model.pte").read_bytes()).hexdigest()
+        assert lock["program"] == {
+            "name": "model.pte",
+            "content": f"sha256:{content}",
+            "methods": {
+                "embed": ["ReferenceNpuBackend"],
+                "forward": ["ReferenceNpuBackend", "ReferenceCpuBackend"],
+            },
+        }
         assert list(lock["plugins"]) == ["etconfig-reference"]
-        assert lock["profiles"]["board"].startswith("sha256:")
+        assert lock["schemas"]["ReferenceNpuBackend"]["options"]["core"] == {
+            "type": "integer",
+            "bounds": ["<= 3", ">= 0"],
+            "applies": "load",
+            "scope": "method",
+            "wire": {"key": "core"},
+            "default": 0,
+        }
         assert lock["project"] == {}
-        assert lock["facts"] == {"cpu.available_cores": 4, "cpu.cache.l2": 1048576}
-        assert lock["options"]["forward:ReferenceCpuBackend.num_threads"] == 4
-        assert lock["result"]["fingerprint"].startswith("sha256:")
+        device = device_of(lock)
+        assert device["profiles"] == {"board": tomli.loads(PROFILE)}
+        assert device["facts"] == {"cpu.available_cores": 4, "cpu.cache.l2": 1048576}
+        assert device["options"]["forward:ReferenceCpuBackend.num_threads"] == 4
+        assert device["result"]["fingerprint"].startswith("sha256:")
 
     def test_locking_again_changes_nothing(self, locked: Path, cli: Callable[..., Outcome]) -> None:
         before = locked.read_bytes()
@@ -59,7 +93,7 @@ class TestLock:
         (place / "below").mkdir()
         monkeypatch.chdir(place / "below")
         assert cli("lock", "../model.pte", "--facts", "../device.json").status == 0
-        assert json.loads((place / "etconfig.lock").read_text())["project"].keys() == {"etconfig.toml"}
+        assert json.loads((place / "etconfig.lock").read_text())["project"] == {"profile": "generic/any"}
         assert cli("resolve", "../model.pte", "--facts", "../device.json", "--locked").status == 0
 
 
@@ -90,17 +124,55 @@ class TestLocked:
             "options: forward:ReferenceCpuBackend.num_threads: 4 → 2",
         ]
 
-    def test_an_edited_profile_is_listed_even_if_the_result_is_the_same(
+    def test_another_value_of_a_profile_is_listed_even_if_the_result_is_the_same(
         self, locked: Path, cli: Callable[..., Outcome]
     ) -> None:
-        locked.with_name("board.toml").write_text(PROFILE + "# edited\n")
-        (note,) = notes(cli(*LOCKED))
-        assert note.startswith('profiles: board: "sha256:')
+        locked.with_name("board.toml").write_text(PROFILE.replace("8)", "6)"))
+        assert notes(cli(*LOCKED)) == [
+            "profiles: board: options.ReferenceCpuBackend.num_threads.expr: "
+            '"min(cpu.available_cores, 8)" → "min(cpu.available_cores, 6)"'
+        ]
 
-    def test_a_new_project_file_is_listed(self, locked: Path, cli: Callable[..., Outcome]) -> None:
-        locked.with_name("etconfig.toml").write_text("")
+    def test_comments_layout_order_and_descriptions_do_not_count(
+        self, locked: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        locked.with_name("board.toml").write_text(
+            '# a comment\noptions = { ReferenceCpuBackend = { "num_threads" = {\r\n'
+            'expr = """min(cpu.available_cores, 8)""" } } }\n\n[profile]\n'
+            "description = \"The board.\"\nname = 'board'\n"
+        )
+        done = cli(*LOCKED)
+        assert (done.status, done.stderr) == (0, "")
+
+    def test_a_new_overlay_is_one_difference(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        overlay = "[[when]]\nif = '{}'\n[when.options.ReferenceCpuBackend]\nscratch_bytes = 65536\n"
+        first, second = (overlay.format(f'os.name == "{name}"') for name in ("android", "ios"))
+        locked.with_name("board.toml").write_text(PROFILE + first)
+        cli(*LOCK)
+        locked.with_name("board.toml").write_text(PROFILE + second + first)
         (note,) = notes(cli(*LOCKED))
-        assert note.startswith('project: etconfig.toml: none → "sha256:')
+        assert note.startswith('profiles: board: when[0]: none → {"if": "os.name == \\"ios\\""')
+
+    def test_an_empty_project_file_sets_nothing_and_another_value_is_listed(
+        self, locked: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        project = locked.with_name("etconfig.toml")
+        project.write_text("# nothing\n")
+        assert cli(*LOCKED).status == 0
+        project.write_text("[options.ReferenceNpuBackend]\ncore = 0\n")
+        assert notes(cli(*LOCKED)) == ['project: options: none → {"ReferenceNpuBackend": {"core": 0}}']
+
+    def test_only_the_table_of_etconfig_counts_in_pyproject(
+        self, locked: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        project = locked.with_name("pyproject.toml")
+        text = '[project]\nversion = "{}"\n[tool.etconfig.options.ReferenceNpuBackend]\ncore = {}\n'
+        project.write_text(text.format("1", 0))
+        cli(*LOCK)
+        project.write_text(text.format("2", 0))
+        assert cli(*LOCKED).status == 0
+        project.write_text(text.format("2", 1))
+        assert "project: options.ReferenceNpuBackend.core: 0 → 1" in notes(cli(*LOCKED))
 
     @pytest.mark.parametrize(
         ("part", "name", "note"),
@@ -113,14 +185,14 @@ class TestLocked:
         self, locked: Path, cli: Callable[..., Outcome], part: str, name: str, note: str
     ) -> None:
         lock = json.loads(locked.read_text())
-        lock[part][name] = "0"
+        (lock if part in lock else lock["devices"][0])[part][name] = "0"
         locked.write_text(json.dumps(lock))
         (found,) = notes(cli(*LOCKED))
         assert found.startswith(note)
 
     def test_many_differences_are_counted(self, locked: Path, cli: Callable[..., Outcome]) -> None:
         lock = json.loads(locked.read_text())
-        lock["facts"] |= {f"board.f{i}": i for i in range(60)}
+        lock["devices"][0]["facts"] |= {f"board.f{i}": i for i in range(60)}
         locked.write_text(json.dumps(lock))
         found = notes(cli(*LOCKED))
         assert (len(found), found[-1]) == (51, "and 10 more")
@@ -130,7 +202,11 @@ class TestLocked:
         [
             ("3", "etconfig.lock is not a lock file"),
             ('{"etconfig_lock": 2}', "etconfig.lock has version 2, expected 1"),
-            ('{"etconfig_lock": 1, "plugins": []}', "etconfig.lock has no table 'plugins'"),
+            ('{"etconfig_lock": 1, "plugins": []}', "etconfig.lock has no array 'devices'"),
+            ('{"etconfig_lock": 1, "devices": [{}, {}]}', "etconfig.lock covers 2 devices, expected 1"),
+            ('{"etconfig_lock": 1, "devices": [3]}', "etconfig.lock has no table 'program'"),
+            (WITHOUT_A_DEVICE, "etconfig.lock has no table 'profiles'"),
+            (TOO_DEEP, "etconfig.lock is nested too deeply"),
             ("", "etconfig.lock is not JSON: Expecting value: line 1 column 1 (char 0)"),
         ],
     )
@@ -144,8 +220,84 @@ class TestLocked:
             "  = help: write it with `etconfig lock`\n"
         )
 
+    @pytest.mark.parametrize("make", ["mkfifo", "mkdir"])
+    def test_what_is_not_a_file_is_refused_at_once(
+        self, locked: Path, cli: Callable[..., Outcome], make: str
+    ) -> None:
+        locked.unlink()
+        getattr(os, make)(locked)
+        for command in (LOCKED, LOCK):
+            done = cli(*command)
+            assert done.status in (1, 2)
+            assert "it is not a regular file" in done.stderr
+
     def test_a_missing_lock_file_is_an_error(self, locked: Path, cli: Callable[..., Outcome]) -> None:
         locked.unlink()
         done = cli(*LOCKED)
         assert done.status == 2
         assert "cannot read etconfig.lock: No such file or directory" in done.stderr
+
+
+class TestProgram:
+    """A lock is that of one program, by its content."""
+
+    def test_another_program_is_refused_even_if_its_options_are_the_same(
+        self, locked: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        program = locked.with_name("model.pte")
+        content = bytearray(program.read_bytes())
+        content[-1] ^= 1  # a weight
+        program.write_bytes(content)
+        (note,) = notes(cli(*LOCKED))
+        old, new = note.removeprefix("program: ").split(" → ")
+        assert old.startswith("model.pte (sha256:")
+        assert new.startswith("model.pte (sha256:")
+        assert old != new
+
+    def test_a_renamed_copy_is_the_same_program(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        shutil.copy(locked.with_name("model.pte"), locked.with_name("copy.pte"))
+        assert cli(*LOCKED[:1], "copy.pte", *LOCKED[2:]).status == 0
+
+    def test_other_methods_and_delegates_are_listed(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        lock = json.loads(locked.read_text())
+        lock["program"] |= {"name": "old.pte", "content": "sha256:0"}
+        lock["program"]["methods"] = {"forward": ["ReferenceCpuBackend"], "decode": []}
+        locked.write_text(json.dumps(lock))
+        first, *rest = notes(cli(*LOCKED))
+        assert first.startswith("program: old.pte (sha256:0) → model.pte (sha256:")
+        assert rest == [
+            'program: methods: forward[0]: none → "ReferenceNpuBackend"',
+            "program: methods: decode: [] → none",
+            'program: methods: embed: none → ["ReferenceNpuBackend"]',
+        ]
+
+    def test_no_program_is_another_one(self, locked: Path, cli: Callable[..., Outcome]) -> None:
+        found = notes(cli(*LOCKED[:1], *LOCKED[2:]))
+        assert found[0].startswith("program: model.pte (sha256:")
+        assert found[0].endswith(" → none")
+
+
+class TestSchemas:
+    """A lock pins what counts of a schema."""
+
+    @pytest.mark.parametrize(
+        ("field", "value", "note"),
+        [
+            (("core", "bounds"), [">= 0"], 'core.bounds[0]: none → "<= 3"'),
+            (("core", "applies"), "execute", 'core.applies: "execute" → "load"'),
+            (("core", "default"), 1, "core.default: 1 → 0"),
+            (("core", "wire"), {"key": "npu_core"}, 'core.wire.key: "npu_core" → "core"'),
+        ],
+    )
+    def test_a_changed_field_is_listed(
+        self,
+        locked: Path,
+        cli: Callable[..., Outcome],
+        field: tuple[str, str],
+        value: object,
+        note: str,
+    ) -> None:
+        lock = json.loads(locked.read_text())
+        lock["schemas"]["ReferenceNpuBackend"]["options"][field[0]][field[1]] = value
+        locked.write_text(json.dumps(lock))
+        assert notes(cli(*LOCKED)) == [f"schemas: ReferenceNpuBackend: options.{note}"]

@@ -19,19 +19,22 @@ from etconfig.cli.shared.writing import write_file
 def command(program: Path | None, request: ConfigurationRequest) -> None:
     """Record a resolution and what it depends on, for --locked.
 
-    Writes etconfig.lock next to the project file, or into the current directory: versions of
-    plugins, hashes of profiles and of the project file, the facts that were used, and the value
-    of every option. With --locked, `resolve`, `run` and `verify` fail if any of these differs.
+    Writes etconfig.lock next to the project file, or into the current directory: the content of
+    the program, versions and schemas of plugins, the values in the profiles and in the project
+    file, the facts that were used, and the value of every option. With --locked, `resolve`, `run`
+    and `verify` fail if any of these differs. Comments, layout and descriptions do not count.
 
     \b
     Examples:
       etconfig lock model.pte
       etconfig lock model.pte --facts pi5.json
     """
-    from etconfig.app.lock import lock_path, make_lock
+    from etconfig.app.lock_contents import lock_path, make_lock
 
-    configuration = request.configure_file(program)
-    lock = make_lock(configuration, configuration.resolve())
+    loaded = request.open_program(program)
+    configuration = request.configure(loaded)
+    lock = make_lock(configuration, configuration.resolve(), loaded)
     path = lock_path(configuration)
-    write_file(path, lock.to_json().encode(), is_named=False)
-    show(f"{format_count(len(lock.options), 'option')} written to {path}")
+    # a file name that is not UTF-8 has parts that only an escape can spell
+    write_file(path, lock.to_json().encode(errors="backslashreplace"), is_named=False)
+    show(f"{format_count(len(lock.device.options), 'option')} written to {path}")

@@ -161,29 +161,28 @@ class ConfigurationRequest:
             installation=self.installation,
         )
 
-    def configure_file(self, program: Path | None) -> Configuration:
-        """Do the same as `configure`, for a program in a file."""
+    def open_program(self, program: Path | None) -> LoadedProgram | None:
+        """Open the program in a file, if there is one."""
         if program is None:
-            return self.configure(None)
+            return None
         from etconfig.app.api import load_program
 
-        return self.configure(load_program(program, installation=self.installation))
+        return load_program(program, installation=self.installation)
 
     def resolve(self, program: LoadedProgram | None) -> Resolution:
         """Return the requested resolution; with `--locked`, check it against the lock file."""
-        return self._resolved(self.configure(program))
+        configuration = self.configure(program)
+        resolution = configuration.resolve()
+        if self.locked:
+            from etconfig.app.lock import check_lock
+            from etconfig.app.lock_contents import lock_path, make_lock
+
+            check_lock(lock_path(configuration), make_lock(configuration, resolution, program))
+        return resolution
 
     def resolve_file(self, program: Path | None) -> Resolution:
         """Do the same as `resolve`, for a program in a file."""
-        return self._resolved(self.configure_file(program))
-
-    def _resolved(self, configuration: Configuration) -> Resolution:
-        resolution = configuration.resolve()
-        if self.locked:
-            from etconfig.app.lock import check_lock, lock_path
-
-            check_lock(lock_path(configuration), configuration, resolution)
-        return resolution
+        return self.resolve(self.open_program(program))
 
 
 def configuration_options(function: Callable[..., Any]) -> Callable[..., Any]:
