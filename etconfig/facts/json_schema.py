@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-from etconfig.facts.registry import INDEX, INDEX_PATTERN, FactInfo, FactRegistry, FactType
+from etconfig.facts.registry import (
+    INDEX,
+    INDEX_PATTERN,
+    INT_FACT_MAX,
+    INT_FACT_MIN,
+    FactInfo,
+    FactRegistry,
+    FactType,
+)
 from etconfig.facts.sheet_json import MAX_SHEET_FACTS, SHEET_VERSION, VERSION_KEY
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -79,7 +87,12 @@ def _fact(info: FactInfo) -> dict[str, object]:
 
 
 def _value(info: FactInfo) -> dict[str, object]:
-    bounds = {"minimum": info.minimum, "maximum": info.maximum, "enum": list(info.choices) or None}
+    lowest, highest = (INT_FACT_MIN, INT_FACT_MAX) if info.type is FactType.INT else (None, None)
+    bounds = {
+        "minimum": lowest if info.minimum is None else info.minimum,
+        "maximum": highest if info.maximum is None else info.maximum,
+        "enum": list(info.choices) or None,
+    }
     return _TYPES[info.type] | {key: value for key, value in bounds.items() if value is not None}
 
 

@@ -21,9 +21,11 @@ INDEX = "<n>"
 INDEX_PATTERN = "(0|[1-9][0-9]{0,3})"
 """A regular expression for these numbers."""
 
+INT_FACT_MIN, INT_FACT_MAX = -(2**63), 2**63 - 1
+"""The bounds of every integer fact, in addition to its own."""
+
 _NAME = re.compile(rf"[a-z][a-z0-9_]*(\.({INDEX}|[a-z][a-z0-9_]*))+")
 _NUMBER = re.compile(INDEX_PATTERN)
-_INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _SHOWN_CHARACTERS = 60
 
 
@@ -56,7 +58,7 @@ class FactType(enum.Enum):
         if isinstance(value, bool):
             return value if self is FactType.BOOL else None
         if self is FactType.INT:
-            return value if isinstance(value, int) and _INT_MIN <= value <= _INT_MAX else None
+            return value if isinstance(value, int) and INT_FACT_MIN <= value <= INT_FACT_MAX else None
         if self is FactType.FLOAT:
             return _finite(value) if isinstance(value, (int, float)) else None
         if self is FactType.STRING:

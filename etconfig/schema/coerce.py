@@ -1,7 +1,8 @@
 """The only rule that turns a value from TOML into the value of an option.
 
-Accepted are the option's own type, text with a unit for byte sizes and times, an enum member by value or
-name, and an array for a tuple. Nothing else is: `1` is not a float and `true` is not an integer.
+Accepted are the option's own type, text with a unit for byte sizes and times, an enum member or its value, and
+an array for a tuple. Nothing else is: `1` is not a float, `true` is not an integer, and the name of an enum
+member in Python is not its value. Integers have 64 bits.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from etconfig.diagnostics import Respelling, nearest
 from etconfig.errors import OptionError
 from etconfig.records import record
 from etconfig.schema.declaration import OptionInfo
-from etconfig.schema.option_type import OptionKind, OptionType
+from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
 from etconfig.schema.problem import OptionProblem, ProblemKind
 from etconfig.schema.text import parse_scalar, read_text
 from etconfig.schema.units import Unit, parse_quantity
 
 _MAX_SHOWN = 60
+_SIZE_HELP = f"integers have 64 bits: {INT64_MIN} to {INT64_MAX}"
 
 _KIND_NAMES: Mapping[type, str] = {
     bool: "a boolean",
@@ -142,6 +144,8 @@ def _number(wanted: OptionType, raw: object) -> object | Mismatch:
     if isinstance(raw, python_type) and not isinstance(raw, bool):
         if python_type is float and not math.isfinite(raw):
             return _mismatch(wanted, raw, "write a finite number")
+        if python_type is int and not INT64_MIN <= raw <= INT64_MAX:
+            return _mismatch(wanted, raw, _SIZE_HELP)
         return raw if type(raw) is python_type else python_type(raw)
     number = _same_number(raw, python_type)
     if number is not None:
@@ -157,7 +161,7 @@ def _quantity(wanted: OptionType, unit: Unit, text: str) -> object | Mismatch:
     if wanted.kind is OptionKind.FLOAT:
         return float(exact)
     if exact.denominator == 1:
-        return exact.numerator
+        return exact.numerator if exact <= INT64_MAX else _mismatch(wanted, text, _SIZE_HELP)
     return _mismatch(wanted, text, f"give a whole number of {unit.value}")
 
 
@@ -178,14 +182,14 @@ def _choice(wanted: OptionType, raw: object) -> object | Mismatch:
         return raw if is_choice else _no_choice(wanted, raw)
     if isinstance(raw, enum_class):
         return raw
-    if isinstance(raw, str):
-        member = wanted.members_by_text.get(raw)
-    else:
-        member = next((member for member in enum_class if member.value == raw), None)
+    member = wanted.members_by_text.get(raw) if isinstance(raw, str) else None
     return _no_choice(wanted, raw) if member is None else member
 
 
 def _no_choice(wanted: OptionType, raw: object) -> Mismatch:
+    if isinstance(raw, str) and wanted.enum_class is not None and raw in wanted.enum_class.__members__:
+        value = wanted.enum_class[raw].value
+        return _mismatch(wanted, raw, f"write {value!r}", Respelling(raw, value, is_safe=True))
     words = [choice for choice in wanted.choices if isinstance(choice, str)]
     guess = nearest(raw, words) if isinstance(raw, str) else None
     if guess is None:

@@ -1,15 +1,16 @@
 """JSON Schema (draft 2020-12) of a backend's options, for editors and other tools.
 
-Properties that JSON Schema does not know have names of the form `x-etconfig-*`. Two differences remain: JSON
-Schema cannot distinguish `1` from `1.0`, and the members of an enum are listed by value only.
+Properties that JSON Schema does not know have names of the form `x-etconfig-*`. One difference remains: JSON
+Schema cannot distinguish `1` from `1.0`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from etconfig.schema.declaration import MISSING, OptionInfo, Wire
-from etconfig.schema.option_type import OptionKind, OptionType
+from etconfig.schema.option_type import INT64_MAX, INT64_MIN, OptionKind, OptionType
 from etconfig.schema.plain_data import jsonable
 from etconfig.schema.spec import BackendSpec
 from etconfig.schema.units import DECIMAL_PATTERN, Unit
@@ -84,12 +85,20 @@ def _type_schema(wanted: OptionType) -> dict[str, Any]:
         )
     length = _LENGTH_KEYWORDS.get(wanted.kind, "Length")
     schema |= {constraint.keyword(length): constraint.bound for constraint in wanted.constraints}
+    if wanted.kind is OptionKind.INTEGER:
+        schema |= {key: bound for key, bound in _missing_bounds(schema).items() if key not in schema}
     alternatives = [schema]
     if wanted.unit is not None:
         alternatives.append({"type": "string", "pattern": _quantity_pattern(wanted.unit)})
     if wanted.is_optional:
         alternatives.append({"type": "null"})
     return schema if len(alternatives) == 1 else {"anyOf": alternatives}
+
+
+def _missing_bounds(schema: Mapping[str, Any]) -> dict[str, int]:
+    """Return the bounds of 64 bits on those sides on which an integer has none of its own."""
+    lowest = {} if "exclusiveMinimum" in schema else {"minimum": INT64_MIN}
+    return lowest if "exclusiveMaximum" in schema else {**lowest, "maximum": INT64_MAX}
 
 
 def _quantity_pattern(unit: Unit) -> str:

@@ -15,6 +15,9 @@ from etconfig.schema.units import Unit
 if TYPE_CHECKING:
     from etconfig.schema.constraints import Constraint
 
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+"""The bounds of every integer, in addition to its own: those of TOML, of expressions and of devices."""
+
 ChoiceValue: TypeAlias = "str | int"
 """One of the values of a choice."""
 
@@ -62,11 +65,8 @@ class OptionType:
 
     @cached_property
     def members_by_text(self) -> Mapping[str, enum.Enum]:
-        """The members of the enum by the texts that select them: their values, or else their names."""
-        if self.enum_class is None:
-            return {}
-        by_value = {member.value: member for member in self.enum_class if isinstance(member.value, str)}
-        return {**self.enum_class.__members__, **by_value}
+        """The members of the enum by their values, which are the texts that select them."""
+        return {} if self.enum_class is None else {member.value: member for member in self.enum_class}
 
     @property
     def constraint_texts(self) -> tuple[str, ...]:

@@ -38,7 +38,7 @@ class TestCoerceValue:
             ("timeout", 2.5, 2.5),
             ("power_mode", "low", PowerMode.LOW),
             ("power_mode", "high-power", PowerMode.HIGH),
-            ("power_mode", "HIGH", PowerMode.HIGH),
+            ("levels", [2**63 - 1, -(2**63)], [2**63 - 1, -(2**63)]),
             ("power_mode", PowerMode.HIGH, PowerMode.HIGH),
             ("tile", 32, 32),
             ("tile", "auto", "auto"),
@@ -84,6 +84,7 @@ class TestCoerceValue:
             ("tile", 1, "one of 0, 32, 'auto'", "1 (an integer)", None),
             ("tile", "atuo", "one of 0, 32, 'auto'", "'atuo' (a string)", "did you mean 'auto'?"),
             ("power_mode", 0, "one of 'low', 'high-power'", "0 (an integer)", None),
+            ("power_mode", "HIGH", "one of 'low', 'high-power'", "'HIGH' (a string)", "write 'high-power'"),
             (
                 "power_mode",
                 "high_power",
@@ -106,6 +107,19 @@ class TestCoerceValue:
         self, option, raw, expected, given, help_text
     ):
         assert problem_of(option, raw) == (f"{option}: expected {expected}, given {given}", help_text)
+
+    @pytest.mark.parametrize(
+        ("option", "raw"),
+        [
+            ("levels", [2**63]),
+            ("levels", [-(2**63) - 1]),
+            ("cache_bytes", 2**63),
+            ("cache_bytes", "8388608 TiB"),
+        ],
+    )
+    def test_an_integer_of_more_than_64_bits_is_refused(self, option, raw):
+        _, help = problem_of(option, raw)
+        assert help == "integers have 64 bits: -9223372036854775808 to 9223372036854775807"
 
     def test_a_quantity_that_is_not_whole_is_refused(self):
         message, help_text = problem_of("cache_bytes", "1.5 B")
@@ -176,7 +190,6 @@ class TestCoerceText:
             ("timeout", "20 ms", 0.02),
             ("power_mode", "low", PowerMode.LOW),
             ("power_mode", '"high-power"', PowerMode.HIGH),
-            ("power_mode", "HIGH", PowerMode.HIGH),
             ("tile", "32", 32),
             ("tile", "auto", "auto"),
             ("verbose", "true", True),

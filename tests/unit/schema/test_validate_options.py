@@ -101,7 +101,7 @@ class TestCheckValue:
     """One value against one option."""
 
     def test_a_good_value_is_returned_typed(self):
-        assert check_value(SPEC, INFOS["power_mode"], "HIGH") is PowerMode.HIGH
+        assert check_value(SPEC, INFOS["power_mode"], "high-power") is PowerMode.HIGH
 
     def test_a_bad_value_is_reported_with_backend_and_option(self):
         assert check_value(SPEC, INFOS["core"], 7) == OptionProblem(
@@ -165,7 +165,7 @@ class TestValidateOptions:
         assert problem.help == "remove num_threads"
 
     def test_a_cross_option_message_passes_and_names_its_options(self):
-        result = validate_options(SPEC, {**GOOD, "core": 3, "power_mode": "HIGH"})
+        result = validate_options(SPEC, {**GOOD, "core": 3, "power_mode": "high-power"})
         assert result.options is None
         assert result.problems == (
             OptionProblem(
@@ -195,7 +195,7 @@ VALUES = st.one_of(
     st.booleans(),
     st.integers(),
     st.floats(),
-    st.sampled_from(["low", "HIGH", "auto", "8 KiB", "20 ms", "npu", ""]),
+    st.sampled_from(["low", "high-power", "auto", "8 KiB", "20 ms", "npu", ""]),
     st.lists(st.one_of(st.text(max_size=3), st.integers(0, 3)), max_size=3),
     st.dictionaries(st.sampled_from("ab"), st.integers(-1, 9), max_size=2),
 )
@@ -256,7 +256,7 @@ class TestChangeOptions:
     def test_a_conflict_with_an_option_that_stays_is_refused(self):
         current = NpuOptions(core=3, threads=1)
         with pytest.raises(OptionError, match="core 3 cannot run with power_mode high-power"):
-            change_options(SPEC, current, {"power_mode": "HIGH"})
+            change_options(SPEC, current, {"power_mode": "high-power"})
 
 
 class TestOptionProblem:
