@@ -48,6 +48,10 @@ class BackendArguments:
         """The facts, known or not, that any of the options or the vendor's recommendation depends on."""
         return frozenset(self.recommendation.basis).union(*(each.facts for each in self.candidates.values()))
 
+    def current_name(self, option: str) -> str:
+        """Return the name of an option that `option` is a former name of; other names stay as they are."""
+        return self.options.former_names().get(option, option)
+
     def is_default(self, option: str) -> bool:
         """Return True if neither configuration nor a recommendation set the option.
 
@@ -63,6 +67,7 @@ class BackendArguments:
         Raises:
             KeyError: the backend has no such option.
         """
+        option = self.current_name(option)
         recommended = self.recommendation.values.get(option)
         found = self.candidates[option].provenance(DeviceView(self.facts), recommended)
         if recommended is None:

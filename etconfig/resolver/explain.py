@@ -18,6 +18,8 @@ from etconfig.schema import show_value
 def find_provenance(resolution: Resolution, path: OptionPath) -> list[tuple[OptionPath, Provenance]]:
     """Return the provenance of the option in every method instance that `path` means, with its full path.
 
+    A former name of an option means the option; the full path has its current name.
+
     Raises:
         OptionError: `path` means no method, instance, backend or option of the resolution.
     """
@@ -26,9 +28,11 @@ def find_provenance(resolution: Resolution, path: OptionPath) -> list[tuple[Opti
     else:
         meant = [arguments for arguments in resolution if path.backend in arguments]
     found = [
-        (OptionPath(path.backend, path.option, a.method, a.instance), a.provenance(path.backend, path.option))
+        (OptionPath(path.backend, option, a.method, a.instance), a.provenance(path.backend, option))
         for a in meant
-        if path.backend in a and path.option in a.backends[path.backend].candidates
+        if path.backend in a
+        and (option := a.backends[path.backend].current_name(path.option))
+        in a.backends[path.backend].candidates
     ]
     if not found:
         raise OptionError(diagnostics=(_nothing_meant(resolution, path),))
@@ -42,7 +46,13 @@ def explain_option(resolution: Resolution, path: OptionPath) -> str:
         OptionError: `path` means nothing in the resolution.
     """
     blocks = (
-        "\n".join([f"{full} = {show_setting(found.winner.value)}", *_lines(found, resolution.facts)])
+        "\n".join(
+            [
+                f"{full} = {show_setting(found.winner.value)}",
+                *([] if full.option == path.option else [f"  {path.option} was renamed to {full.option}"]),
+                *_lines(found, resolution.facts),
+            ]
+        )
         for full, found in find_provenance(resolution, path)
     )
     return "\n\n".join(blocks) + "\n"
@@ -55,6 +65,8 @@ def show_setting(value: object) -> str:
 
 def _lines(found: Provenance, facts: FactSheet) -> Iterator[str]:
     yield f"  from {found.winner.origin}"
+    if len(found.origins) > 1:
+        yield from (f"  key {key!r} from {origin}" for key, origin in found.keys.items())
     yield from (_beaten_line(beaten) for beaten in found.beaten)
     for name in found.facts:
         fact = facts.get(name)

@@ -20,6 +20,7 @@ from etconfig.schema import (
     check_value,
     find_option,
     read_text,
+    set_twice,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 Fit: TypeAlias = "tuple[str, str, type, object]"
 """A backend id, an option of it, and a value that it accepts, with its type: 1, 1.0 and true are equal."""
+
+_TableKey: TypeAlias = "tuple[str, str | None, str | None, str, int]"
 
 _SCALARS = frozenset((bool, int, float, str))
 _MAX_FITS = 4096
@@ -83,6 +86,7 @@ class Matcher:
 
     names: Names
     _found: list[Diagnostic] = field(default_factory=list)
+    _tables: dict[int, Mapping[_TableKey, Assignment]] = field(default_factory=dict)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -111,6 +115,8 @@ class Matcher:
             self._found.append(problem.to_diagnostic(assignment.key_span))
         if info is None:
             return None
+        if info.name != path.option:
+            self._found += self._same_option(layer, assignment, spec, info)
         value = _typed(spec, info, assignment)
         if isinstance(value, Diagnostic):
             self._found.append(value)
@@ -118,6 +124,34 @@ class Matcher:
         if isinstance(value, Expression) and self.names.expressions is not None:
             self._found += self.names.expressions().problems(spec, info, value, assignment.condition)
         return MatchedAssignment(assignment, info, value)
+
+    def _same_option(
+        self, layer: Layer, assignment: Assignment, spec: BackendSpec, info: OptionInfo
+    ) -> Iterator[Diagnostic]:
+        """Yield a problem if the table with a former name of an option also has another name of it.
+
+        Of texts in `--set` and `ETCONFIG_SET` the last one wins, as of two with the same name.
+        """
+        written = assignment.path.option
+        for name in (info.name, *info.renamed_from):
+            if name == written or isinstance(assignment.value, TextValue):
+                return  # of two former names, the second one reports
+            other = self._tables_of(layer).get(_table_key(assignment, name))
+            if other is not None:
+                problem = set_twice(spec, info, name, written)
+                yield problem.to_diagnostic(assignment.key_span, other.key_span)
+
+    def _tables_of(self, layer: Layer) -> Mapping[_TableKey, Assignment]:
+        """Return the assignments of a layer by their tables and the names of their options."""
+        if id(layer) not in self._tables:
+            self._tables[id(layer)] = {_table_key(each, each.path.option): each for each in layer.assignments}
+        return self._tables[id(layer)]
+
+
+def _table_key(assignment: Assignment, option: str) -> _TableKey:
+    """Return what assignments of one table have in common; each `[[when]]` has a condition of its own."""
+    path = assignment.path
+    return path.backend, path.method, path.instance, option, id(assignment.condition)
 
 
 def verify_layers(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from etconfig.profile import UNSET
 
@@ -26,6 +26,25 @@ def merged(values: Iterable[object], baseline: Callable[[], object]) -> object:
         else:
             result = value
     return baseline() if result is UNSET else result
+
+
+def key_owners(values: Sequence[object], bases: Sequence[object]) -> dict[str, int]:
+    """Return which value each key of a merged table comes from.
+
+    Args:
+        values: The values that `merged` merges, lowest precedence first.
+        bases: The values that the baseline is merged from, likewise; they are numbered before the others.
+    """
+    owners: dict[str, int] = {}
+    of_baseline = owners
+    for number, value in enumerate((*bases, *values)):
+        if value is UNSET:
+            owners = of_baseline
+        else:
+            owners = {**owners, **dict.fromkeys(value, number)} if isinstance(value, dict) else {}
+        if number < len(bases):
+            of_baseline = owners
+    return owners
 
 
 def hides_lower_values(value: object) -> bool:

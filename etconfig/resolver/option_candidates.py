@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from etconfig.diagnostics import Diagnostic, Span
@@ -10,7 +10,7 @@ from etconfig.profile import UNSET, Expression, Fault, PlaceFinder, Unknown
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
-from etconfig.resolver.merge import hides_lower_values, merged
+from etconfig.resolver.merge import hides_lower_values, key_owners, merged
 from etconfig.resolver.provenance import Provenance
 from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionProblem, check_value
 
@@ -131,9 +131,19 @@ class OptionCandidates:
         baseline = [*([] if recommended is None else [recommended]), *self._sourced_default(device)]
         candidate = self.deciding_candidate(device)
         origin = baseline[0].origin if candidate is None else candidate.origin
-        contenders = [*self._sourced_candidates(device), *baseline]
-        beaten = tuple(each for each in contenders if each.origin is not origin)
-        return Provenance(winner=Sourced(value, origin), beaten=beaten, facts=tuple(sorted(self.facts)))
+        candidates = [*self._sourced_candidates(device)]
+        contenders, facts = [*candidates, *baseline], tuple(sorted(self.facts))
+        if not isinstance(value, dict):
+            beaten = tuple(each for each in contenders if each.origin is not origin)
+            return Provenance(winner=Sourced(value, origin), beaten=beaten, facts=facts)
+        owners = key_owners(*([each.value for each in reversed(part)] for part in (candidates, baseline)))
+        lowest_first = contenders[::-1]
+        return Provenance(
+            winner=Sourced(value, origin),
+            beaten=tuple(_beaten_parts(lowest_first, owners))[::-1],
+            facts=facts,
+            keys={key: lowest_first[owners[key]].origin for key in value},
+        )
 
     def _sourced_candidates(self, device: DeviceView) -> Iterator[Sourced[object]]:
         """Yield the values of the candidates that hold and have one, the strongest first."""
@@ -172,3 +182,14 @@ class OptionCandidates:
             return self.info.default
         value = check_value(self.spec, self.info, device.values[fact])
         return value.to_diagnostic() if isinstance(value, OptionProblem) else value
+
+
+def _beaten_parts(tables: Sequence[Sourced[object]], owners: Mapping[str, int]) -> Iterator[Sourced[object]]:
+    """Yield what a merged table lacks of each value below it: `unset`, and the keys that others replaced."""
+    for number, each in enumerate(tables):
+        if not isinstance(each.value, dict):
+            yield each
+            continue
+        lost = {key: value for key, value in each.value.items() if owners.get(key) != number}
+        if lost:
+            yield Sourced(lost, each.origin)

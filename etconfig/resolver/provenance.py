@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 from etconfig.profile import UNSET
@@ -16,18 +18,28 @@ class Provenance:
 
     Attributes:
         winner: The value and its origin.
-        beaten: The values that it beat, the strongest first; `UNSET` is among them where it was written.
+        beaten: The values that it beat, the strongest first; `UNSET` is among them where it was written. Of a
+            table, only the keys that were beaten.
         facts: The facts that the value depends on, including those of conditions that do not hold.
+        keys: For a table, the origin of each key: tables merge key by key.
     """
 
     winner: Sourced[object]
     beaten: tuple[Sourced[object], ...] = ()
     facts: tuple[str, ...] = ()
+    keys: Mapping[str, Origin] = field(default_factory=dict, compare=False)
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """The origin of the value, and those of the keys that come from elsewhere."""
+        return tuple(dict.fromkeys((self.winner.origin, *self.keys.values())))
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the provenance as plain data."""
+        keys = {key: _origin_data(origin) for key, origin in self.keys.items()}
         return {
             **_sourced_data(self.winner),
+            **({"keys": keys} if keys else {}),
             "beat": [_sourced_data(beaten) for beaten in self.beaten],
             "facts": list(self.facts),
         }

@@ -117,7 +117,7 @@ def _values_of(arguments: Arguments) -> dict[str, dict[str, Any]]:
 def _rows(arguments: Arguments) -> Iterator[dict[str, Any]]:
     for backend, resolved in arguments.backends.items():
         options = {
-            name: {key: found[key] for key in ("value", "origin", "beat")}
+            name: {key: found[key] for key in ("value", "origin", "keys", "beat") if key in found}
             for name, found in (
                 (name, resolved.provenance(name).to_jsonable()) for name in resolved.candidates
             )

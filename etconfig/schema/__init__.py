@@ -36,6 +36,7 @@ _HOME = {
     "coerce_value": "coerce",
     "find_option": "validate",
     "has_own_checks": "validate",
+    "set_twice": "validate",
     "json_schema": "jsonschema",
     "jsonable": "plain_data",
     "markdown_reference": "markdown",
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
         check_value,
         find_option,
         has_own_checks,
+        set_twice,
         validate_options,
     )
 
@@ -106,6 +108,7 @@ __all__ = [
     "option",
     "read_text",
     "schema_signature",
+    "set_twice",
     "show_value",
     "validate_options",
 ]

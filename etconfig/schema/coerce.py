@@ -1,8 +1,8 @@
 """The only rule that turns a value from TOML into the value of an option.
 
-Accepted are the option's own type, text with a unit for byte sizes and times, an enum member or its value, and
-an array for a tuple. Nothing else is: `1` is not a float, `true` is not an integer, and the name of an enum
-member in Python is not its value. Integers have 64 bits.
+Accepted are the option's own type, text with a unit for byte sizes and times, an enum member or its value,
+and an array for a tuple. Nothing else is: `1` is not a float, `true` is not an integer, and the name of an
+enum member in Python is not its value. Integers have 64 bits.
 """
 
 from __future__ import annotations

@@ -155,8 +155,8 @@ def option(
     value of the fact, or `default` if the fact is unknown.
 
     Args:
-        default: The value if nothing sets the option. It may be written as in TOML: an enum member by value, a
-            byte size or duration as text.
+        default: The value if nothing sets the option. It may be written as in TOML: an enum member by value,
+            a byte size or duration as text.
         doc: The description of the option for its users, in one or more sentences.
         applies: `load` (fixed when the method is loaded) or `execute` (can change later).
         scope: `method`, or `process` if the backend has one setting for all methods.

@@ -7,6 +7,7 @@ Schema cannot distinguish `1` from `1.0`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 from etconfig.schema.declaration import MISSING, OptionInfo, Wire
@@ -46,7 +47,18 @@ def json_schema(spec: BackendSpec) -> dict[str, Any]:
         "type": "object",
         "properties": properties,
         "additionalProperties": False,
+        **_exclusions(spec),
     }
+
+
+def _exclusions(spec: BackendSpec) -> dict[str, Any]:
+    """Return the rule that a table sets an option by one of its names only."""
+    pairs = [
+        [name, former]
+        for name, info in spec.options.option_infos().items()
+        for name, former in combinations((name, *info.renamed_from), 2)
+    ]
+    return {"not": {"anyOf": [{"required": pair} for pair in pairs]}} if pairs else {}
 
 
 def _property(info: OptionInfo) -> dict[str, Any]:

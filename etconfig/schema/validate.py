@@ -183,7 +183,7 @@ def _check_values(
         if info is None:
             continue
         other = given_names.setdefault(info.name, name)
-        value = check_value(schema, info, raw) if other == name else _set_twice(schema, info, other, name)
+        value = check_value(schema, info, raw) if other == name else set_twice(schema, info, other, name)
         if isinstance(value, OptionProblem):
             problems.append(value)
         else:
@@ -191,7 +191,8 @@ def _check_values(
     return typed, problems
 
 
-def _set_twice(schema: OptionsSchema, info: OptionInfo, first: str, second: str) -> OptionProblem:
+def set_twice(schema: OptionsSchema, info: OptionInfo, first: str, second: str) -> OptionProblem:
+    """Return the problem of a table that sets an option by two of its names."""
     former = first if second == info.name else second
     return OptionProblem(
         kind=ProblemKind.CONFLICT,

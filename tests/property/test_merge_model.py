@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -17,6 +18,8 @@ from etconfig.profile import ExpressionParser, layers_of, parse_document, parse_
 from etconfig.resolver import Resolver, Target, layer_from_environment, layer_from_overrides
 
 UNSET = {"unset": True}
+TOKENS = itertools.count()
+"""Numbers for labels, so that each label is written in one place."""
 METHODS = {"forward": (None, "left"), "decode": (None, "right")}
 METHOD_PATTERNS = ("forward", "decode", "f*", "*", "*o*", "[df]*")
 Facts = Mapping[str, Any]
@@ -106,7 +109,7 @@ def random_options(rng: random.Random, *, in_text: bool = False) -> dict[str, An
         "scale": lambda: rng.choice([0.5, 2.0, 3.5]),
         "mode": lambda: rng.choice(["slow", "fast", "plain"]),
         "order": lambda: [rng.randint(0, 3) for _ in range(rng.randint(0, 3))],
-        "labels": lambda: {key: str(rng.randint(0, 9)) for key in rng.sample("abcd", rng.randint(0, 2))},
+        "labels": lambda: {key: f"label {next(TOKENS)}." for key in rng.sample("abcd", rng.randint(0, 2))},
     }
     if in_text:
         return {name: choices[name]() for name in rng.sample(["threads", "mode"], rng.randint(0, 2))}
@@ -190,12 +193,16 @@ TARGETS = [Target(method=method, backends=(SPEC.id,)) for method in METHODS]
 PARSER = ExpressionParser(BUILTIN_FACTS)
 
 
+def texts_of(sources: list[Any]) -> list[str]:
+    """The texts of two profiles and a project file."""
+    heads = [f'[profile]\nname = "acme/base"\n{INSTANCES}', '[profile]\nname = "acme/derived"\n', ""]
+    return [document_text(d, head) for d, head in zip(sources[:3], heads, strict=True)]
+
+
 def compile_stack(rng: random.Random, sources: list[Any]) -> Resolver:
     """The resolver of two profiles, a project file, `ETCONFIG_SET` and overrides."""
-    base, derived, project, environment, override = sources
-    heads = [f'[profile]\nname = "acme/base"\n{INSTANCES}', '[profile]\nname = "acme/derived"\n', ""]
-    texts = [document_text(d, head) for d, head in zip((base, derived, project), heads, strict=True)]
-    documents = [parse_document(text, "stack.toml") for text in texts]
+    *_, environment, override = sources
+    documents = [parse_document(text, str(number)) for number, text in enumerate(texts_of(sources))]
     chain = [parse_profile(document, PARSER) for document in documents[:2]]
     layers = layers_of(chain, parse_project(documents[2], PARSER))
     by_hand = (
@@ -224,3 +231,35 @@ class TestTheModelAgrees:
                             for name in StackOptions.option_infos()
                         }
                         assert resolved == model, (sources, facts, method, instance)
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_on_the_origin_of_each_key_of_a_table(self, seed: int) -> None:
+        """Each key comes from the line that has its value, and the others that hold were beaten."""
+        rng = random.Random(1000 + seed)
+        for _ in range(50):
+            sources = [*(random_document(rng) for _ in range(3)), random_line(rng), random_line(rng)]
+            facts, texts = random_facts(rng), [text.splitlines() for text in texts_of(sources)]
+            resolution = compile_stack(rng, sources).resolve(make_facts(**facts))
+            for method, instances in METHODS.items():
+                for instance in instances:
+                    found = resolution.arguments(method, instance).provenance(SPEC.id, "labels")
+                    assert isinstance(found.winner.value, dict)
+                    assert found.keys.keys() == found.winner.value.keys()
+                    for key, text in found.winner.value.items():
+                        origin = found.keys[key]
+                        if origin.line is None:
+                            assert (
+                                text == {"default": "default", "recommendation": "advised"}[origin.kind.value]
+                            )
+                        else:
+                            assert text in texts[int(origin.source)][origin.line - 1]
+                    held = [*said_in_all(sources, facts, method, instance, "labels")]
+                    held += [{"a": "default"}, recommend(facts).get("labels", {})]
+                    beaten = [each.value for each in found.beaten if isinstance(each.value, dict)]
+                    assert sorted(labels_of([found.winner.value, *beaten])) == sorted(
+                        labels_of(table for table in held if table != UNSET)
+                    )
+
+
+def labels_of(tables: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    return ((key, text) for table in tables for key, text in table.items())

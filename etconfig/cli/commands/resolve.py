@@ -66,8 +66,11 @@ def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, st
     for arguments in resolution:
         for backend, resolved in arguments.backends.items():
             if id(resolved) not in known:
-                winners = ((name, resolved.provenance(name).winner) for name in resolved.candidates)
-                known[id(resolved)] = [(n, show_setting(w.value), str(w.origin)) for n, w in winners]
+                found = ((name, resolved.provenance(name)) for name in resolved.candidates)
+                known[id(resolved)] = [
+                    (name, show_setting(each.winner.value), "; ".join(map(str, each.origins)))
+                    for name, each in found
+                ]
             for row in known[id(resolved)]:
                 yield arguments.label, backend, *row
 

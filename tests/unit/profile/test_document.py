@@ -22,6 +22,19 @@ class TestReading:
         assert document.name == str(path)
         assert document.path == path
 
+    @pytest.mark.parametrize(
+        ("text", "data"),
+        [
+            ("a = {\n  b = 1, # first\n  c = 2,\n}\n", {"a": {"b": 1, "c": 2}}),
+            (r'a = "\e\x41"', {"a": "\x1bA"}),
+        ],
+    )
+    def test_toml_1_1_is_read_on_every_python(self, text: str, data: object) -> None:
+        """Python's own `tomllib` reads TOML 1.0, and refuses these."""
+        document = parse_document(text, "a.toml")
+        assert document.data == data
+        assert ("a",) in document.positions
+
     @pytest.mark.parametrize("size_bytes", [0, 3, 1 << 30])
     def test_a_file_is_read_whole_whatever_size_the_system_reports(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size_bytes: int

@@ -95,6 +95,12 @@ class TestMergeRule:
         ).arguments("forward")
         assert forward[CpuOptions].labels == {"a": "1", "b": "2"}
         assert forward.origin("CpuBackend", "labels").source == "high.toml"
+        found = forward.provenance("CpuBackend", "labels")
+        assert {key: origin.source for key, origin in found.keys.items()} == {
+            "a": "low.toml",
+            "b": "high.toml",
+        }
+        assert [(each.value, each.origin.source) for each in found.beaten] == [({"b": "1"}, "low.toml")]
 
     def test_unset_forgets_the_layers_below(self) -> None:
         forward = resolve(
@@ -436,6 +442,23 @@ class TestExplain:
             "  depends on cpu.available_cores = 8, from sheet test\n"
             "  depends on power.source, which is unknown: it was not looked for\n"
         )
+
+    def test_it_shows_the_origin_of_each_key_of_a_merged_table(self) -> None:
+        resolution = resolve(
+            make_layer(("CpuBackend.labels", {"a": "1", "b": "1"}), name="low"),
+            make_layer(("CpuBackend.labels", {"b": "2"}), name="high"),
+        )
+        assert explain_option(resolution, parse_option_path("CpuBackend.labels")) == (
+            "forward:CpuBackend.labels = {'a': '1', 'b': '2'}\n"
+            "  from profile high.toml:1:1\n"
+            "  key 'a' from profile low.toml:1:1\n"
+            "  key 'b' from profile high.toml:1:1\n"
+            "  beat {'b': '1'} from profile low.toml:1:1\n"
+        )
+        (cpu, _) = resolution.to_jsonable()["arguments"]
+        assert cpu["options"]["labels"]["keys"]["a"] == {
+            "kind": "profile", "source": "low.toml", "line": 1, "column": 1
+        }  # fmt: skip
 
     @pytest.mark.parametrize(
         ("path", "message", "help_text"),

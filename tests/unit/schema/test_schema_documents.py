@@ -31,8 +31,10 @@ JSON_VALUES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-2, 9),
-    st.sampled_from([4096, 8192, 0.5, 1e300]),
-    st.sampled_from(["low", "high-power", "auto", "8 KiB", "1 B", "20 ms", "3 parsecs", "", "long label"]),
+    st.sampled_from([4096, 8192, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 0.5, 1e300]),
+    st.sampled_from(
+        ["low", "high-power", "LOW", "HIGH", "auto", "8 KiB", "1 B", "20 ms", "3 parsecs", "", "long label"]
+    ),
     st.lists(st.sampled_from(["a", 1, True]), max_size=4),
     st.dictionaries(st.sampled_from("ab"), st.sampled_from([1, -1, "x"]), max_size=2),
 )
