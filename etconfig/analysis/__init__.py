@@ -9,7 +9,7 @@ from etconfig.lazy import lazy_names
 _HOME = {
     "BenchmarkComparison": "comparison",
     "BenchmarkReport": "benchmark_report",
-    "Finding": "examination",
+    "Finding": "finding",
     "InstallationReport": "examination",
     "MachineReport": "machine",
     "MethodReport": "program_report",
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from etconfig.analysis.benchmark_report import BenchmarkReport, load_benchmark
     from etconfig.analysis.benchmarking import benchmark
     from etconfig.analysis.comparison import BenchmarkComparison, compare_benchmarks
-    from etconfig.analysis.examination import Finding, InstallationReport, examine_installation
+    from etconfig.analysis.examination import InstallationReport, examine_installation
+    from etconfig.analysis.finding import Finding
     from etconfig.analysis.generated_inputs import generate_inputs
     from etconfig.analysis.inspection import inspect_program
     from etconfig.analysis.machine import MachineReport, describe_machine

@@ -24,7 +24,7 @@ from etconfig.analysis.generated_inputs import generate_inputs
 from etconfig.analysis.instruction_times import instruction_times
 from etconfig.analysis.machine import describe_machine, peak_rss_bytes
 from etconfig.analysis.measuring import RunBudget, measure
-from etconfig.app.api import NUMPY, load_program
+from etconfig.app.api import NUMPY, choose_executor, load_program
 from etconfig.app.configuration import resolve
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
@@ -64,7 +64,7 @@ def benchmark(
     inputs: Sequence[Any] | None = None,
     seed: int = 0,
     data: DataSources = (),
-    executor: str = NUMPY,
+    executor: str | None = None,
     optimize: bool = True,
     warmup: int = 3,
     runs: int | None = None,
@@ -84,7 +84,7 @@ def benchmark(
         inputs: The inputs, as for `Method.execute`; by default they are made up from `seed`.
         seed: The seed of inputs that are made up.
         data: The data files (.ptd) of the program.
-        executor: `numpy`, or an installed executor plugin.
+        executor: `numpy`, or an installed executor plugin; by default that of the project file, else `numpy`.
         optimize: False runs every instruction as the program says.
         warmup: The number of runs that are not counted.
         runs: The number of runs; None for as many as `duration_s` allows, at least 30.
@@ -107,6 +107,7 @@ def benchmark(
     if resolution is not None:
         check_type("resolution", resolution, Resolution, "what etconfig.resolve returns")
     show = _ignore_progress if progress is None else progress
+    executor = choose_executor(installation or Installation(Path.cwd()), executor)
     open_it = partial(load_program, source, data=data, executor=executor, installation=installation)
     loaded, open_ns = _best_of(open_it)
     with loaded:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from etconfig.analysis.finding import Finding
 from etconfig.analysis.plain import plain_data
+from etconfig.analysis.project_findings import project_findings
 from etconfig.app.installation import Installation
 from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
@@ -18,26 +20,6 @@ from etconfig.plugin.contributions import CONFORMANCE_HOOK, EXECUTOR_HOOK
 from etconfig.profile import select_profile
 from etconfig.records import record
 from etconfig.version import __version__
-
-FindingStatus: TypeAlias = Literal["ok", "warning", "error"]
-"""`warning`: something is not available. `error`: something is broken."""
-
-
-@record(frozen=True)
-class Finding:
-    """The result of one check of an installation.
-
-    Attributes:
-        subject: What was checked, such as `profiles` or `backend ReferenceNpuBackend`.
-        status: `ok`, `warning` (something is not available) or `error` (something is broken).
-        detail: What was found.
-        help: What to do about it, or None.
-    """
-
-    subject: str
-    status: FindingStatus
-    detail: str
-    help: str | None = None
 
 
 @record(frozen=True)
@@ -86,6 +68,7 @@ def _findings(installation: Installation) -> Iterator[Finding]:
         index = installation.index
     except EtconfigError:
         return  # the plugins cannot be known without the project file, which was reported
+    yield from project_findings(installation)
     yield _checked("facts", lambda: _facts(installation))
     yield _checked("profiles", lambda: _profiles(installation))
     yield _checked("kernels", lambda: f"{len(installation.kernels)} operators")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.targets import find_installation
-from etconfig.diagnostics import did_you_mean
-from etconfig.errors import UnknownPluginError
+from etconfig.diagnostics import Diagnostic, Respelling, did_you_mean, nearest
+from etconfig.errors import ProfileError, UnknownPluginError
 from etconfig.facts import FactSheet
 from etconfig.method import Executor, ProgramRequest
 from etconfig.program import DataSources, Verification, open_program
 
 if TYPE_CHECKING:
+    from etconfig.profile import Reference
     from etconfig.program.source import ProgramSource
     from etconfig.tracing import RecordingTracer
 
@@ -28,7 +29,7 @@ def load_program(
     *,
     data: DataSources = (),
     verification: Verification = Verification.InternalConsistency,
-    executor: str = NUMPY,
+    executor: str | None = None,
     installation: Installation | None = None,
     tracer: RecordingTracer | None = None,
 ) -> LoadedProgram:
@@ -43,7 +44,8 @@ def load_program(
         source: The path of a .pte or .bpte, or its bytes.
         data: The data files (.ptd) with the tensors that lie outside the program: one or several.
         verification: When to verify the methods: all at once, or each before it is used.
-        executor: The executor that will run it: `numpy`, or the name of an installed plugin.
+        executor: The executor that will run it: `numpy`, or the name of an installed plugin. By default
+            that of the project file, else `numpy`.
         installation: Plugins, profiles and project file; by default those found from the current
             directory.
         tracer: Records how long the phases of opening take, with the built-in executor only.
@@ -54,14 +56,33 @@ def load_program(
     Raises:
         ProgramError: a file cannot be read, is not a program or data file, or is malformed.
         UnknownPluginError: no such executor is installed.
+        ConfigError: the executor is that of the project file, and it is not installed or malformed.
         TypeError: an argument is of a wrong type.
     """
     installation = find_installation(installation)
+    executor = choose_executor(installation, executor)
     runner = None if executor == NUMPY else find_executor(installation, executor)
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, phase=phase)
     opened = None if runner is None else runner.open_program(ProgramRequest(program=program))
     return LoadedProgram(program, installation, opened)
+
+
+def choose_executor(installation: Installation, name: str | None = None) -> str:
+    """Return the name of the executor to use: `name`, else that of the project file, else `numpy`.
+
+    Raises:
+        ConfigError: that of the project file is not installed, or the file is malformed.
+    """
+    in_project = installation.executor if name is None else None
+    if in_project is None:
+        return NUMPY if name is None else name
+    if in_project.target != NUMPY:
+        try:
+            find_executor(installation, in_project.target)
+        except UnknownPluginError as error:
+            raise ProfileError(diagnostics=(unknown_executor(in_project, error.known),)) from error
+    return in_project.target
 
 
 def detect_facts(*, installation: Installation | None = None) -> FactSheet:
@@ -88,6 +109,29 @@ def find_executor(installation: Installation, name: str) -> Executor:
     try:
         return installation.plugins.contribution(EXECUTOR_HOOK, name).executor
     except UnknownPluginError as error:
-        guess = did_you_mean(name, (NUMPY, *error.known))
-        error.help = error.help or guess or f"{NUMPY!r} is built in; 'executorch' is in etconfig-executorch"
+        error.help = error.help or _executor_help(name, error.known)
         raise
+
+
+def unknown_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
+    """Return the problem of a project file whose executor no plugin declares.
+
+    Args:
+        reference: The executor, as the project file names it.
+        known: The executors of plugins.
+    """
+    name, span = reference.target, reference.span
+    guess = nearest(name, (NUMPY, *known))
+    return Diagnostic(
+        code="unknown-executor",
+        message=f"no installed plugin declares an executor {name!r}",
+        spans=(span,),
+        notes=(f"installed: {', '.join((NUMPY, *known))}",),
+        help=_executor_help(name, known),
+        fix=Respelling(name, guess).at(span) if guess else None,
+    )
+
+
+def _executor_help(name: str, known: Sequence[str]) -> str:
+    guess = did_you_mean(name, (NUMPY, *known))
+    return guess or f"{NUMPY!r} is built in; 'executorch' is in etconfig-executorch"

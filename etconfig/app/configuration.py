@@ -136,7 +136,7 @@ def configure(
         warnings = ()
     resolver = Resolver.compile(specs, layers, targets, installation.backend_ids)
     return Configuration(
-        resolver=replace(resolver, warnings=(*resolver.warnings, *warnings)),
+        resolver=replace(resolver, warnings=(*installation.project_warnings, *resolver.warnings, *warnings)),
         chain=chain,
         selection=selection,
         facts=facts,

@@ -52,7 +52,14 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         }
     )
     selection = {"type": "string", "description": "`auto`, a profile's name, or the path of one."}
-    return _document("etconfig project", {"profile": selection, "plugins": plugins}, specs, registry)
+    head = {
+        "profile": selection,
+        "profile_path": {**_strings(), "description": "Directories of profiles, relative to this file."},
+        "executor": {"type": "string", "description": "The executor of commands; numpy by default."},
+        "programs": {**_strings(), "description": "The programs it is for, relative to this file."},
+        "plugins": plugins,
+    }
+    return _document("etconfig project", head, specs, registry)
 
 
 def _document(

@@ -15,6 +15,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from etconfig.app.profile_path import (
+    PROFILE_PATH_VARIABLE,
+    NamedDirectory,
+    directories_in_project,
+    directories_in_variable,
+    each_once,
+)
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.plugin import (
     BACKENDS,
@@ -25,27 +32,22 @@ from etconfig.plugin import (
     discover_plugins,
     profile_directories,
 )
+from etconfig.profile.names import PROJECT_FILES
 
 if TYPE_CHECKING:
-    from etconfig.errors import ProfileError
+    from etconfig.diagnostics import Diagnostic
     from etconfig.facts import Detector, FactRegistry, FactSheet
     from etconfig.kernel.registry import KernelRegistry
     from etconfig.plugin import PluginFailure
     from etconfig.plugin.hookspecs import FactsContribution
     from etconfig.plugin.registry import PluginRegistry
-    from etconfig.profile import Document, ProfileLibrary, ProjectFile
+    from etconfig.profile import Document, ProfileLibrary, ProjectFile, Reference
     from etconfig.provenance import Sourced
 
 _IS_LINUX = sys.platform == "linux"
 
-PROFILE_PATH_VARIABLE = "ETCONFIG_PROFILE_PATH"
-"""The variable with further directories of profiles, separated as in PATH."""
-
 PROJECT_VARIABLE = "ETCONFIG_PROJECT"
 """The variable that names the project file, instead of a search."""
-
-PROJECT_FILES = ("etconfig.toml", "pyproject.toml")
-"""Names of project files; the first one found counts. In pyproject.toml, only `[tool.etconfig]`."""
 
 
 class Installation:
@@ -81,20 +83,47 @@ class Installation:
         self._profile_directories = _paths("profile_directories", profile_directories)
         paths = None if search_path is None else _paths("search_path", search_path)
         self._search_path = None if paths is None else [str(path) for path in paths]
+        self._project_path: Path | None = None
+
+    def with_project(self, path: Path) -> Installation:
+        """Return the same installation as seen with a project file; what it says itself is read again.
+
+        Raises:
+            ConfigError: the file cannot be read, or chooses plugins wrongly.
+        """
+        other = Installation(
+            self._directory,
+            environ=self.environ,
+            profile_directories=self._profile_directories,
+            search_path=self._search_path,
+        )
+        other._is_own_environment = self._is_own_environment
+        other._project_path = path
+        if self.project_path is not None and path.resolve() == self.project_path.resolve():
+            other.index, other.plugins = self.index, self.plugins
+        else:
+            other.index = discover_plugins(self._search_path, policy=other._policy())
+        return other
 
     # --- the project file ----------------------------------------------------------------
 
     @cached_property
-    def _project_document(self) -> Document | None:
-        if self._directory is None:
-            return None
+    def project_path(self) -> Path | None:
+        """The path of the project file, or None if there is none."""
+        if self._project_path is not None or self._directory is None:
+            return self._project_path
         named = self.environ.get(PROJECT_VARIABLE)
-        path = Path(named) if named else find_project_file(self._directory)
+        return Path(named) if named else find_project_file(self._directory)
+
+    @cached_property
+    def _project_document(self) -> Document | None:
+        path = self.project_path
         if path is None:
             return None
         from etconfig.profile import check_trusted, load_document
 
-        if not named:
+        is_found = self._project_path is None and not self.environ.get(PROJECT_VARIABLE)
+        if is_found:
             check_trusted((path,), f"name it: {PROJECT_VARIABLE}={path}")
         return load_document(path)
 
@@ -111,6 +140,28 @@ class Installation:
         from etconfig.profile import ExpressionParser, parse_project
 
         return parse_project(self._project_document, ExpressionParser(self.fact_registry))
+
+    @cached_property
+    def project_warnings(self) -> tuple[Diagnostic, ...]:
+        """The warning about a second project file beside the one that counts, unless a variable names it."""
+        if self.environ.get(PROJECT_VARIABLE) or self.project_path is None:
+            return ()
+        warning = ignored_project_file(self.project_path.parent)
+        return () if warning is None else (warning,)
+
+    @cached_property
+    def executor(self) -> Reference | None:
+        """The executor that the project file names, or None.
+
+        Raises:
+            DocumentError: the file cannot be read.
+            ProfileError: the name is not a string.
+        """
+        if self._project_document is None:
+            return None
+        from etconfig.profile import parse_executor
+
+        return parse_executor(self._project_document)
 
     # --- plugins -------------------------------------------------------------------------
 
@@ -211,7 +262,7 @@ class Installation:
 
     # --- profiles and kernels ------------------------------------------------------------
 
-    @cached_property
+    @property
     def profiles(self) -> ProfileLibrary:
         """The profiles of plugins, of etconfig itself, of the user, and of the named directories.
 
@@ -219,14 +270,23 @@ class Installation:
             ProfileError: a named directory does not exist.
             DocumentError: others could have written a profile of the user.
         """
+        if self.profile_path_problems:
+            from etconfig.errors import ProfileError
+
+            raise ProfileError(diagnostics=self.profile_path_problems)
+        return self.readable_profiles
+
+    @cached_property
+    def readable_profiles(self) -> ProfileLibrary:
+        """The same as `profiles`, without the named directories that do not exist.
+
+        Raises:
+            DocumentError: others could have written a profile of the user.
+        """
         from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 
         shipped, _ = profile_directories(self.index)
-        listed = self.environ.get(PROFILE_PATH_VARIABLE, "").split(os.pathsep)
-        named = [*(Path(text) for text in listed if text), *self._profile_directories]
-        for directory in named:
-            if not directory.is_dir():
-                raise _no_directory(directory)
+        named = [directory.path for directory in self.profile_path if directory.path.is_dir()]
         named += self._user_profiles({directory.resolve() for directory in named})
         sources = (
             bundled_profiles(),
@@ -237,6 +297,38 @@ class Installation:
             *(ProfileSource(str(directory), directory, Provider.USER) for directory in named),
         )
         return ProfileLibrary(sources, self.fact_registry)
+
+    @property
+    def profile_path(self) -> tuple[NamedDirectory, ...]:
+        """The directories of profiles that the user named, each once, in no order of precedence."""
+        return self._profile_path[0]
+
+    @property
+    def profile_path_problems(self) -> tuple[Diagnostic, ...]:
+        """The problems of `profile_path`: directories that do not exist, or a malformed key."""
+        return self._profile_path[1]
+
+    @cached_property
+    def _profile_path(self) -> tuple[tuple[NamedDirectory, ...], tuple[Diagnostic, ...]]:
+        in_variable = directories_in_variable(self.environ.get(PROFILE_PATH_VARIABLE, ""))
+        explicit = (NamedDirectory(path, "--profile-path") for path in self._profile_directories)
+        in_project, malformed = self._project_profile_path()
+        named = each_once((*in_project, *in_variable, *explicit))
+        missing = (problem for problem in (directory.problem() for directory in named) if problem)
+        return named, (*malformed, *missing)
+
+    def _project_profile_path(self) -> tuple[tuple[NamedDirectory, ...], tuple[Diagnostic, ...]]:
+        """Return the directories that the project file names, and what is wrong with that key."""
+        document, path = self._project_document, self.project_path
+        if document is None or path is None:
+            return (), ()
+        from etconfig.errors import ProfileError
+        from etconfig.profile import parse_profile_path
+
+        try:
+            return tuple(directories_in_project(path, parse_profile_path(document))), ()
+        except ProfileError as error:
+            return (), error.diagnostics
 
     def _user_profiles(self, named: set[Path]) -> list[Path]:
         """Return the user's own directory of profiles, if it exists and is not among the named ones."""
@@ -296,18 +388,6 @@ def _paths(argument: str, values: Iterable[AnyPath]) -> tuple[Path, ...]:
     return tuple(as_path(argument, each, expected) for each in values)
 
 
-def _no_directory(directory: Path) -> ProfileError:
-    from etconfig.diagnostics import Diagnostic
-    from etconfig.errors import ProfileError
-
-    problem = Diagnostic(
-        code="unreadable-file",
-        message=f"there is no directory of profiles {str(directory)!r}",
-        help=f"correct {PROFILE_PATH_VARIABLE}, or the directory that was named",
-    )
-    return ProfileError(diagnostics=(problem,))
-
-
 def find_project_file(directory: Path) -> Path | None:
     """Return the project file in `directory` or the nearest directory above it, or None."""
     for folder in (directory, *directory.resolve().parents):
@@ -316,6 +396,30 @@ def find_project_file(directory: Path) -> Path | None:
             if path.is_file() and (name != "pyproject.toml" or _configures_etconfig(path)):
                 return path
     return None
+
+
+def ignored_project_file(directory: Path) -> Diagnostic | None:
+    """Return the warning about a pyproject.toml with `[tool.etconfig]` beside an `etconfig.toml`, or None."""
+    first, second = (directory / name for name in PROJECT_FILES)
+    if not (second.is_file() and first.is_file() and _configures_etconfig(second)):
+        return None
+    from etconfig.diagnostics import Diagnostic, Severity
+    from etconfig.errors import DocumentError
+    from etconfig.profile import load_document, section_span
+
+    try:
+        span = section_span(load_document(second))
+    except DocumentError:
+        return None  # it is not read, so what is wrong with it does not matter here
+    if span is None:
+        return None
+    return Diagnostic(
+        code="ignored-project-file",
+        message=f"[tool.etconfig] in {second.name} has no effect: {first.name} beside it counts",
+        spans=(span,),
+        help=f"move the settings to {first.name}, or remove that file",
+        severity=Severity.WARNING,
+    )
 
 
 def _configures_etconfig(path: Path) -> bool:

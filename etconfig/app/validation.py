@@ -8,13 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from etconfig.app.installation import PROJECT_FILES, Installation
+from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import choose_project_profile
 from etconfig.app.targets import find_installation, find_spec, plugin_warning, targets_of_program
-from etconfig.diagnostics import Diagnostic, Severity
-from etconfig.errors import ConfigError, PluginError
+from etconfig.diagnostics import Diagnostic, Severity, nearest
+from etconfig.errors import ConfigError, PluginError, ProfileError
 from etconfig.facts import FactSheet
 from etconfig.parameters import AnyPath, as_path
+from etconfig.plugin import EXECUTORS
 from etconfig.profile import (
     Layer,
     Profile,
@@ -26,6 +27,7 @@ from etconfig.profile import (
     salvage_layer,
     salvage_layers,
 )
+from etconfig.profile.names import PROJECT_FILES
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver import (
@@ -73,8 +75,17 @@ class Validator:
             BackendUnavailableError: the program delegates to a backend that is not installed.
             PluginError: a plugin that the program needs is broken.
         """
-        found = tuple(dict.fromkeys(self._problems(path)))
+        found = tuple(dict.fromkeys(self._for(path)._problems(path)))
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
+
+    def _for(self, path: Path) -> Validator:
+        """Return the validator of a file: a project file is checked with the plugins that it names itself."""
+        if path.name not in PROJECT_FILES:
+            return self
+        try:
+            return replace(self, installation=self.installation.with_project(path))
+        except ConfigError:
+            return self  # reported as problems of the file
 
     @cached_property
     def _facts(self) -> FactSheet:
@@ -86,7 +97,7 @@ class Validator:
 
     @cached_property
     def _profiles(self) -> ProfileReader:
-        return ProfileReader(self.installation.profiles)
+        return ProfileReader(self.installation.readable_profiles)
 
     @cached_property
     def _conditions(self) -> ConditionChecker:
@@ -109,6 +120,7 @@ class Validator:
 
     def _problems(self, path: Path) -> Iterator[Diagnostic]:
         try:
+            yield from self._project_problems(path)
             chain, project = self._read(path)
             layers = layers_of(chain, project)
         except ConfigError as error:
@@ -130,9 +142,32 @@ class Validator:
             is_base = project is None and chain[-1].match is None
             yield from self._combined_problems(layers, specs, is_base)
 
+    def _project_problems(self, path: Path) -> Iterator[Diagnostic]:
+        """Check where profiles are found; for a project file also its executor, and that it has an effect."""
+        yield from self.installation.profile_path_problems
+        if path.name in PROJECT_FILES:
+            yield from self.installation.project_warnings
+            yield from self._executor_problems()
+
+    def _executor_problems(self) -> Iterator[Diagnostic]:
+        """Check the executor that the project file names; one of a plugin may be missing here only."""
+        try:
+            executor = self.installation.executor
+        except ProfileError:
+            return  # reported with the rest of the file
+        if executor is None:
+            return
+        from etconfig.app.api import NUMPY, unknown_executor
+
+        known = sorted({entry.name for entry in self.installation.index.entries(EXECUTORS)})
+        if executor.target not in (NUMPY, *known):
+            is_typo = nearest(executor.target, (NUMPY, *known)) is not None
+            severity = Severity.ERROR if is_typo else Severity.WARNING
+            yield replace(unknown_executor(executor, known), severity=severity)
+
     def _read(self, path: Path) -> tuple[tuple[Profile, ...], ProjectFile | None]:
         if path.name not in PROJECT_FILES:
-            file = self.installation.profiles.find(path)
+            file = self._profiles.library.find(path)
             try:
                 return self._profiles.chain(file), None
             finally:
@@ -149,7 +184,7 @@ class Validator:
                 layers: tuple[Layer, ...] = (salvage_layer(document, expressions, OriginKind.PROJECT),)
                 profile = None
             else:
-                chain, problems = self._profiles.salvage(self.installation.profiles.find(path))
+                chain, problems = self._profiles.salvage(self._profiles.library.find(path))
                 layers, declarations = salvage_layers(chain)
                 profile = chain[-1]
                 yield from (*problems, *declarations)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
 from etconfig.parameters import AnyPath, as_path
-from etconfig.profile.names import is_profile_name
+from etconfig.profile.names import PROJECT_FILES, is_profile_name
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ class ProfileLibrary:
         files: dict[str, tuple[ProfileFile, ...]] = {}
         for source in self.sources:
             for path in sorted(source.directory.rglob(f"*{_SUFFIX}")):
+                if path.name in PROJECT_FILES:
+                    continue
                 name = path.relative_to(source.directory).as_posix().removesuffix(_SUFFIX)
                 file = ProfileFile(path, self._real_path(path), source.directory, name, source.provider)
                 files[name] = (*files.get(name, ()), file)

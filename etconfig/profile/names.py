@@ -6,6 +6,9 @@ import re
 
 from etconfig.option_path import parse_option_path
 
+PROJECT_FILES = ("etconfig.toml", "pyproject.toml")
+"""Names of project files; the first one found counts. In pyproject.toml, only `[tool.etconfig]`."""
+
 _PROFILE_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)*", re.ASCII)
 PROFILE_NAME_RULE = "names are words of letters, digits, '.', '_' and '-', joined by '/', as in vendor/device"
 """The names that `is_profile_name` accepts, in words for diagnostics."""

@@ -26,10 +26,10 @@ _FOREIGN_KEYS = {
 
 @record(frozen=True)
 class Reference:
-    """The name or the path of a profile, as written in a document.
+    """A name or a path, as written in a document.
 
     Attributes:
-        target: A name such as `generic/linux-arm64`, or a path that ends in `.toml`.
+        target: The name of a profile or of an executor, or a path. That of a profile ends in `.toml`.
         find_span: Finds its place.
     """
 

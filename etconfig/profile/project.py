@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
 from pathlib import PurePath
+from typing import TypeVar
 
+from etconfig.diagnostics import Span
 from etconfig.profile.document import Document
 from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layer import Layer
@@ -17,7 +19,10 @@ from etconfig.provenance import OriginKind
 from etconfig.records import record
 
 _PYPROJECT = "pyproject.toml"
+_KEYS = ("profile", "profile_path", "executor", "programs", "plugins", *SETTINGS_KEYS)
 _PLUGIN_KEYS = ("prefer", "allow", "deny")
+
+_ValueT = TypeVar("_ValueT")
 
 
 @record(frozen=True, kw_only=True)
@@ -42,12 +47,18 @@ class ProjectFile:
     Attributes:
         name: Its path or name.
         profile: The profile that it selects: `auto`, a name or a path; None if it selects none.
+        profile_path: Directories of profiles; their paths are relative to the file.
+        executor: The executor that commands use unless they are given another one; None for the default.
+        programs: The programs that it configures; their paths are relative to the file.
         plugins: Its choice of plugins.
         settings: The settings.
     """
 
     name: str
     profile: Reference | None = None
+    profile_path: tuple[Reference, ...] = ()
+    executor: Reference | None = None
+    programs: tuple[Reference, ...] = ()
     plugins: PluginChoices = field(default_factory=PluginChoices)
     settings: DocumentSettings = field(default_factory=DocumentSettings)
 
@@ -65,10 +76,13 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
     if section is None:
         project = ProjectFile(name=document.name)
     else:
-        section.check_keys(("profile", "plugins", *SETTINGS_KEYS))
+        section.check_keys(_KEYS)
         project = ProjectFile(
             name=document.name,
             profile=_read_selection(section),
+            profile_path=_read_profile_path(section),
+            executor=_read_executor(section),
+            programs=_read_paths(section, "programs"),
             plugins=_read_plugins(section),
             settings=read_settings(section, expressions, OriginKind.PROJECT),
         )
@@ -83,12 +97,40 @@ def parse_plugin_choices(document: Document) -> PluginChoices:
     Raises:
         ProfileError: with every problem of that table.
     """
+    return _read_part(document, _read_plugins, PluginChoices())
+
+
+def parse_profile_path(document: Document) -> tuple[Reference, ...]:
+    """Read only `profile_path`: profiles are found also if something else is wrong with the file.
+
+    Raises:
+        ProfileError: with every problem of that key.
+    """
+    return _read_part(document, _read_profile_path, ())
+
+
+def parse_executor(document: Document) -> Reference | None:
+    """Read only `executor`: a program is loaded without the facts that the rest of the file refers to.
+
+    Raises:
+        ProfileError: with every problem of that key.
+    """
+    return _read_part(document, _read_executor, None)
+
+
+def section_span(document: Document) -> Span | None:
+    """Return the place of the part of a document that belongs to etconfig, or None if it has none."""
+    section = _section(TomlTable(document, (), document.data, []))
+    return None if section is None else section.own_span()
+
+
+def _read_part(document: Document, read: Callable[[TomlTable], _ValueT], otherwise: _ValueT) -> _ValueT:
     root = TomlTable(document, (), document.data, [])
     section = _section(root)
-    choices = PluginChoices() if section is None else _read_plugins(section)
+    value = otherwise if section is None else read(section)
     if root.problems:
         raise root.error()
-    return choices
+    return value
 
 
 def project_values(document: Document) -> Mapping[str, object]:
@@ -121,6 +163,20 @@ def _section(root: TomlTable) -> TomlTable | None:
 def _read_selection(section: TomlTable) -> Reference | None:
     target = section.string("profile", 'a project file selects a profile: profile = "vendor/device"')
     return None if target is None else Reference(target, partial(section.value_span, "profile"))
+
+
+def _read_profile_path(section: TomlTable) -> tuple[Reference, ...]:
+    return _read_paths(section, "profile_path")
+
+
+def _read_executor(section: TomlTable) -> Reference | None:
+    name = section.string("executor", 'a project file names an executor: executor = "numpy"')
+    return None if name is None else Reference(name, partial(section.value_span, "executor"))
+
+
+def _read_paths(section: TomlTable, key: str) -> tuple[Reference, ...]:
+    paths = enumerate(section.strings(key))
+    return tuple(Reference(path, partial(section.value_span, key, index)) for index, path in paths)
 
 
 def _read_plugins(section: TomlTable) -> PluginChoices:

@@ -158,12 +158,14 @@ class TestProjectFile:
         (project / "pyproject.toml").write_text('[tool.other]\nname = "etconfig"\n')
         assert told(option(resolve(), "power_mode"))[1] == "default"
 
-    def test_etconfig_toml_counts_before_pyproject(self, resolve: Callable[..., Any], project: Path) -> None:
+    def test_etconfig_toml_counts_before_pyproject(self, cli: Callable[..., Outcome], project: Path) -> None:
         (project / "pyproject.toml").write_text(f'[tool.etconfig.options.{NPU}]\npower_mode = "low"\n')
         (project / "etconfig.toml").write_text(SETTINGS)
-        found = option(resolve(), "power_mode")
+        done = cli("resolve", "model.pte", *ON_DEVICE, "--json")
+        found = option(done.json, "power_mode")
         assert found["value"] == "high"
         assert [told(beaten)[1] for beaten in found["beat"]] == ["default"]
+        assert done.stderr.startswith("warning[ignored-project-file]: ")
 
     def test_it_is_found_from_a_directory_below(
         self, resolve: Callable[..., Any], project: Path, monkeypatch: pytest.MonkeyPatch
@@ -393,6 +395,15 @@ class TestSiblings:
         base.symlink_to(outside)
         (problem,) = validate_file(place / "boards/acme/pi.toml", Installation(place))
         assert problem.code == "unknown-profile"
+
+
+def test_a_directory_of_profiles_may_contain_the_project_file(place: Path) -> None:
+    (place / "etconfig.toml").write_text('profile = "phone"\nprofile_path = ["."]\n')
+    (place / "pyproject.toml").write_text("[project]\n")
+    (place / "phone.toml").write_text('[profile]\nname = "phone"\n')
+    installation = Installation(place)
+    assert etconfig.resolve(installation=installation).profile == "phone"
+    assert not {"etconfig", "pyproject"} & {*installation.profiles.names}
 
 
 def test_the_last_part_of_a_name_suggests_the_whole(tmp_path: Path) -> None:

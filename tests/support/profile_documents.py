@@ -56,6 +56,8 @@ GOOD_PROJECTS: Mapping[str, str] = {
     "profile": 'profile = "generic/any"\n',
     "plugins": 'profile = "generic/any"\n[plugins]\nallow = ["etconfig-reference"]\ndeny = []\n'
     '[plugins.prefer]\nReferenceNpuBackend = "etconfig-reference"\n',
+    "profile path and executor": 'profile_path = ["."]\nexecutor = "numpy"\n',
+    "programs": 'programs = ["model.pte"]\n',
     "settings": f'profile = "generic/any"\n[{_NPU}]\ncore = 1\n[[when]]\nif = "true"\n',
 }
 
@@ -63,5 +65,8 @@ BAD_PROJECTS: Mapping[str, str] = {
     "head of a profile": _HEAD,
     "plugins": "[plugins]\nallow = true\n",
     "key of plugins": "[plugins]\nallowed = []\n",
+    "profile path": 'profile_path = "boards"\n',
+    "executor": 'executor = ["numpy"]\n',
+    "programs": "programs = [1]\n",
     "key of the document": 'profil = "auto"\n',
 }

@@ -71,7 +71,7 @@ def command(
     inputs: Sequence[Path],
     seed: int,
     data: Sequence[Path],
-    executor: str,
+    executor: str | None,
     no_optimize: bool,
     warmup: int,
     runs: int | None,
@@ -98,8 +98,8 @@ def command(
     from etconfig.cli.shared.arrays import read_inputs
 
     old = None if earlier is None else _read_report(earlier)
-    installation = request.installation
-    with load_program(program, data=data, executor=executor, installation=installation) as loaded:
+    installation, chosen = request.installation, request.executor(executor)
+    with load_program(program, data=data, executor=chosen, installation=installation) as loaded:
         meta = loaded.metadata(method)
         arrays = read_inputs(inputs, meta) if inputs else None
         resolution = request.resolve(loaded)
@@ -112,7 +112,7 @@ def command(
             inputs=arrays,
             seed=seed,
             data=data,
-            executor=executor,
+            executor=chosen,
             optimize=not no_optimize,
             warmup=warmup,
             runs=runs,

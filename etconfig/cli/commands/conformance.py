@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from etconfig.cli.shared.completion import complete_backend
-from etconfig.cli.shared.options import executor_option, json_option
+from etconfig.cli.shared.options import json_option
 from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write, write_file
@@ -59,7 +59,9 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A directory of golden programs, instead of those of the plugin.",
 )
-@executor_option
+@click.option(
+    "--executor", default="numpy", show_default=True, help="The executor: numpy, or one of a plugin."
+)
 @click.option(
     "--report",
     "reports",

@@ -45,7 +45,7 @@ def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: 
       etconfig inspect model.pte --memory-plan memory.svg
     """
     from etconfig.analysis import inspect_program
-    from etconfig.app.api import load_program
+    from etconfig.app.api import NUMPY, load_program
 
     if program.suffix == SUFFIX:
         show_package(program, as_json=as_json)
@@ -57,7 +57,7 @@ def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: 
         if picture.suffix != ".svg":
             raise click.UsageError(f"--memory-plan {picture}: expected a name that ends in .svg, or -")
         check_can_write(picture)
-    with load_program(program, data=data, installation=make_installation()) as loaded:
+    with load_program(program, data=data, executor=NUMPY, installation=make_installation()) as loaded:
         report = inspect_program(loaded)
     if as_json:
         print_json(report.to_jsonable())

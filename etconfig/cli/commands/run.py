@@ -55,7 +55,7 @@ def command(
     inputs: Sequence[Path],
     output: Path | None,
     data: Sequence[Path],
-    executor: str,
+    executor: str | None,
     repeat: int,
     no_optimize: bool,
     trace: TraceFile | None,
@@ -73,14 +73,16 @@ def command(
     from etconfig.app.api import NUMPY, load_program
     from etconfig.cli.shared.arrays import read_inputs, write_outputs
 
-    if trace is not None and executor != NUMPY:
-        raise click.UsageError(f"--trace goes with the executor {NUMPY}")
+    chosen = request.executor(executor)
+    if trace is not None and chosen != NUMPY:
+        advice = "" if executor else f"; the project file names {chosen}: give --executor {NUMPY}"
+        raise click.UsageError(f"--trace goes with the executor {NUMPY}{advice}")
     for path in (output, None if trace is None else trace.path):
         if path is not None:
             check_can_write(path)
     tracer = None if trace is None else trace.tracer
     loaded = load_program(
-        program, data=data, executor=executor, installation=request.installation, tracer=tracer
+        program, data=data, executor=chosen, installation=request.installation, tracer=tracer
     )
     arrays = read_inputs(inputs, loaded.metadata(method))  # finds mistakes before anything takes long
     resolution = request.resolve(loaded)

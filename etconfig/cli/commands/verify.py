@@ -50,7 +50,7 @@ def command(
     rtol: float | None,
     atol: float | None,
     data: Sequence[Path],
-    executor: str,
+    executor: str | None,
     request: ConfigurationRequest,
     as_json: bool,
 ) -> None:
@@ -71,8 +71,8 @@ def command(
     tolerance = None
     if rtol is not None or atol is not None:
         tolerance = Tolerance(relative=rtol or 0, absolute=atol or 0)
-    installation = request.installation
-    with load_program(program, data=data, executor=executor, installation=installation) as loaded:
+    chosen = request.executor(executor)
+    with load_program(program, data=data, executor=chosen, installation=request.installation) as loaded:
         try:
             methods_with_cases(loaded, method)
         except ValueError as error:

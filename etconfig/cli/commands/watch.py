@@ -56,9 +56,7 @@ def command(
       etconfig watch model.pte --count 1 --interval 0
       etconfig watch model.pte --count 1 --interval 0 --json
     """
-    from etconfig.app.api import load_program
-
-    loaded = None if program is None else load_program(program, installation=request.installation)
+    loaded = request.open_program(program)
     resolution = request.resolve(loaded)
     facts = request.device.facts
     show("watching the facts of this device; press Ctrl-C to stop", err=True)

@@ -61,7 +61,8 @@ input_option = click.option(
     help="An input as .npy, or several as .npz with in0, in1, ... Repeatable, in order.",
 )
 executor_option = click.option(
-    "--executor", default="numpy", show_default=True, help="The executor: numpy, or one of a plugin."
+    "--executor",
+    help="The executor: numpy, or one of a plugin; by default that of the project file, else numpy.",
 )
 
 
@@ -162,12 +163,18 @@ class ConfigurationRequest:
         )
 
     def open_program(self, program: Path | None) -> LoadedProgram | None:
-        """Open the program in a file, if there is one."""
+        """Open the program in a file, if there is one, to configure it: its executor does not matter."""
         if program is None:
             return None
-        from etconfig.app.api import load_program
+        from etconfig.app.api import NUMPY, load_program
 
-        return load_program(program, installation=self.installation)
+        return load_program(program, executor=NUMPY, installation=self.installation)
+
+    def executor(self, name: str | None) -> str:
+        """Return the executor that `--executor` names, else that of the project file, else numpy."""
+        from etconfig.app.api import choose_executor
+
+        return choose_executor(self.installation, name)
 
     def resolve(self, program: LoadedProgram | None) -> Resolution:
         """Return the requested resolution; with `--locked`, check it against the lock file."""

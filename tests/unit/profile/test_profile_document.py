@@ -126,6 +126,13 @@ class TestProjectFile:
         assert str(read.settings.assignments[0].origin) == "project etconfig.toml:10:13"
         assert str(read.settings.facts["cpu.cores"].origin) == "project etconfig.toml:8:13"
 
+    def test_what_it_names_is_read_with_its_places(self) -> None:
+        read = project('profile_path = ["a", "../b"]\nexecutor = "npu"\nprograms = ["x.pte"]\n')
+        assert [(r.target, r.span.column) for r in read.profile_path] == [("a", 17), ("../b", 22)]
+        assert read.executor is not None
+        assert (read.executor.target, read.executor.span.line) == ("npu", 2)
+        assert [(r.target, r.span.line) for r in read.programs] == [("x.pte", 3)]
+
     def test_an_empty_file_sets_nothing(self) -> None:
         read = project("")
         assert (read.profile, read.plugins) == (None, PluginChoices())

@@ -1,0 +1,35 @@
+"""Findings about what a project file and variables name: directories of profiles, and an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from etconfig.analysis.finding import Finding, finding_of
+from etconfig.app.api import choose_executor
+from etconfig.app.installation import Installation
+from etconfig.errors import ConfigError
+
+
+def project_findings(installation: Installation) -> Iterator[Finding]:
+    """Yield a finding for each thing that the project file and variables name, with the place of its name.
+
+    The plugins and the project file's text can be read.
+    """
+    for warning in installation.project_warnings:
+        yield finding_of("project file", warning)
+    yield from (finding_of("profile path", problem) for problem in installation.profile_path_problems)
+    for directory in installation.profile_path:
+        if directory.path.is_dir():
+            yield Finding("profile path", "ok", f"{directory.path}, from {directory.named_by}")
+    yield from _executor(installation)
+
+
+def _executor(installation: Installation) -> Iterator[Finding]:
+    try:
+        choose_executor(installation)
+        reference = installation.executor
+    except ConfigError as error:
+        yield from (finding_of("executor", problem) for problem in error.diagnostics)
+        return
+    if reference is not None:
+        yield Finding("executor", "ok", f"{reference.target}, from {reference.span.place}")
