@@ -14,10 +14,13 @@ from etconfig.analysis.finding import Finding
 from etconfig.analysis.plain import plain_data
 from etconfig.analysis.project_findings import project_findings
 from etconfig.app.installation import Installation
-from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
+from etconfig.app.profile_choice import ProfileChoice, profile_choices
+from etconfig.errors import BackendUnavailableError, ConfigError, EtconfigError, PluginError
+from etconfig.facts import FactSheet
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
 from etconfig.plugin.contributions import CONFORMANCE_HOOK, EXECUTOR_HOOK
-from etconfig.profile import select_profile
+from etconfig.profile import Reference
+from etconfig.provenance import OriginKind
 from etconfig.records import record
 from etconfig.version import __version__
 
@@ -63,14 +66,18 @@ def examine_installation(installation: Installation | None = None) -> Installati
 def _findings(installation: Installation) -> Iterator[Finding]:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     yield Finding("etconfig", "ok", f"{__version__}, {python}, {sys.platform}")
-    yield _checked("project file", lambda: _project(installation))
+    project = _checked("project file", lambda: _project(installation))
+    yield project
     try:
         index = installation.index
     except EtconfigError:
         return  # the plugins cannot be known without the project file, which was reported
     yield from project_findings(installation)
     yield _checked("facts", lambda: _facts(installation))
-    yield _checked("profiles", lambda: _profiles(installation))
+    if project.status == "ok":
+        yield from _profiles(installation)
+    else:
+        yield _checked("profiles", lambda: f"{len(installation.profiles.names)}")
     yield _checked("kernels", lambda: f"{len(installation.kernels)} operators")
     for executor in _names(index, EXECUTORS):
         yield _checked(f"executor {executor}", partial(_executor, installation, executor))
@@ -101,17 +108,45 @@ def _project(installation: Installation) -> str:
     return "none" if project is None else project.name
 
 
+def _known_facts(installation: Installation) -> FactSheet:
+    """Return the facts on which profiles are selected; without a usable project file, those measured."""
+    try:
+        return installation.known_facts()
+    except ConfigError:
+        return installation.detect_facts()  # what is wrong with the project file was reported
+
+
 def _facts(installation: Installation) -> str:
-    sheet = installation.known_facts()
-    by_hand = len(installation.project_facts)
+    sheet = _known_facts(installation)
+    by_hand = sum(fact.origin.kind is OriginKind.PROJECT for fact in sheet.facts.values())
     corrected = f", {by_hand} of them set by the project file" if by_hand else ""
     return f"{len(sheet.values)} known{corrected}, {len(sheet) - len(sheet.values)} unknown"
 
 
-def _profiles(installation: Installation) -> str:
-    facts = installation.known_facts().values
-    selected = select_profile(installation.profiles, facts).profile.name
-    return f"{len(installation.profiles.names)}, auto selects {selected}"
+def _profiles(installation: Installation) -> Iterator[Finding]:
+    """Yield a finding for the profile that the project file names, and one for the choice of `auto`."""
+    try:
+        count = len(installation.profiles.names)
+        choices = profile_choices(installation, _known_facts(installation))
+    except EtconfigError as error:
+        yield Finding("profiles", "error", error.message, error.help)
+        return
+    if choices.named_by is not None:
+        yield _named_profile(choices.named_by, choices.named)
+    verb = "selects" if choices.named_by is None else "would select"
+    if isinstance(choices.auto, ConfigError):
+        yield Finding("profiles", "error", choices.auto.message, choices.auto.help)
+    elif choices.auto.note is not None:
+        detail = f"{count}, {choices.auto.note.message}"
+        yield Finding("profiles", "warning", detail, "write a profile for this device, or name one")
+    else:
+        yield Finding("profiles", "ok", f"{count}, auto {verb} {choices.auto.profile.name}")
+
+
+def _named_profile(named_by: Reference, named: ProfileChoice | ConfigError | None) -> Finding:
+    if isinstance(named, ConfigError):
+        return Finding("profile", "error", named.message, named.help)
+    return Finding("profile", "ok", f"{named_by.target}, named by {named_by.span.place}")
 
 
 def _executor(installation: Installation, name: str) -> str:

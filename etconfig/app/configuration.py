@@ -17,7 +17,7 @@ from etconfig.app.targets import (
 )
 from etconfig.facts import FactSheet
 from etconfig.parameters import AnyPath, check_type
-from etconfig.profile import Layer, Profile, Selection, layers_of
+from etconfig.profile import Layer, Profile, Reference, Selection, layers_of
 from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver import (
@@ -42,6 +42,7 @@ class Configuration:
         resolver: The compiled layers and schemas, which do not depend on facts.
         chain: The chosen profile and those that it extends, base first.
         selection: The reasons for that choice, or None if the profile was named.
+        named_by: The place in the project file that names the profile, or None if nothing there does.
         facts: The facts at the time, without hand-set ones.
         installation: The plugins, profiles and project file.
     """
@@ -49,6 +50,7 @@ class Configuration:
     resolver: Resolver
     chain: tuple[Profile, ...]
     selection: Selection | None
+    named_by: Reference | None
     facts: FactSheet
     installation: Installation
 
@@ -70,13 +72,15 @@ class Configuration:
             PluginError: a backend's recommendation failed.
         """
         resolution = self.resolver.resolve(self.facts if facts is None else facts)
-        return replace(resolution, profile=self.chain[-1].name, selection=self.selection)
+        name = self.chain[-1].name
+        return replace(resolution, profile=name, selection=self.selection, named_by=self.named_by)
 
 
 def configure(
     program: Delegating | None = None,
     *,
     profile: AnyPath | None = None,
+    require_match: bool = False,
     facts: FactSheet | None = None,
     fact_overrides: Mapping[str, Sourced[object]] | None = None,
     overrides: Overrides | Layer = (),
@@ -97,6 +101,9 @@ def configure(
             name `*`.
         profile: `auto`, the name of a profile, or the path of a TOML file. By default the choice of
             the project file, else `auto`: the profile that matches the device best.
+        require_match: Refuse `generic/any` if `auto` finds no other profile for the device. By default,
+            the project file decides; without its `require_match = true`, the fallback is a note among
+            `Resolution.warnings`.
         facts: The device, such as `FactSheet.from_json` reads it; by default this one, detected now.
         fact_overrides: Facts set by hand, by name, each with its origin.
         overrides: Options that win over all others: `["forward:XnnpackBackend.num_threads=2"]`, a
@@ -124,10 +131,11 @@ def configure(
     facts = installation.detect_facts() if facts is None else facts
     project = installation.project
     by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=fact_overrides or {})
-    chain, selection = choose_profile(installation, profile, installation.known_facts(facts, by_hand.facts))
+    known = installation.known_facts(facts, by_hand.facts)
+    choice = choose_profile(installation, profile, known, require_match=require_match)
     environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""))
     set_by_hand = overrides if isinstance(overrides, Layer) else layer_from_overrides(overrides)
-    layers = (*layers_of(chain, project), environment, set_by_hand, by_hand)
+    layers = (*layers_of(choice.chain, project), environment, set_by_hand, by_hand)
     if program is None:
         targets, specs, warnings = targets_of_layers(installation, layers, instances or {})
     else:
@@ -135,10 +143,12 @@ def configure(
         specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
         warnings = ()
     resolver = Resolver.compile(specs, layers, targets, installation.backend_ids)
+    notes = (*installation.project_warnings, *(() if choice.note is None else (choice.note,)))
     return Configuration(
-        resolver=replace(resolver, warnings=(*installation.project_warnings, *resolver.warnings, *warnings)),
-        chain=chain,
-        selection=selection,
+        resolver=replace(resolver, warnings=(*notes, *resolver.warnings, *warnings)),
+        chain=choice.chain,
+        selection=choice.selection,
+        named_by=choice.named_by,
         facts=facts,
         installation=installation,
     )
@@ -164,6 +174,7 @@ def resolve(
     program: Delegating | None = None,
     *,
     profile: AnyPath | None = None,
+    require_match: bool = False,
     facts: FactSheet | None = None,
     fact_overrides: Mapping[str, Sourced[object]] | None = None,
     overrides: Overrides | Layer = (),
@@ -194,6 +205,7 @@ def resolve(
     configuration = configure(
         program,
         profile=profile,
+        require_match=require_match,
         facts=facts,
         fact_overrides=fact_overrides,
         overrides=overrides,

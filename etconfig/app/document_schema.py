@@ -54,6 +54,7 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
     selection = {"type": "string", "description": "`auto`, a profile's name, or the path of one."}
     head = {
         "profile": selection,
+        "require_match": {"type": "boolean", "description": "Refuse the fallback of `auto`, generic/any."},
         "profile_path": {**_strings(), "description": "Directories of profiles, relative to this file."},
         "executor": {"type": "string", "description": "The executor of commands; numpy by default."},
         "programs": {**_strings(), "description": "The programs it is for, relative to this file."},

@@ -174,7 +174,7 @@ class Validator:
                 self._profiles.forget(file)  # keep only bases: there may be thousands of files
         project = parse_project(load_document(path), self._profiles.expressions)
         facts = self._facts.with_overrides({**project.settings.facts, **self.fact_overrides})
-        return choose_project_profile(self.installation, project, facts)[0], project
+        return choose_project_profile(self.installation, project, facts).chain, project
 
     def _salvaged_problems(self, path: Path) -> Iterator[Diagnostic]:
         """Find what else is wrong with a file that is wrong somewhere, as far as it can be read."""

@@ -19,7 +19,7 @@ from etconfig.provenance import OriginKind
 from etconfig.records import record
 
 _PYPROJECT = "pyproject.toml"
-_KEYS = ("profile", "profile_path", "executor", "programs", "plugins", *SETTINGS_KEYS)
+_KEYS = ("profile", "require_match", "profile_path", "executor", "programs", "plugins", *SETTINGS_KEYS)
 _PLUGIN_KEYS = ("prefer", "allow", "deny")
 
 _ValueT = TypeVar("_ValueT")
@@ -47,6 +47,7 @@ class ProjectFile:
     Attributes:
         name: Its path or name.
         profile: The profile that it selects: `auto`, a name or a path; None if it selects none.
+        require_match: True if `auto` may not fall back to a profile that matches every device.
         profile_path: Directories of profiles; their paths are relative to the file.
         executor: The executor that commands use unless they are given another one; None for the default.
         programs: The programs that it configures; their paths are relative to the file.
@@ -56,6 +57,7 @@ class ProjectFile:
 
     name: str
     profile: Reference | None = None
+    require_match: bool = False
     profile_path: tuple[Reference, ...] = ()
     executor: Reference | None = None
     programs: tuple[Reference, ...] = ()
@@ -80,6 +82,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
         project = ProjectFile(
             name=document.name,
             profile=_read_selection(section),
+            require_match=section.boolean("require_match", "write require_match = true, or leave it out"),
             profile_path=_read_profile_path(section),
             executor=_read_executor(section),
             programs=_read_paths(section, "programs"),

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import cached_property
 
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import ConfigError, ProfileError
 from etconfig.profile.expression import ClauseResult, EvaluationResult
 from etconfig.profile.inheritance import ProfileReader
-from etconfig.profile.library import ProfileLibrary
+from etconfig.profile.library import ProfileLibrary, Provider
 from etconfig.profile.profile import Profile
 from etconfig.records import record
 
@@ -57,16 +57,26 @@ class Selection:
         chain: The profiles that it extends, base first, and at the end the profile itself.
         matches: Every profile of the library, sorted by name, with the reasons.
         outranked: Unrelated profiles that match as well, but come from a less specific kind of source.
+        is_fallback: True if only a bundled profile that matches every device is left: `generic/any`.
     """
 
     chain: tuple[Profile, ...]
     matches: tuple[ProfileMatch, ...]
     outranked: tuple[Profile, ...] = ()
+    is_fallback: bool = False
 
     @property
     def profile(self) -> Profile:
         """The selected profile."""
         return self.chain[-1]
+
+    @property
+    def note(self) -> Diagnostic | None:
+        """The note that this is the fallback, or None if the profile is about this device."""
+        if not self.is_fallback:
+            return None
+        message = f"no profile is about this device: auto falls back to {self.profile.name!r}"
+        return Diagnostic(code="no-matching-profile", message=message, severity=Severity.NOTE)
 
 
 def match_profiles(library: ProfileLibrary, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
@@ -80,14 +90,21 @@ def match_profiles(library: ProfileLibrary, facts: Mapping[str, object]) -> tupl
     return _match_all(ProfileReader(library), facts)
 
 
-def select_profile(library: ProfileLibrary, facts: Mapping[str, object]) -> Selection:
+def select_profile(
+    library: ProfileLibrary, facts: Mapping[str, object], *, require_match: bool = False
+) -> Selection:
     """Select the most derived of the profiles that match a device with these facts.
 
     Among unrelated ones, a user's own beats a package's, and a package's beats a bundled one.
 
+    Args:
+        library: The profiles.
+        facts: The known facts of the device, by name.
+        require_match: Refuse the fallback, a bundled profile that matches every device.
+
     Raises:
         ConfigError: no profile matches, or several do of which none extends or outranks the others, or a
-            profile is wrong.
+            profile is wrong; or only the fallback matches, and it is refused.
     """
     reader = ProfileReader(library)
     matches = _match_all(reader, facts)
@@ -102,7 +119,11 @@ def select_profile(library: ProfileLibrary, facts: Mapping[str, object]) -> Sele
     if len(winners) > 1:
         raise ProfileError(diagnostics=(_ambiguity([chain[-1] for chain in winners]),))
     outranked = tuple(chains[file][-1] for file in candidates if file.provider is not highest)
-    return Selection(chain=winners[0], matches=matches, outranked=outranked)
+    condition = winners[0][-1].match
+    is_fallback = highest is Provider.BUNDLED and condition is not None and not condition.facts
+    if is_fallback and require_match:
+        raise ProfileError(diagnostics=(_fallback_refused(winners[0][-1]),))
+    return Selection(chain=winners[0], matches=matches, outranked=outranked, is_fallback=is_fallback)
 
 
 def _match_all(reader: ProfileReader, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
@@ -132,6 +153,16 @@ def _no_match(matches: tuple[ProfileMatch, ...]) -> Diagnostic:
         message="no profile matches this device",
         notes=tuple(f"{match.profile.name}: {match.reasons[0]}" for match in matches),
         help="name one with --profile, or add one whose condition holds here",
+    )
+
+
+def _fallback_refused(fallback: Profile) -> Diagnostic:
+    return Diagnostic(
+        code="no-matching-profile",
+        message=f"no profile is about this device: only {fallback.name!r} is left, which matches every one",
+        notes=("the fallback is refused by --require-match, require_match = true, or in Python",),
+        help="name one with --profile, or add one whose condition holds here; "
+        "`etconfig profiles match --all` shows why the others do not",
     )
 
 

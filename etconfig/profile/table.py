@@ -92,6 +92,14 @@ class TomlTable:
             self._wrong_type(key, value, "a string", help)
         return None
 
+    def boolean(self, key: str, help: str | None = None) -> bool:
+        """Return the boolean under `key`; False if it is missing or of a wrong type, which is reported."""
+        value = self.data.get(key, False)
+        if isinstance(value, bool):
+            return value
+        self._wrong_type(key, value, "true or false", help)
+        return False
+
     def require(self, key: str, help: str) -> None:
         """Report that `key` is missing, if it is."""
         if key not in self.data:

@@ -16,7 +16,7 @@ from etconfig.resolver.matching import declare_instance_help
 from etconfig.resolver.toml_text import profile_text
 
 if TYPE_CHECKING:
-    from etconfig.profile import Selection
+    from etconfig.profile import Reference, Selection
 
 
 @record(frozen=True, kw_only=True)
@@ -29,6 +29,7 @@ class Resolution:
         facts: The facts, including hand-set ones.
         profile: The name of the profile, or None.
         selection: The reasons why that profile was selected; None if it was named.
+        named_by: The place in the project file that names that profile; None if nothing there does.
         warnings: The problems that do not stop the work.
     """
 
@@ -39,6 +40,7 @@ class Resolution:
     facts: FactSheet = field(compare=False, repr=False)
     profile: str | None = field(default=None, compare=False)
     selection: Selection | None = field(default=None, compare=False, repr=False)
+    named_by: Reference | None = field(default=None, compare=False, repr=False)
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
 
     def __iter__(self) -> Iterator[Arguments]:
@@ -67,6 +69,13 @@ class Resolution:
         except KeyError:
             raise OptionError(diagnostics=(self._no_such(method, instance),)) from None
 
+    @property
+    def selected_by(self) -> str | None:
+        """`auto`, the place in the project file that names the profile, or None if the caller named it."""
+        if self.named_by is not None:
+            return self.named_by.span.place
+        return None if self.selection is None else "auto"
+
     def fingerprint(self) -> str:
         """Return a SHA-256 of methods, instances, backends and option values: equal for equal resolutions."""
         return fingerprint((a.method, a.instance, _values_of(a)) for a in self)
@@ -76,6 +85,8 @@ class Resolution:
         return {
             "arguments": [row for arguments in self for row in _rows(arguments)],
             "profile": self.profile,
+            "selected_by": self.selected_by,
+            "is_fallback": self.selection is not None and self.selection.is_fallback,
             "facts": dict(self.facts_used()),
             "fingerprint": self.fingerprint(),
         }

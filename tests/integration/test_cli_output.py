@@ -51,7 +51,7 @@ class TestResolveJson:
         return cli("resolve", "model.pte", *CAMERAS, "--set", override, "--json").json
 
     def test_it_has_these_keys(self, printed: Any) -> None:
-        assert list(printed) == ["arguments", "profile", "facts", "fingerprint"]
+        assert list(printed) == ["arguments", "profile", "selected_by", "is_fallback", "facts", "fingerprint"]
         for arguments in printed["arguments"]:
             assert list(arguments) == ["method", "instance", "backend", "options"]
             for option in arguments["options"].values():

@@ -79,7 +79,8 @@ def test_lock_diff_and_explain_see_the_same_facts(camera: Path, cli: Callable[..
     explained = cli("explain", "ReferenceCpuBackend.num_threads", *WHERE_FOUND, *ON_DEVICE)
     assert "= 2\n  from profile profiles/acme/camera.toml" in explained.stdout
     assert cli("lock", *WHERE_FOUND, *ON_DEVICE).status == 0
-    assert "acme/camera" in json.loads((camera / "etconfig.lock").read_text())["profiles"]
+    (device,) = json.loads((camera / "etconfig.lock").read_text())["devices"]
+    assert "acme/camera" in device["profiles"]
     same = cli("diff", "acme/camera", "facts:device.json", *WHERE_FOUND)
     assert (same.status, same.stdout) == (0, "The options are the same.\n")
 

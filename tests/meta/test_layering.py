@@ -57,7 +57,9 @@ ROOMS: dict[str, set[str]] = {
     "conformance": BOTTOM
     | {"app", "method", "program", "backend", "plugin"}
     | {"schema", "facts", "resolver"},
-    "analysis": BOTTOM | {"app", "resolver", "profile", "plugin", "method", "tracing", "kernel", "program"},
+    "analysis": BOTTOM
+    | {"app", "resolver", "profile", "facts", "plugin"}
+    | {"method", "tracing", "kernel", "program"},
     "scaffold": BOTTOM | {"schema", "program"},
     "cli": BOTTOM
     | {"conformance", "analysis", "scaffold", "app"}

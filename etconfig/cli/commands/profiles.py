@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,11 +17,13 @@ from etconfig.cli.shared.options import (
     make_installation,
     profile_path_option,
     read_device,
+    require_match_option,
 )
-from etconfig.cli.shared.output import print_json, print_table, show, show_document
+from etconfig.cli.shared.output import print_json, print_table, show, show_diagnostics, show_document
 from etconfig.cli.shared.usage import SuggestingGroup
 
 if TYPE_CHECKING:
+    from etconfig.app.profile_choice import ProfileChoices
     from etconfig.profile import ProfileMatch
 
 
@@ -88,12 +90,14 @@ def show_command(profile: str, profile_paths: Sequence[Path], as_json: bool) -> 
 @command.command("match")
 @click.argument("names", nargs=-1)
 @click.option("--all", "show_all", is_flag=True, help="Show the profiles that do not match, too.")
+@require_match_option
 @device_options
 @profile_path_option
 @json_option
 def match_command(
     names: Sequence[str],
     show_all: bool,
+    require_match: bool,
     sheet: Path | None,
     fact_texts: Sequence[str],
     profile_paths: Sequence[Path],
@@ -101,30 +105,27 @@ def match_command(
 ) -> int:
     """Show which profiles match this device, why, and which one `auto` selects.
 
-    With NAMES, shows only these, whether they match or not. Exits with 1 if none is selected.
+    With NAMES, shows only these, whether they match or not. Names the profile of the project file, too. Exits
+    with 1 if `auto` selects none, or if that profile cannot be used.
 
     \b
     Examples:
       etconfig profiles match
       etconfig profiles match raspberry-pi/pi-5 --fact power.source=battery
     """
-    from etconfig.errors import ConfigError
-    from etconfig.profile import match_profiles, select_profile
+    from etconfig.app.profile_choice import ProfileChoice, profile_choices
+    from etconfig.profile import match_profiles
 
     installation = make_installation(profile_paths)
     for name in names:
         installation.profiles.find(name)  # an unknown name is an error
-    facts = read_device(installation, sheet, fact_texts).known.values
-    matches = match_profiles(installation.profiles, facts)
+    facts = read_device(installation, sheet, fact_texts).known
+    matches = match_profiles(installation.profiles, facts.values)
     named = [match for match in matches if not names or match.profile.name in names]
-    problem, selected = None, None
-    try:
-        selected = select_profile(installation.profiles, facts).profile.name
-    except ConfigError as error:
-        problem = error
+    choices = profile_choices(installation, facts, require_match=require_match)
     if as_json:
         rows = [{"profile": m.profile.name, "matches": m.is_match, "why": list(m.reasons)} for m in named]
-        print_json({"selected": selected, "profiles": rows})
+        print_json({**_choices_data(choices), "profiles": rows})
     else:
         _print_matches(named if show_all or names else [match for match in named if match.is_match])
         others = 0 if show_all or names else len(named) - sum(match.is_match for match in named)
@@ -132,8 +133,42 @@ def match_command(
             show()
             show(f"Not shown: {format_count(others, 'profile')} without a match; --all shows why.")
         show()
-        show(f"auto selects {selected}" if problem is None else f"auto selects none: {problem}")
-    return 0 if problem is None else 1
+        show(_choices_text(choices))
+    if isinstance(choices.auto, ProfileChoice) and choices.auto.note is not None:
+        show_diagnostics([choices.auto.note])
+    return (
+        0
+        if all(isinstance(each, (ProfileChoice, type(None))) for each in (choices.named, choices.auto))
+        else 1
+    )
+
+
+def _choices_text(choices: ProfileChoices) -> str:
+    """Return a sentence with the profile that `auto` selects, and the one that the project file names."""
+    from etconfig.errors import ConfigError
+
+    auto = choices.auto
+    selected = f"none: {auto}" if isinstance(auto, ConfigError) else auto.profile.name
+    if choices.named_by is None:
+        return f"auto selects {selected}"
+    if isinstance(choices.named, ConfigError):
+        return f"the project file names no usable profile: {choices.named}; auto would select {selected}"
+    return f"{choices.named_by.span.place} names {choices.named_by.target}; auto would select {selected}"
+
+
+def _choices_data(choices: ProfileChoices) -> dict[str, Any]:
+    from etconfig.errors import ConfigError
+
+    auto, named_by = choices.auto, choices.named_by
+    problem = str(choices.named) if isinstance(choices.named, ConfigError) else None
+    project = (
+        {"profile": named_by.target, "place": named_by.span.place, "problem": problem} if named_by else None
+    )
+    return {
+        "selected": None if isinstance(auto, ConfigError) else auto.profile.name,
+        "is_fallback": not isinstance(auto, ConfigError) and auto.note is not None,
+        "project": project,
+    }
 
 
 def _print_matches(matches: Sequence[ProfileMatch]) -> None:

@@ -53,7 +53,8 @@ def command(
     elif explain:
         _print_explained(resolution)
     else:
-        show(f"profile {resolution.profile}")
+        named_by = f", named by {resolution.selected_by}" if resolution.named_by else ""
+        show(f"profile {resolution.profile}{named_by}")
         show()
         print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), list(option_rows(resolution)))
 

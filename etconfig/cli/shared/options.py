@@ -36,6 +36,10 @@ profile_path_option = click.option(
     help="Another directory of profiles. Repeatable.",
 )
 
+require_match_option = click.option(
+    "--require-match", is_flag=True, help="Fail if auto finds generic/any only, which matches every device."
+)
+
 locked_option = click.option("--locked", is_flag=True, help="Fail if anything differs from etconfig.lock.")
 
 program_argument = click.argument("program", type=click.Path(path_type=Path))
@@ -118,6 +122,7 @@ class ConfigurationRequest:
 
     Attributes:
         profile: `--profile`.
+        require_match: `--require-match`.
         overrides: `--set`.
         sheet: `--facts`.
         fact_texts: `--fact`.
@@ -126,6 +131,7 @@ class ConfigurationRequest:
     """
 
     profile: str | None
+    require_match: bool
     overrides: Sequence[str]
     sheet: Path | None
     fact_texts: Sequence[str]
@@ -156,6 +162,7 @@ class ConfigurationRequest:
         return configure(
             program,
             profile=standard_input() if self.profile == "-" else self.profile,
+            require_match=self.require_match,
             facts=facts,
             fact_overrides=self.device.by_hand,
             overrides=layer_from_overrides(self.overrides, "--set"),
@@ -237,6 +244,7 @@ def _with_configuration_options(function: Callable[..., Any], *, several: bool =
         shell_complete=complete_assignment,
         help="Set [METHOD[@INSTANCE]:]BACKEND.OPTION. Repeatable.",
     )(command)
+    command = require_match_option(command)
     return click.option(
         "--profile",
         metavar="auto|NAME|FILE",

@@ -381,7 +381,7 @@ class TestResolution:
     def test_json_has_the_documented_form(self) -> None:
         layer = make_layer(("NpuBackend.mode", "high", "cpu.available_cores > 1"))
         data = resolve(layer, cpu__available_cores=2).to_jsonable()
-        assert set(data) == {"arguments", "profile", "facts", "fingerprint"}
+        assert set(data) == {"arguments", "profile", "selected_by", "is_fallback", "facts", "fingerprint"}
         assert data["facts"] == {"cpu.available_cores": 2}
         cpu, npu = data["arguments"]
         assert {key: npu[key] for key in ("method", "instance", "backend")} == {
