@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeVar, overload
 
+from etconfig.diagnostics import Span
 from etconfig.provenance import Origin
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
@@ -60,6 +61,15 @@ class BackendArguments:
         """
         candidate = self.candidates[option].deciding_candidate(DeviceView(self.facts))
         return candidate is None and option not in self.recommendation.values
+
+    def place_of(self, option: str) -> Span | None:
+        """Return the place of the value that decided; None if the recommendation or the default did.
+
+        Raises:
+            KeyError: the backend has no such option.
+        """
+        candidate = self.candidates[option].deciding_candidate(DeviceView(self.facts))
+        return None if candidate is None else candidate.span
 
     def provenance(self, option: str) -> Provenance:
         """Return where an option's value came from. It is computed on demand: most are never asked for.

@@ -81,7 +81,12 @@ class CombinationVerifier:
         found = self._process_options.get(spec.id)
         if found is None:
             infos = spec.options.option_infos()
-            found = frozenset(name for name, info in infos.items() if info.scope is Scope.PROCESS)
+            found = frozenset(
+                each
+                for name, info in infos.items()
+                if info.scope is Scope.PROCESS
+                for each in (name, *info.renamed_from)
+            )
             self._process_options[spec.id] = found
         return has_own_checks(spec.options) or any(a.path.option in found for a in assignments)
 

@@ -83,8 +83,14 @@ def said_in_all(
                 yield from said_in(overlay, method, instance, name)
 
 
+def facts_in_force(sources: list[Any], facts: Facts) -> Facts:
+    """The facts of the device; those of the profiles win over them, base first, then the project file's."""
+    hand_set = (source.get("facts", {}) for source in sources)
+    return dict(facts) | {name: value for table in hand_set for name, value in table.items()}
+
+
 def expected(sources: list[Any], facts: Facts, method: str, instance: str | None, name: str) -> Any:
-    """The value of an option by the page's rule."""
+    """The value of an option by the page's rule, on the facts in force."""
     default = {"scale": 1.0, "mode": "plain", "order": [0], "labels": {"a": "default"}}.get(
         name, facts.get("cpu.available_cores", 1)
     )
@@ -133,7 +139,8 @@ def random_section(rng: random.Random) -> dict[str, Any]:
 
 def random_document(rng: random.Random) -> dict[str, Any]:
     overlays = [{"if": rng.choice(list(CONDITIONS)), **random_section(rng)} for _ in range(rng.randint(0, 3))]
-    return random_section(rng) | {"when": overlays}
+    facts = random_facts(rng) if rng.random() < 0.3 else {}
+    return random_section(rng) | {"when": overlays, "facts": facts}
 
 
 def random_line(rng: random.Random) -> dict[str, Any]:
@@ -175,7 +182,8 @@ def section_text(section: Mapping[str, Any], prefix: str = "") -> str:
 
 def document_text(document: Mapping[str, Any], head: str) -> str:
     overlays = (f"[[when]]\nif = '{o['if']}'\n{section_text(o, 'when.')}" for o in document["when"])
-    return head + section_text(document) + "".join(overlays)
+    facts = "".join(f'"{name}" = {toml(value)}\n' for name, value in document["facts"].items())
+    return f"{head}[facts]\n{facts}{section_text(document)}{''.join(overlays)}"
 
 
 def assignments(rng: random.Random, source: Mapping[str, Any]) -> list[str]:
@@ -221,8 +229,9 @@ class TestTheModelAgrees:
         for _ in range(100):
             sources = [*(random_document(rng) for _ in range(3)), random_line(rng), random_line(rng)]
             resolver = compile_stack(rng, sources)
-            for facts in (random_facts(rng), random_facts(rng)):
-                resolution = resolver.resolve(make_facts(**facts))
+            for detected in (random_facts(rng), random_facts(rng)):
+                resolution = resolver.resolve(make_facts(**detected))
+                facts = facts_in_force(sources, detected)
                 for method, instances in METHODS.items():
                     for instance in instances:
                         resolved = resolution.arguments(method, instance)[SPEC.id].to_jsonable()
@@ -238,8 +247,10 @@ class TestTheModelAgrees:
         rng = random.Random(1000 + seed)
         for _ in range(50):
             sources = [*(random_document(rng) for _ in range(3)), random_line(rng), random_line(rng)]
-            facts, texts = random_facts(rng), [text.splitlines() for text in texts_of(sources)]
+            facts: Facts = random_facts(rng)
+            texts = [text.splitlines() for text in texts_of(sources)]
             resolution = compile_stack(rng, sources).resolve(make_facts(**facts))
+            facts = facts_in_force(sources, facts)
             for method, instances in METHODS.items():
                 for instance in instances:
                     found = resolution.arguments(method, instance).provenance(SPEC.id, "labels")

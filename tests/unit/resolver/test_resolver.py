@@ -321,6 +321,15 @@ class TestMistakes:
             "CpuBackend.log_level applies to the whole process, but method instances disagree on it"
         )
         assert problem.notes == ("forward: 0, from default CpuOptions", "decode: 2, from profile p.toml:1:1")
+        assert [span.place for span in problem.spans] == ["p.toml:1:1"]
+
+    def test_a_process_conflict_points_at_both_assignments(self) -> None:
+        targets = tuple(Target(method=m, backends=("CpuBackend",)) for m in ("forward", "decode"))
+        layer = make_layer(("forward:CpuBackend.log_level", 1), ("decode:CpuBackend.log_level", 2))
+        with pytest.raises(OptionError) as caught:
+            resolve(layer, targets=targets)
+        (problem,) = caught.value.diagnostics
+        assert [span.place for span in problem.spans] == ["p.toml:1:1", "p.toml:2:1"]
 
     def test_a_default_for_any_other_method_is_not_a_conflict(self) -> None:
         targets = tuple(Target(method=m, backends=("CpuBackend",)) for m in (ANY_METHOD, "decode"))
