@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -35,6 +37,25 @@ def as_path(argument: str, value: AnyPath, expected: str = _EXPECTED_PATH) -> Pa
         return value
     check_type(argument, value, (str, os.PathLike), expected)
     return Path(value)
+
+
+def plain_value(value: object) -> object:
+    """Return a value as a plain one: members of enums by value, numbers of numpy as Python's, paths as texts.
+
+    Lists, tuples and tables are made plain inside; everything else is returned as it is.
+    """
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {key: plain_value(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_value(each) for each in value]
+    if getattr(value, "shape", None) == ():
+        take = getattr(value, "item", None)  # a number of numpy, or an array of one
+        return value if take is None else take()
+    return value
 
 
 def home_help(path: object) -> str | None:

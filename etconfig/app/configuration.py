@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import choose_profile
@@ -15,10 +15,11 @@ from etconfig.app.targets import (
     targets_of_layers,
     targets_of_program,
 )
-from etconfig.facts import FactSheet
+from etconfig.errors import OptionError, PluginError
+from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.parameters import AnyPath, check_type
 from etconfig.profile import Layer, Profile, Reference, Selection, layers_of
-from etconfig.provenance import OriginKind, Sourced
+from etconfig.provenance import OriginKind
 from etconfig.records import record
 from etconfig.resolver import (
     SET_VARIABLE,
@@ -29,7 +30,11 @@ from etconfig.resolver import (
     Target,
     layer_from_environment,
     layer_from_overrides,
+    options_problem,
 )
+
+if TYPE_CHECKING:
+    from etconfig.schema import BackendOptions
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
@@ -82,8 +87,8 @@ def configure(
     profile: AnyPath | None = None,
     require_match: bool = False,
     facts: FactSheet | None = None,
-    fact_overrides: Mapping[str, Sourced[object]] | None = None,
-    overrides: Overrides | Layer = (),
+    fact_overrides: FactOverrides | None = None,
+    overrides: Overrides | Layer | None = None,
     instances: Mapping[str, Sequence[str]] | None = None,
     installation: Installation | None = None,
 ) -> Configuration:
@@ -105,10 +110,13 @@ def configure(
             the project file decides; without its `require_match = true`, the fallback is a note among
             `Resolution.warnings`.
         facts: The device, such as `FactSheet.from_json` reads it; by default this one, detected now.
-        fact_overrides: Facts set by hand, by name, each with its origin.
-        overrides: Options that win over all others: `["forward:XnnpackBackend.num_threads=2"]`, a
-            mapping of such paths to values, or a layer that `etconfig.resolver.layer_from_overrides`
-            made of either.
+        fact_overrides: Facts set by hand, by name: `{"power.source": "battery"}`. They win over those of
+            profiles and the project file.
+        overrides: Options that win over all others: values by option path, as
+            `{"forward@left:XnnpackBackend.num_threads": 2}`; nested by backend, as
+            `{"XnnpackBackend": {"num_threads": 2}}`, or by method and backend; an options object, alone or
+            in place of a table, of which the fields count that its constructor was given; or a list of
+            texts, as `["XnnpackBackend.num_threads=2"]`, and of options objects.
         instances: Names of instances by method, such as `{"forward": ["left", "right"]}`, besides
             those that profiles declare.
         installation: Plugins, profiles and project file; by default the program's, else those found
@@ -130,11 +138,15 @@ def configure(
         check_type("instances", instances, Mapping, 'names by method, as {"forward": ["left", "right"]}')
     facts = installation.detect_facts() if facts is None else facts
     project = installation.project
-    by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=fact_overrides or {})
+    by_hand = Layer(
+        kind=OriginKind.OVERRIDE,
+        name="fact_overrides",
+        facts=source_facts(fact_overrides, facts.registry),
+    )
     known = installation.known_facts(facts, by_hand.facts)
     choice = choose_profile(installation, profile, known, require_match=require_match)
     environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""))
-    set_by_hand = overrides if isinstance(overrides, Layer) else layer_from_overrides(overrides)
+    set_by_hand = _override_layer(installation, overrides)
     layers = (*layers_of(choice.chain, project), environment, set_by_hand, by_hand)
     if program is None:
         targets, specs, warnings = targets_of_layers(installation, layers, instances or {})
@@ -152,6 +164,32 @@ def configure(
         facts=facts,
         installation=installation,
     )
+
+
+def _override_layer(installation: Installation, overrides: Overrides | Layer | None) -> Layer:
+    """Return the layer of overrides, in whatever form they are given. Raises as `layer_from_overrides`."""
+    if isinstance(overrides, Layer):
+        return overrides
+    if overrides is None:
+        return layer_from_overrides(())
+
+    def find_backend(options: type[BackendOptions]) -> str:
+        found = [
+            backend for backend in installation.backend_ids if _has_options(installation, backend, options)
+        ]
+        if len(found) != 1:
+            raise OptionError(diagnostics=(options_problem(options, found),))
+        return found[0]
+
+    backends = installation.backend_ids
+    return layer_from_overrides(overrides, backends=backends, find_backend=find_backend)
+
+
+def _has_options(installation: Installation, backend: str, options: type[BackendOptions]) -> bool:
+    try:
+        return installation.plugins.backend_spec(backend).options is options
+    except PluginError:  # a broken plugin has made no options object either
+        return False
 
 
 def _documented_like(documented: Callable[..., Any]) -> Callable[[_FunctionT], _FunctionT]:
@@ -176,8 +214,8 @@ def resolve(
     profile: AnyPath | None = None,
     require_match: bool = False,
     facts: FactSheet | None = None,
-    fact_overrides: Mapping[str, Sourced[object]] | None = None,
-    overrides: Overrides | Layer = (),
+    fact_overrides: FactOverrides | None = None,
+    overrides: Overrides | Layer | None = None,
     instances: Mapping[str, Sequence[str]] | None = None,
     installation: Installation | None = None,
 ) -> Resolution:
@@ -219,7 +257,7 @@ def resolve_defaults(
     installation: Installation,
     method: str,
     backend_ids: Iterable[str],
-    overrides: Overrides = (),
+    overrides: Overrides | None = None,
     *,
     facts: FactSheet | None = None,
 ) -> Arguments:
@@ -244,5 +282,5 @@ def resolve_defaults(
         )
         facts = installation.detect_facts() if reads_facts else FactSheet.empty()
     target = Target(method=method, backends=tuple(specs))
-    layers = (layer_from_overrides(overrides),) if overrides else ()
+    layers = (_override_layer(installation, overrides),)
     return Resolver.compile(specs, layers, (target,)).resolve(facts).arguments(method)

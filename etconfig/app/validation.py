@@ -13,8 +13,8 @@ from etconfig.app.profile_choice import choose_project_profile
 from etconfig.app.targets import find_installation, find_spec, plugin_warning, targets_of_program
 from etconfig.diagnostics import Diagnostic, Severity, nearest
 from etconfig.errors import ConfigError, PluginError, ProfileError
-from etconfig.facts import FactSheet
-from etconfig.parameters import AnyPath, as_path
+from etconfig.facts import FactOverrides, FactSheet, source_facts
+from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.plugin import EXECUTORS
 from etconfig.profile import (
     Layer,
@@ -60,7 +60,7 @@ class Validator:
     installation: Installation
     program: LoadedProgram | None = None
     device: FactSheet | None = None
-    fact_overrides: Mapping[str, Sourced[object]] = field(default_factory=dict)
+    fact_overrides: FactOverrides | None = None
     _known: dict[str, BackendSpec | Diagnostic] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -90,6 +90,10 @@ class Validator:
     @cached_property
     def _facts(self) -> FactSheet:
         return self.installation.detect_facts() if self.device is None else self.device
+
+    @cached_property
+    def _by_hand(self) -> Mapping[str, Sourced[object]]:
+        return source_facts(self.fact_overrides, self._facts.registry) if self.fact_overrides else {}
 
     @cached_property
     def _backend_ids(self) -> frozenset[str]:
@@ -173,7 +177,7 @@ class Validator:
             finally:
                 self._profiles.forget(file)  # keep only bases: there may be thousands of files
         project = parse_project(load_document(path), self._profiles.expressions)
-        facts = self._facts.with_overrides({**project.settings.facts, **self.fact_overrides})
+        facts = self._facts.with_overrides({**project.settings.facts, **self._by_hand})
         return choose_project_profile(self.installation, project, facts).chain, project
 
     def _salvaged_problems(self, path: Path) -> Iterator[Diagnostic]:
@@ -250,7 +254,7 @@ class Validator:
         yield from verify_layers(layers, specs, self._backend_ids, self._known_fits, expressions)
         if not targets:
             return
-        by_hand = Layer(kind=OriginKind.OVERRIDE, name="--fact", facts=self.fact_overrides)
+        by_hand = Layer(kind=OriginKind.OVERRIDE, name="fact_overrides", facts=self._by_hand)
         try:
             layers = (*layers, *self._surrounding(layers), by_hand)
             resolver = Resolver.compile(specs, layers, targets, self._backend_ids)
@@ -281,6 +285,7 @@ def validate_file(
     installation: Installation | None = None,
     program: LoadedProgram | None = None,
     facts: FactSheet | None = None,
+    fact_overrides: FactOverrides | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Return everything that is wrong with one profile or project file.
 
@@ -295,15 +300,24 @@ def validate_file(
             else those found from the current directory.
         program: The program that the file is for, to check names of methods and backends too.
         facts: The device that the file is for, to evaluate its conditions too.
+        fact_overrides: Facts set by hand, as for `configure`.
 
     Raises:
         BackendUnavailableError: the program delegates to a backend that is not installed.
         PluginError: a plugin that the program needs is broken.
+        FactError: a fact set by hand is wrong.
         TypeError: an argument is of a wrong type.
     """
     path = as_path("path", path)
     installation = find_installation(installation, program)
-    return Validator(installation=installation, program=program, device=facts).problems(path)
+    if facts is not None:
+        check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.facts.load_fact_sheet reads it")
+    if fact_overrides is not None:
+        fact_overrides = source_facts(fact_overrides, installation.fact_registry)
+    validator = Validator(
+        installation=installation, program=program, device=facts, fact_overrides=fact_overrides
+    )
+    return validator.problems(path)
 
 
 def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:

@@ -16,6 +16,7 @@ _HOME = {
     "Detector": "detector",
     "Fact": "fact",
     "FactInfo": "registry",
+    "FactOverrides": "overrides",
     "FactRegistry": "registry",
     "FactSheet": "sheet",
     "FactType": "registry",
@@ -36,6 +37,7 @@ _HOME = {
     "parse_fact_assignments": "assignment",
     "redetect": "detection",
     "sheet_schema": "json_schema",
+    "source_facts": "overrides",
 }
 """Which module each public name lives in."""
 
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from etconfig.facts.host import Host
     from etconfig.facts.json_schema import facts_schema, sheet_schema
     from etconfig.facts.markdown import facts_markdown
+    from etconfig.facts.overrides import FactOverrides, source_facts
     from etconfig.facts.registry import FactInfo, FactRegistry, FactType, FactValue, Volatility
     from etconfig.facts.sheet import FactSheet, load_fact_sheet
     from etconfig.facts.system import System
@@ -61,6 +64,7 @@ __all__ = [
     "Detector",
     "Fact",
     "FactInfo",
+    "FactOverrides",
     "FactRegistry",
     "FactSheet",
     "FactType",
@@ -81,6 +85,7 @@ __all__ = [
     "parse_fact_assignments",
     "redetect",
     "sheet_schema",
+    "source_facts",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -44,12 +44,14 @@ def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *
         message=f"fact {name!r}: {error}",
         spans=spans,
         notes=(f"{name} ({info.type.value}{unit}): {info.doc}",),
-        help=f"did you mean {guess!r}?" if guess is not None else _value_help(info),
+        help=f"did you mean {guess!r}?" if guess is not None else _value_help(info, value),
         fix=Respelling(str(value), guess).at(spans[0]) if guess is not None and spans else None,
     )
 
 
-def _value_help(info: FactInfo) -> str:
+def _value_help(info: FactInfo, value: object) -> str:
     if info.choices:
         return f"its values are {', '.join(info.choices)}"
+    if info.unit and isinstance(value, str) and value[:1].isdecimal():
+        return f"give a number of {info.unit}, without the unit"
     return "give a value of the fact's type and range"

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from etconfig.diagnostics import Diagnostic, Span
-from etconfig.errors import FactError
 from etconfig.facts import sheet_json
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.fact import Fact, unknown_facts
-from etconfig.facts.problems import invalid_value, unknown_fact
+from etconfig.facts.overrides import FactOverrides, source_facts
 from etconfig.facts.registry import FactRegistry, FactValue
 from etconfig.parameters import AnyPath, as_path
-from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.provenance import Origin, OriginKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,26 +78,26 @@ class FactSheet:
         canonical = json.dumps(dict(self.values), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def with_overrides(self, overrides: Mapping[str, Sourced[object]]) -> FactSheet:
+    def with_overrides(self, overrides: FactOverrides) -> FactSheet:
         """Return a sheet with the facts in `overrides` replaced, including their origins.
+
+        Example:
+            >>> sheet = etconfig.load_fact_sheet("pi-5.json")
+            >>> sheet.with_overrides({"power.source": "battery"})["power.source"].value
+            'battery'
+
+        Args:
+            overrides: Plain values by name, or values with their origins.
 
         Raises:
             FactError: some facts do not exist or have values of another type; the error contains all of them.
+            TypeError: `overrides` is not a mapping with names as keys.
         """
         facts = dict(self.facts)
-        problems: list[Diagnostic] = []
-        for name, sourced in overrides.items():
+        for name, sourced in source_facts(overrides, self.registry, "overrides").items():
             info = self.registry.get(name)
-            if info is None:
-                problems.append(unknown_fact(name, self.registry, *_spans(sourced.origin)))
-                continue
-            try:
-                facts[name] = Fact.known(name, info, info.check(sourced.value), sourced.origin)
-            except ValueError as error:
-                spans = _spans(sourced.origin)
-                problems.append(invalid_value(name, info, sourced.value, error, *spans))
-        if problems:
-            raise FactError(diagnostics=tuple(problems))
+            assert info is not None
+            facts[name] = Fact.known(name, info, sourced.value, sourced.origin)
         return FactSheet(facts, self.registry)
 
     def to_json(self) -> str:
@@ -143,9 +141,3 @@ def load_fact_sheet(path: AnyPath, registry: FactRegistry = BUILTIN_FACTS) -> Fa
     """
     path = as_path("path", path)
     return FactSheet.from_json(sheet_json.load_text(path), str(path), registry)
-
-
-def _spans(origin: Origin) -> tuple[Span, ...]:
-    if origin.line is None:
-        return ()
-    return (Span(file=origin.source, line=origin.line, column=origin.column or 1),)

@@ -15,7 +15,7 @@ _HOME = {
     "Fit": "matching",
     "OptionCandidates": "option_candidates",
     "OptionChange": "difference",
-    "Overrides": "overrides",
+    "Overrides": "override_forms",
     "Provenance": "provenance",
     "ReportedValue": "difference",
     "Resolution": "resolution",
@@ -29,6 +29,7 @@ _HOME = {
     "layer_from_environment": "overrides",
     "layer_from_overrides": "overrides",
     "load_saved_resolution": "saved",
+    "options_problem": "overrides",
     "reported_values": "difference",
     "show_setting": "explain",
     "values_without_configuration": "unconfigured",
@@ -45,11 +46,12 @@ if TYPE_CHECKING:
     from etconfig.resolver.expression_fit import ExpressionVerifier
     from etconfig.resolver.matching import Fit, verify_layers
     from etconfig.resolver.option_candidates import OptionCandidates
+    from etconfig.resolver.override_forms import Overrides
     from etconfig.resolver.overrides import (
         SET_VARIABLE,
-        Overrides,
         layer_from_environment,
         layer_from_overrides,
+        options_problem,
     )
     from etconfig.resolver.program_check import verify_against_program
     from etconfig.resolver.provenance import Provenance
@@ -81,6 +83,7 @@ __all__ = [
     "layer_from_environment",
     "layer_from_overrides",
     "load_saved_resolution",
+    "options_problem",
     "reported_values",
     "show_setting",
     "values_without_configuration",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, cast
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import OptionError
@@ -12,12 +12,32 @@ from etconfig.option_path import OptionPath, parse_assignment, parse_option_path
 from etconfig.profile import Assignment, AssignmentPlace, Layer, RawValue, TextValue
 from etconfig.profile.names import is_glob
 from etconfig.provenance import Origin, OriginKind
+from etconfig.resolver.override_forms import FindBackend, Overrides, override_parts, typed_values
+
+if TYPE_CHECKING:
+    from etconfig.schema import BackendOptions
 
 SET_VARIABLE = "ETCONFIG_SET"
 """Assignments `PATH=VALUE`, separated by `;` or a line break."""
 
-Overrides: TypeAlias = "Sequence[str] | Mapping[str, RawValue]"
-"""`["forward:XnnpackBackend.num_threads=2"]`, or `{"XnnpackBackend.num_threads": 2}`."""
+
+def _no_such_backend(options: type[BackendOptions]) -> str:
+    """Refuse an options object without its backend, for callers that know no backends."""
+    raise OptionError(diagnostics=(options_problem(options, ()),))
+
+
+def options_problem(options: type[BackendOptions], backends: Sequence[str]) -> Diagnostic:
+    """Return the problem with an options object that stands alone, and that not exactly one backend has."""
+    name = options.__name__
+    found = (
+        f"{len(backends)} backends have: {', '.join(backends)}" if backends else "no installed backend has"
+    )
+    example = backends[0] if backends else "BACKEND"
+    return Diagnostic(
+        code="unknown-backend",
+        message=f"overrides: {name} is the options class that {found}",
+        help=f'name the backend: overrides={{"{example}": {name}(...)}}',
+    )
 
 
 def layer_from_environment(text: str) -> Layer:
@@ -26,24 +46,37 @@ def layer_from_environment(text: str) -> Layer:
     Raises:
         OptionError: an assignment does not follow the grammar; all such are reported.
     """
-    return _text_layer(OriginKind.ENVIRONMENT, SET_VARIABLE, _split(text))
+    kind = OriginKind.ENVIRONMENT
+    return _layer(kind, SET_VARIABLE, [_text_item(kind, SET_VARIABLE, span) for span in _split(text)])
 
 
-def layer_from_overrides(overrides: Overrides, name: str = "resolve(overrides)") -> Layer:
-    """Return the layer of overrides. A mapping has typed values; texts are read by the option's type.
+def layer_from_overrides(
+    overrides: Overrides,
+    name: str = "resolve(overrides)",
+    *,
+    backends: Collection[str] = (),
+    find_backend: FindBackend = _no_such_backend,
+) -> Layer:
+    """Return the layer of overrides. Mappings have typed values; texts are read by the option's type.
 
     Args:
-        overrides: The overrides.
+        overrides: The overrides, in one of the forms of `Overrides`; of two for one path, the later one wins.
         name: Their source, for origins and diagnostics: `--set` on the command line.
+        backends: The ids of the known backends: a nested table under one of them is for it, not for a method.
+        find_backend: Returns the backend of an options object that stands alone.
 
     Raises:
         OptionError: an override does not follow the grammar; all such are reported.
+        TypeError: the overrides have none of the forms.
     """
-    if isinstance(overrides, Mapping):
-        return _typed_layer(overrides, name)
-    texts = [overrides] if isinstance(overrides, str) else overrides
-    spans = (Span(file=name, length=max(1, len(text)), text=text) for text in texts)
-    return _text_layer(OriginKind.OVERRIDE, name, spans)
+    items: list[Assignment | Diagnostic] = []
+    for part in override_parts(overrides, find_backend):
+        if isinstance(part, str):
+            span = Span(file=name, length=max(1, len(part)), text=part)
+            items.append(_text_item(OriginKind.OVERRIDE, name, span))
+        else:
+            items += (_typed_item(name, *each) for each in typed_values(part, backends))
+    return _layer(OriginKind.OVERRIDE, name, items)
 
 
 def _split(text: str) -> Iterator[Span]:
@@ -70,32 +103,26 @@ def _pieces(line: str) -> Iterator[tuple[int, int]]:
     yield start, len(line)
 
 
-def _text_layer(kind: OriginKind, name: str, spans: Iterable[Span]) -> Layer:
-    items: list[Assignment | Diagnostic] = []
-    for span in spans:
-        text = (span.text or "")[span.column - 1 :][: span.length]
-        try:
-            path, value = parse_assignment(text)
-        except ValueError as error:
-            items.append(_grammar_problem(error, span))
-            continue
-        value_span = replace(span, column=span.column + len(text) - len(value), length=max(1, len(value)))
-        path_span = replace(span, length=len(text[: text.index("=")].rstrip()))
-        items.append(_assignment(kind, name, path, TextValue(value), value_span, path_span))
-    return _layer(kind, name, items)
+def _text_item(kind: OriginKind, name: str, span: Span) -> Assignment | Diagnostic:
+    """Return the assignment in the text that a span underlines, or its problem."""
+    text = (span.text or "")[span.column - 1 :][: span.length]
+    try:
+        path, value = parse_assignment(text)
+    except ValueError as error:
+        return _grammar_problem(error, span)
+    value_span = replace(span, column=span.column + len(text) - len(value), length=max(1, len(value)))
+    path_span = replace(span, length=len(text[: text.index("=")].rstrip()))
+    return _assignment(kind, name, path, TextValue(value), value_span, path_span)
 
 
-def _typed_layer(overrides: Mapping[str, RawValue], name: str) -> Layer:
-    items: list[Assignment | Diagnostic] = []
-    for text, value in overrides.items():
-        span = Span(file=name, length=max(1, len(text)), text=text)
-        try:
-            path = parse_option_path(text)
-        except ValueError as error:
-            items.append(_grammar_problem(error, span))
-            continue
-        items.append(_assignment(OriginKind.OVERRIDE, name, path, value, span, span))
-    return _layer(OriginKind.OVERRIDE, name, items)
+def _typed_item(name: str, text: str, value: object) -> Assignment | Diagnostic:
+    """Return the assignment of a typed value to a path, or its problem."""
+    span = Span(file=name, length=max(1, len(text)), text=text)
+    try:
+        path = parse_option_path(text)
+    except ValueError as error:
+        return _grammar_problem(error, span)
+    return _assignment(OriginKind.OVERRIDE, name, path, cast("RawValue", value), span, span)
 
 
 def _assignment(
