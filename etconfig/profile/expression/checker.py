@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.diagnostics import Diagnostic
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.problems import unknown_fact
-from etconfig.facts.registry import FactInfo, FactRegistry
+from etconfig.facts.registry import FactInfo, FactRegistry, FactType
 from etconfig.profile.expression import type_help
 from etconfig.profile.expression.checked import (
     Checked,
@@ -22,8 +22,8 @@ from etconfig.profile.expression.checked import (
     Operation,
 )
 from etconfig.profile.expression.signatures import (
+    ARITHMETIC,
     FUNCTIONS,
-    STRING_METHODS,
     OperationSignature,
     binary_signature,
     call_signature,
@@ -43,6 +43,9 @@ from etconfig.profile.expression.syntax import (
 )
 from etconfig.profile.expression.type_help import with_article
 from etconfig.profile.expression.types import TYPE_OF_FACT, TYPE_OF_VALUE, ExpressionType, common_type
+
+if TYPE_CHECKING:
+    from etconfig.profile.expression.corrections import Correction, Corrector
 
 _BOOL = ExpressionType.BOOL
 _SHOWN_CHARACTERS = 40
@@ -66,6 +69,7 @@ class Checker:
         self.source = source
         self.registry = registry
         self.problems: list[Diagnostic] = []
+        self._compared: dict[int, FactInfo | None] = {}
         self._checks: Mapping[type, Callable[[Any], Typed | None]] = {
             Literal: self._literal,
             Name: self._name,
@@ -83,25 +87,46 @@ class Checker:
 
     def check_as(self, node: Node, wanted: ExpressionType, owner: str) -> Typed | None:
         """Return the checked tree of a value of type `wanted`, which `owner` needs."""
+        if wanted is _BOOL and isinstance(node, Name) and node.name not in self.registry:
+            constant = self._corrector.constant(node)
+            if constant is not None:
+                return self._refused(f"no fact is called {node.name!r}", node, constant, code="unknown-fact")
         typed = self.check(node)
         if typed is None or typed.type is wanted:
             return typed
-        example = type_help.comparison_example(node, typed.type) if wanted is _BOOL else None
         message = (
             f"{owner} needs {with_article(wanted)}, but {self._shown(node)} is {with_article(typed.type)}"
         )
-        return self._refused(message, node, example)
+        correction = self._corrector.condition(node, typed.type) if wanted is _BOOL else None
+        return self._refused(message, node, correction)
 
     def _all(self, nodes: Sequence[Node]) -> list[Typed] | None:
         """Check all of `nodes`; return None if one of them is wrong."""
         return _unless_any_is_none([self.check(node) for node in nodes])
 
-    def _refused(self, message: str, node: Node, help: str | None) -> Typed | None:
+    def _refused(
+        self, message: str, node: Node, correction: Correction | None, *, code: str = "expression-type"
+    ) -> Typed | None:
         """Record a problem; return None, the result of the check that found it."""
-        self.problems.append(
-            self.source.diagnostic(message, node.start, node.end, code="expression-type", help=help)
-        )
+        self._report(message, node.start, node.end, correction, code)
         return None
+
+    def _report(self, message: str, start: int, end: int, correction: Correction | None, code: str) -> None:
+        help = None if correction is None else correction.help
+        fix = None
+        if correction is not None and correction.replacement is not None:
+            first, last = correction.start, correction.end
+            fix = self.source.fix(first, last, correction.replacement, is_safe=correction.is_safe)
+            if start <= first and last <= end:
+                start, end = first, last  # exactly what is wrong
+        found = replace(self.source.diagnostic(message, start, end, code=code, help=help), fix=fix)
+        self.problems.append(found)
+
+    @property
+    def _corrector(self) -> Corrector:
+        from etconfig.profile.expression.corrections import Corrector  # only what is wrong needs it
+
+        return Corrector(self.source, self.registry)
 
     def _shown(self, node: Node) -> str:
         text = self.source.text[node.start : node.end]
@@ -117,10 +142,19 @@ class Checker:
     def _fact(self, node: Name) -> FactInfo | None:
         info = self.registry.get(node.name)
         if info is None:
-            place = self.source.diagnostic("", node.start, node.end)
-            problem = unknown_fact(node.name, self.registry, *place.spans)
-            self.problems.append(replace(problem, notes=place.notes))
+            self._unknown_name(node)
         return info
+
+    def _unknown_name(self, node: Name) -> None:
+        is_compared = node.start in self._compared
+        fact = self._compared.get(node.start)
+        correction = self._corrector.name(node, fact, is_compared=is_compared)
+        if correction is not None:
+            self._refused(f"no fact is called {node.name!r}", node, correction, code="unknown-fact")
+            return
+        place = self.source.diagnostic("", node.start, node.end)
+        problem = unknown_fact(node.name, self.registry, *place.spans)
+        self.problems.append(replace(problem, notes=place.notes))
 
     def _list(self, node: ListDisplay) -> Typed | None:
         items = self._all(node.items)
@@ -132,8 +166,8 @@ class Checker:
                 return self._refused("lists cannot contain lists", item_node, None)
             if item.type is not first:
                 message = f"a list of {first} cannot contain {with_article(item.type)}"
-                help = type_help.number_help((node.items[0], item_node), (first, item.type))
-                return self._refused(message, item_node, help)
+                pair = (node.items[0], item_node), (first, item.type)
+                return self._refused(message, item_node, self._corrector.mixed_numbers(*pair))
         return Typed(first.list_type, _list_tree([item.tree for item in items]))
 
     def _unary(self, node: Unary) -> Typed | None:
@@ -148,18 +182,62 @@ class Checker:
         return _applied(signature, operand)
 
     def _binary(self, node: Binary) -> Typed | None:
-        operands = self._all((node.left, node.right))
+        self._note_compared(node)
+        operands = self._all((node.left, node.right)) if self._is_well_read(node) else None
         if operands is None:
             return None
         left, right = operands
         signature = binary_signature(node.operator, left.type, right.type)
         if signature is None:
             message = type_help.mismatch(node.operator, left.type, right.type)
-            help = type_help.mismatch_help(node.operator, (node.left, node.right), left.type, right.type)
-            return self._refused(message, node, help)
-        self._check_choices(node.left, node.right)
-        self._check_choices(node.right, node.left)
+            correction = self._corrector.mismatch(node, left.type, right.type)
+            return self._refused(message, node, correction)
+        if signature.result is _BOOL:
+            self._check_choices(node.left, node.right)
+            self._check_choices(node.right, node.left)
+            self._check_quoted_facts(node)
         return _applied(signature, left, right)
+
+    def _note_compared(self, node: Binary) -> None:
+        """Remember the names that are compared with a text: they may be words without quotes."""
+        if node.operator in ARITHMETIC:
+            return
+        for words, other in ((node.left, node.right), (node.right, node.left)):
+            fact = self.registry.get(other.name) if isinstance(other, Name) else None
+            is_text = isinstance(other, Literal) and isinstance(other.value, str)
+            if fact is None and not is_text and not isinstance(other, ListDisplay):
+                continue
+            for word in words.items if isinstance(words, ListDisplay) else (words,):
+                if isinstance(word, (Name, Binary)) and (
+                    fact is None or fact.type not in (FactType.INT, FactType.FLOAT)
+                ):
+                    self._compared[word.start] = fact
+
+    def _is_well_read(self, node: Binary) -> bool:
+        """Return False, and report it, for `high-power` without quotes and for `!a == b`."""
+        if node.operator == "-":
+            word = self._corrector.misread_word(node) if _is_unknown(node.left, self.registry) else None
+            if word is not None:
+                self._unknown_name(word)
+            return word is None
+        negated = node.left
+        if node.operator in ARITHMETIC or not isinstance(negated, Unary) or negated.operator != "!":
+            return True
+        operand = self.check(negated.operand)
+        if operand is None or operand.type is _BOOL:
+            return operand is not None
+        found = f"{self._shown(negated.operand)} is {with_article(operand.type)}"
+        self._refused(
+            f"'!' needs a bool, but {found}", negated.operand, self._corrector.negated_comparison(node)
+        )
+        return False
+
+    def _check_quoted_facts(self, node: Binary) -> None:
+        """Report names of facts in quotes: no fact has the name of another one as its value."""
+        for literal in (node.left, node.right):
+            if isinstance(literal, Literal) and literal.value in self.registry:
+                message = f"{literal.value!r} in quotes is a text, not the fact"
+                self._refused(message, literal, self._corrector.quoted_fact(literal))
 
     def _check_choices(self, fact: Node, other: Node) -> None:
         """Report comparisons of a fact with a value that it never has."""
@@ -167,11 +245,11 @@ class Checker:
         if info is None:
             return
         for literal in other.items if isinstance(other, ListDisplay) else (other,):
-            if not isinstance(literal, Literal):
+            if not isinstance(literal, Literal) or literal.value in self.registry:
                 continue
-            help = _impossible(info, literal.value)
-            if help is not None:
-                self._refused(f"{info.name} is never {literal.value!r}", literal, help)
+            if meant_value(info.name, literal.value) or (info.choices and literal.value not in info.choices):
+                correction = self._corrector.value(info, literal)
+                self._refused(f"{info.name} is never {literal.value!r}", literal, correction)
 
     def _logical(self, node: Logical) -> Typed | None:
         owner = repr(node.operator)
@@ -189,8 +267,10 @@ class Checker:
         common = common_type(then.type, otherwise.type)
         if common is None:
             found = f"{with_article(then.type)} and {with_article(otherwise.type)}"
-            help = type_help.number_help((node.then, node.otherwise), (then.type, otherwise.type))
-            return self._refused(f"'?' needs two values of one type, but has {found}", node, help)
+            correction = self._corrector.mixed_numbers(
+                (node.then, node.otherwise), (then.type, otherwise.type)
+            )
+            return self._refused(f"'?' needs two values of one type, but has {found}", node, correction)
         return Typed(common, CheckedConditional(condition.tree, then.tree, otherwise.tree))
 
     def _call(self, node: FunctionCall) -> Typed | None:
@@ -206,33 +286,26 @@ class Checker:
         if signature is None:
             found = ", ".join(map(str, types)) or "nothing"
             message = f"{node.function!r} does not take {found}"
-            return self._refused(message, node, type_help.usage(node.function))
+            return self._refused(message, node, self._corrector.call(node, types))
         return _applied(signature, *arguments)
 
     def _has(self, node: FunctionCall) -> Typed | None:
         argument = node.arguments[0] if len(node.arguments) == 1 and not node.is_method else None
         if not isinstance(argument, Name):
-            return self._refused("'has' needs the name of a fact", node, type_help.usage("has"))
+            return self._refused("'has' needs the name of a fact", node, self._corrector.has(node))
         return None if self._fact(argument) is None else Typed(_BOOL, HasFact(argument.name))
 
     def _unknown_function(self, node: FunctionCall) -> Typed | None:
+        checked = [self.check(argument) for argument in node.arguments]
+        correction = self._corrector.function(node, [typed.type if typed else None for typed in checked])
         name_end = node.name_start + len(node.function)
-        help = did_you_mean(node.function, FUNCTIONS) or f"the functions are {', '.join(FUNCTIONS)}"
-        if node.function == "matches":
-            help = f"there are no regular expressions; use {', '.join(STRING_METHODS)}"
         message = f"there is no function {node.function!r}"
-        self.problems.append(self.source.diagnostic(message, node.name_start, name_end, help=help))
+        self._report(message, node.name_start, name_end, correction, "invalid-expression")
         return None
 
 
-def _impossible(info: FactInfo, value: object) -> str | None:
-    """Return the help for a value that a fact never has; None if it may have it."""
-    meant = meant_value(info.name, value)
-    if meant is not None:
-        return f"did you mean {meant!r}?"
-    if not info.choices or value in info.choices:
-        return None
-    return did_you_mean(str(value), info.choices) or f"it is one of {', '.join(map(repr, info.choices))}"
+def _is_unknown(node: Node, registry: FactRegistry) -> bool:
+    return isinstance(node, Name) and node.name not in registry
 
 
 def _unless_any_is_none(checked: list[Typed | None]) -> list[Typed] | None:

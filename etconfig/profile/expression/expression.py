@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property, lru_cache, partial
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import ProfileError
-from etconfig.facts.registry import FactRegistry
+from etconfig.facts.registry import FactRegistry, FactType
 from etconfig.profile.expression.checked import Checked, Logic, fact_names
 from etconfig.profile.expression.compiler import Evaluator, compile_tree
 from etconfig.profile.expression.types import ExpressionType
 from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.profile.expression.source import ExpressionSource
+
+_FOREIGN_WORD = re.compile(r"\b(?:true|false|none|null|nil|undefined|not|i?if)\b", re.IGNORECASE)
+"""Words of other languages that are names in this one."""
 
 _SHOWN_CHARACTERS = 80
 _MAX_KNOWN = 1024
@@ -185,23 +192,60 @@ def parse_expression(
     Raises:
         ProfileError: with the one problem of its grammar, or all problems of its names and types.
     """
+    from etconfig.profile.expression.source import ExpressionSource
+
+    source = ExpressionSource(text, span or Span(file="expression", length=max(1, len(text)), text=text))
+    try:
+        return _parsed(source, registry, expect)
+    except ProfileError as error:
+        if not isinstance(error, _GrammarError) and not _FOREIGN_WORD.search(text):
+            raise
+        from etconfig.profile.expression.diagnosis import diagnose
+
+        def check(respelled: ExpressionSource) -> tuple[Diagnostic, ...]:
+            try:
+                _parsed(respelled, registry, expect)
+            except ProfileError as problems:
+                return problems.diagnostics
+            return ()
+
+        def is_list(name: str) -> bool:
+            info = registry.get(name)
+            return info is not None and info.type is FactType.STRING_LIST
+
+        raise ProfileError(diagnostics=diagnose(source, error, check, is_list)) from error
+
+
+class _GrammarError(ProfileError):
+    """The text breaks the grammar."""
+
+
+def _parsed(source: ExpressionSource, registry: FactRegistry, expect: ExpressionType | None) -> Expression:
     # most commands meet only conditions that were checked ahead of time
     from etconfig.profile.expression.checker import Checker
     from etconfig.profile.expression.parser import parse
-    from etconfig.profile.expression.source import ExpressionSource
     from etconfig.profile.expression.syntax import Logical
 
-    span = span or Span(file="expression", length=max(1, len(text)), text=text)
-    source = ExpressionSource(text, span)
-    node = parse(source)
+    try:
+        node = parse(source)
+    except ProfileError as error:
+        raise _GrammarError(diagnostics=error.diagnostics) from error
     checker = Checker(source, registry)
     owner = "a condition" if expect is ExpressionType.BOOL else "this place"
     typed = checker.check(node) if expect is None else checker.check_as(node, expect, owner)
     if typed is None or checker.problems:
         raise ProfileError(diagnostics=tuple(checker.problems))
     clauses = node.operands if isinstance(node, Logical) and node.operator == "&&" else (node,)
-    texts = tuple(text[clause.start : clause.end] for clause in clauses)
-    return Expression(text, lambda: span, typed.type, typed.tree, texts)
+    texts = tuple(source.text[clause.start : clause.end] for clause in clauses)
+    span = source.span
+    return Expression(source.text, lambda: span, typed.type, typed.tree, texts)
+
+
+def _parse_quickly(text: str, registry: FactRegistry, expect: ExpressionType | None) -> Expression:
+    """Do the same as `parse_expression`, without a diagnosis of what is wrong."""
+    from etconfig.profile.expression.source import ExpressionSource
+
+    return _parsed(ExpressionSource(text, Span(file="expression")), registry, expect)
 
 
 def _restored(
@@ -221,7 +265,7 @@ class ExpressionParser:
     def __init__(self, registry: FactRegistry, checked: Mapping[str, CheckedCondition] | None = None) -> None:
         self.registry = registry
         self.checked = checked or {}
-        self._known = lru_cache(_MAX_KNOWN)(partial(parse_expression, registry=registry))
+        self._known = lru_cache(_MAX_KNOWN)(partial(_parse_quickly, registry=registry))
 
     def parse(
         self, text: str, find_span: Callable[[], Span], expect: ExpressionType | None = None

@@ -48,10 +48,11 @@ _TOKEN = re.compile(
 )
 _BAD_NUMBER = re.compile(r"\.?[0-9][\w.]*", re.ASCII)
 
+_REGULAR = "there are no regular expressions; use contains, endsWith, startsWith"
 _LIKELY_MEANT = {
-    "&": "write && for 'and'",
-    "|": "write || for 'or'",
-    "=": "write == to compare",
+    "~": _REGULAR,
+    "=~": _REGULAR,
+    "\\": "quotes need no backslash; write 'text' in a TOML string with double quotes",
     "^": "there are no bit operations",
     "{": "there are no maps; lists are written [a, b]",
 }
@@ -105,4 +106,5 @@ def _not_a_token(source: ExpressionSource, position: int) -> Exception:
         help = "numbers are written 4, 0x1F, 0.5 or 1e6, without units"
         return source.error(problem, position, number.end(), help=help)
     problem = f"unexpected character {character!r}"
-    return source.error(problem, position, position + 1, help=_LIKELY_MEANT.get(character))
+    meant = _LIKELY_MEANT.get(text[position : position + 2]) or _LIKELY_MEANT.get(character)
+    return source.error(problem, position, position + 1, help=meant)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from etconfig.errors import ProfileError
 from etconfig.profile.expression.lexer import Token, tokenize
 from etconfig.profile.expression.literals import int_value, string_value
@@ -30,14 +32,17 @@ _PRECEDENCE = {
     **dict.fromkeys(("+", "-"), _SUM),
     **dict.fromkeys(("*", "/", "%"), _PRODUCT),
 }
+_REGULAR = "there are no regular expressions; use contains, endsWith, startsWith"
 _LIKELY_MEANT = {
-    "and": "write && for 'and'",
-    "or": "write || for 'or'",
-    "not": "write ! for 'not'",
-    "is": "write == for 'is'",
-    "if": "write condition ? value : other value",
     "null": "there is no null; has(fact) is true if a fact is known",
+    "xor": "write (a) != (b) for two conditions",
+    "like": _REGULAR,
+    "matches": _REGULAR,
+    "*": "there are no powers; multiply",
+    ">": "there are no bit operations; divide by 1024",
+    "<": "there are no bit operations; multiply",
 }
+"""The help for a token where none of its kind belongs."""
 
 
 def parse(source: ExpressionSource) -> Node:
@@ -90,10 +95,16 @@ class _Parser:
             height = height_of(left, right)
             left = self.bounded(Binary(left.start, right.end, operator, left, right, height))
             if precedence == _COMPARISON and _PRECEDENCE.get(self.token.kind) == _COMPARISON:
-                token = self.token
-                help = "join two comparisons: a < b && b < c"
-                raise self.source.error("comparisons do not chain", token.start, token.end, help=help)
+                raise self.chained(right)
         return left
+
+    def chained(self, middle: Node) -> ProfileError:
+        token = self.token
+        joined = f"&& {self.source.text[middle.start : middle.end]} {token.text}"
+        help = f"join two comparisons: write {joined}"
+        found = self.source.diagnostic("comparisons do not chain", token.start, token.end, help=help)
+        fix = self.source.fix(token.start, token.end, joined)
+        return ProfileError(diagnostics=(replace(found, fix=fix),))
 
     def logical(self, first: Node, operator: str, precedence: int) -> Node:
         operands = [first, self.operators(precedence + 1)]
@@ -208,9 +219,23 @@ class _Parser:
     def unexpected(self, expected: str, token: Token | None = None) -> ProfileError:
         token = token or self.token
         found = "the end" if token.kind == "end" else repr(token.text)
-        before = self.tokens[self.tokens.index(token) - 1].text
-        help = _LIKELY_MEANT.get(token.text) or _LIKELY_MEANT.get(before)
+        help = self.help_for(token, expected)
         return self.source.error(f"expected {expected}, found {found}", token.start, token.end, help=help)
+
+    def help_for(self, token: Token, expected: str) -> str | None:
+        """Return what to do about an unexpected token."""
+        if token.text in _LIKELY_MEANT:
+            return _LIKELY_MEANT[token.text]
+        index = self.tokens.index(token)
+        before = self.tokens[index - 1] if index else None
+        if before is None:
+            return "write a condition or a value, such as cpu.available_cores > 4"
+        if expected.startswith("a value"):
+            return f"write a value after {before.text!r}"
+        is_value = token.kind in ("name", "int", "float", "string", "true", "false")
+        if expected.startswith("the end") and is_value:
+            return f"write an operator between {before.text!r} and {token.text!r}, such as == or &&"
+        return "write condition ? value : other value" if expected.startswith("':'") else None
 
     def too_deep(self) -> ProfileError:
         problem = f"the expression is nested more than {MAX_HEIGHT} deep"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from etconfig.diagnostics import Diagnostic, Span
+from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.errors import ProfileError
 from etconfig.records import record
+
+_CHARACTER = re.compile(r"\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[btnfr\"\\])|[^\"\\]")
+"""A character of a TOML string in double quotes, as it is written in one line."""
 
 
 @record(frozen=True)
@@ -28,17 +33,16 @@ class ExpressionSource:
         """Return a diagnostic for `text[start:end]`.
 
         It underlines these characters in the file. Where that is impossible, because the TOML string has
-        escapes or several lines, it underlines the whole string and gives the place in a note.
+        several lines, it underlines the whole string and gives the place in a note.
         """
-        if self._offset is None:
-            line = self.text.count("\n", 0, start) + 1
-            column = start - self.text.rfind("\n", 0, start)
-            place = f"line {line}, column {column}" if "\n" in self.text else f"column {column}"
-            note = f"this is at {place} of the expression"
-            return Diagnostic(code=code, message=message, spans=(self.span,), notes=(note,), help=help)
-        column = self.span.column + self._offset + start
-        span = replace(self.span, column=column, length=max(1, end - start))
-        return Diagnostic(code=code, message=message, spans=(span,), help=help)
+        span = self.span_of(start, end)
+        if span is not None:
+            return Diagnostic(code=code, message=message, spans=(span,), help=help)
+        line = self.text.count("\n", 0, start) + 1
+        column = start - self.text.rfind("\n", 0, start)
+        place = f"line {line}, column {column}" if "\n" in self.text else f"column {column}"
+        note = f"this is at {place} of the expression"
+        return Diagnostic(code=code, message=message, spans=(self.span,), notes=(note,), help=help)
 
     def error(
         self, message: str, start: int, end: int, *, code: str = "invalid-expression", help: str | None = None
@@ -46,12 +50,58 @@ class ExpressionSource:
         """Return an error with this one diagnostic."""
         return ProfileError(diagnostics=(self.diagnostic(message, start, end, code=code, help=help),))
 
+    def span_of(self, start: int, end: int) -> Span | None:
+        """Return the place of `text[start:end]`, at least one character; None if it is unknown."""
+        if self._places is None:
+            return None
+        first = self._places[start]
+        last = self._places[end] if end > start else first + 1
+        return replace(self.span, column=self.span.column + first, length=max(1, last - first))
+
+    def fix(self, start: int, end: int, replacement: str, *, is_safe: bool = False) -> Fix | None:
+        """Return the fix that writes `replacement` in place of `text[start:end]`.
+
+        Quotes in the replacement are those that the TOML string does not use, where there is a choice. None
+        if the place of these characters is unknown, or if the replacement would need escapes.
+        """
+        span = self.span_of(start, end) if end > start else None
+        if span is None or (self.delimiter and not _fits_inside(replacement, self.delimiter)):
+            return None
+        return Fix(span=span, replacement=replacement, is_safe=is_safe)
+
+    def quoted(self, word: str) -> str:
+        """Return a word as a string of an expression, with the quotes that fit into the TOML string."""
+        return f"'{word}'" if self.delimiter.startswith('"') else f'"{word}"'
+
+    def in_its_quotes(self, text: str) -> str:
+        """Return an expression with the quotes that fit into the TOML string, where its strings allow it."""
+        if not self.delimiter or self.delimiter[0] not in text:
+            return text
+        other = "'" if self.delimiter[0] == '"' else '"'
+        return text if other in text else text.replace(self.delimiter[0], other)
+
+    @property
+    def delimiter(self) -> str:
+        """The quotes of the TOML string that contains the expression; empty if none is known."""
+        written = self.span.underlined or ""
+        return next((each for each in ("'''", '"""', "'", '"') if written.startswith(each)), "")
+
     @cached_property
-    def _offset(self) -> int | None:
-        """The offset of the expression inside the span, if it is written there character by character."""
-        start = self.span.column - 1
-        written = (self.span.text or "")[start : start + self.span.length]
-        for delimiter in ("'", '"', "'''", '"""', ""):
+    def _places(self) -> Sequence[int] | None:
+        """The offset inside the span of every character of the text, and of its end; None if unknown."""
+        written = self.span.underlined or ""
+        if written == self.text:
+            return range(len(self.text) + 1)
+        for delimiter in ("'", '"', "'''", '"""'):
             if written == f"{delimiter}{self.text}{delimiter}":
-                return len(delimiter)
-        return None
+                return range(len(delimiter), len(delimiter) + len(self.text) + 1)
+        if len(written) < 2 or written[0] != '"' or written[-1] != '"':
+            return None
+        places = [match.start() for match in _CHARACTER.finditer(written, 1, len(written) - 1)]
+        places.append(len(written) - 1)
+        return places if len(places) == len(self.text) + 1 else None
+
+
+def _fits_inside(replacement: str, delimiter: str) -> bool:
+    """Return True if a text can be written inside a TOML string with these quotes as it is."""
+    return delimiter[0] not in replacement and "\\" not in replacement and replacement.isprintable()

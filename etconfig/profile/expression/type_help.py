@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from etconfig.profile.expression.signatures import ARITHMETIC, STRING_METHODS
-from etconfig.profile.expression.syntax import Literal, Name, Node
+from etconfig.profile.expression.syntax import Name, Node
 from etconfig.profile.expression.types import ExpressionType
 
 _USAGE = {
@@ -35,21 +33,9 @@ def comparison_example(node: Node, type_: ExpressionType) -> str | None:
     """Return the help for a fact of this type where a condition is needed."""
     if not isinstance(node, Name):
         return None
-    if type_.is_number:
-        return f"compare it: {node.name} > 0"
     if type_ is ExpressionType.STRING:
         return f'compare it: {node.name} == "..."'
     return f'test an element: "..." in {node.name}'
-
-
-def number_help(nodes: Sequence[Node], types: Sequence[ExpressionType]) -> str | None:
-    """Return the help for mixed ints and floats; None if `nodes` are not such a mix."""
-    if set(types) != {ExpressionType.INT, ExpressionType.FLOAT}:
-        return None
-    for node, type_ in zip(nodes, types, strict=True):
-        if isinstance(node, Literal) and type_ is ExpressionType.INT:
-            return f"write {node.value}.0"
-    return "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4"
 
 
 def mismatch(operator: str, left: ExpressionType, right: ExpressionType) -> str:
@@ -63,14 +49,3 @@ def mismatch(operator: str, left: ExpressionType, right: ExpressionType) -> str:
     return (
         f"{operator!r} needs two values of one type, but has {with_article(left)} and {with_article(right)}"
     )
-
-
-def mismatch_help(
-    operator: str, nodes: tuple[Node, Node], left: ExpressionType, right: ExpressionType
-) -> str | None:
-    """Return the help for operands that `operator` cannot take, if there is any."""
-    if operator == "in":
-        return "write text.contains(part) for strings" if left is right is ExpressionType.STRING else None
-    if ExpressionType.STRING in (left, right) and (left.is_number or right.is_number):
-        return "numbers are written without quotes"
-    return number_help(nodes, (left, right)) if operator in ARITHMETIC else None

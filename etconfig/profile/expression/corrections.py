@@ -1,0 +1,363 @@
+"""Corrections of names and types in an expression: the help, and the text to write.
+
+This module is imported only for expressions that are wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from etconfig.diagnostics import nearest
+from etconfig.facts.misnomers import meant_value
+from etconfig.facts.registry import FactInfo, FactRegistry, FactType
+from etconfig.facts.suggestions import likely_facts
+from etconfig.profile.expression import type_help
+from etconfig.profile.expression.foreign_values import size_in_bytes
+from etconfig.profile.expression.signatures import ARITHMETIC, FUNCTIONS, STRING_METHODS
+from etconfig.profile.expression.source import ExpressionSource
+from etconfig.profile.expression.syntax import Binary, FunctionCall, ListDisplay, Literal, Name, Node
+from etconfig.profile.expression.types import ExpressionType
+
+_INT, _FLOAT = ExpressionType.INT, ExpressionType.FLOAT
+_STRING, _BOOL = ExpressionType.STRING, ExpressionType.BOOL
+_NUMBER = re.compile(r"-?(?:[0-9]+|[0-9]*\.[0-9]+)")
+_MAX_DENOMINATOR = 100
+
+_INTS_ALONE = "ints and floats do not mix; use ints alone, as in cpu.available_cores * 3 / 4"
+_NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
+
+_SIZES = frozenset(("length", "len", "size", "count"))
+_ALWAYS = frozenset(("always", "default", "any", "all", "everywhere", "otherwise", "else", "yes", "on"))
+_NEVER = frozenset(("never", "nowhere", "no", "off"))
+_NAMES_OF_FUNCTIONS = {
+    **dict.fromkeys(("len", "length", "count", "strlen"), "size"),
+    **dict.fromkeys(
+        ("defined", "exists", "isset", "is_set", "known", "is_known", "isdefined", "present"), "has"
+    ),
+    **dict.fromkeys(("minimum", "least"), "min"),
+    **dict.fromkeys(("maximum", "greatest"), "max"),
+    **dict.fromkeys(("includes", "has_text"), "contains"),
+    **dict.fromkeys(("starts_with", "startswith", "hasprefix"), "startsWith"),
+    **dict.fromkeys(("ends_with", "endswith", "hassuffix"), "endsWith"),
+}
+_ROUNDING = frozenset(("int", "round", "floor", "trunc", "integer"))
+
+
+class Correction(NamedTuple):
+    """The way out of a mistake.
+
+    Attributes:
+        help: An instruction, or None.
+        start: The place of the text to replace.
+        end: Its end.
+        replacement: The text to write there, or None if the help is all there is.
+        is_safe: True if there is no doubt about the meaning.
+    """
+
+    help: str | None
+    start: int = 0
+    end: int = 0
+    replacement: str | None = None
+    is_safe: bool = False
+
+
+def _writing(node: Node, replacement: str, *, why: str = "", is_safe: bool = False) -> Correction:
+    return Correction(f"write {replacement}{why}", node.start, node.end, replacement, is_safe)
+
+
+class Corrector:
+    """Corrects the mistakes of one expression.
+
+    Attributes:
+        source: The expression.
+        registry: The facts that it may name.
+    """
+
+    def __init__(self, source: ExpressionSource, registry: FactRegistry) -> None:
+        self.source = source
+        self.registry = registry
+
+    def text(self, node: Node) -> str:
+        """Return the text of a node."""
+        return self.source.text[node.start : node.end]
+
+    def name(self, node: Name, compared_with: FactInfo | None, *, is_compared: bool) -> Correction | None:
+        """Return the correction of a name that no fact has; None to look for a similar fact.
+
+        Args:
+            node: The name.
+            compared_with: The fact with which the name is compared, or None.
+            is_compared: True if the name is compared with a text.
+        """
+        receiver, _, last = node.name.rpartition(".")
+        if last in _SIZES and receiver in self.registry:
+            return _writing(node, f"size({receiver})", is_safe=True)
+        if compared_with is not None and compared_with.type is FactType.BOOL:
+            word = node.name.casefold()
+            known = "true" if word in _ALWAYS else "false" if word in _NEVER else None
+            return None if known is None else _writing(node, known)
+        if compared_with is not None and compared_with.type is not FactType.STRING:
+            compared_with = None
+        if "." in node.name:
+            return None
+        if compared_with is not None:
+            return self._word_of(node, compared_with)
+        if likely_facts(node.name, self.registry):
+            return None
+        quoted = self.source.quoted(node.name)
+        why = ": without quotes it is the name of a fact"
+        if not is_compared:
+            why = " if it is a text; names of facts contain a dot"
+        return _writing(node, quoted, why=why)
+
+    def _word_of(self, node: Name, fact: FactInfo) -> Correction:
+        """Return the correction of a word that should be a value of a fact."""
+        word = node.name
+        meant = meant_value(fact.name, word) or word
+        if fact.choices and meant not in fact.choices:
+            meant = nearest(word, fact.choices) or ""
+        if not meant:
+            listed = ", ".join(self.source.quoted(choice) for choice in fact.choices)
+            return Correction(f"the values of {fact.name} are {listed}")
+        quoted = self.source.quoted(meant)
+        is_safe = meant == word and word in fact.choices
+        if meant != word:
+            return Correction(f"did you mean {quoted}, in quotes?", node.start, node.end, quoted)
+        return _writing(node, quoted, why=": without quotes it is the name of a fact", is_safe=is_safe)
+
+    def condition(self, node: Node, given: ExpressionType) -> Correction:
+        """Return the correction of a value where a condition is needed."""
+        if isinstance(node, Literal) and node.value in ("true", "false"):
+            return _writing(node, str(node.value), why=" without quotes", is_safe=True)
+        if isinstance(node, Name) and given.is_number:
+            info = self.registry.get(node.name)
+            least = 0 if info is None or info.minimum is None else max(0, int(info.minimum))
+            compared = f"{node.name} > {least}{'' if given is _INT else '.0'}"
+            return Correction(f"compare it: {compared}", node.start, node.end, compared)
+        return Correction(type_help.comparison_example(node, given))
+
+    def constant(self, node: Name) -> Correction | None:
+        """Return the correction of a word such as `always` that is a whole condition."""
+        word = node.name.casefold()
+        if word in _ALWAYS:
+            return _writing(node, "true")
+        return _writing(node, "false") if word in _NEVER else None
+
+    def negated_comparison(self, node: Binary) -> Correction:
+        """Return the correction of `!a == b`."""
+        inside = self.source.text[node.left.start + 1 : node.end].lstrip()
+        return _writing(node, f"!({inside})", is_safe=True)
+
+    def value(self, fact: FactInfo, literal: Literal) -> Correction | None:
+        """Return the correction of a value with which a fact is compared and that it never has."""
+        meant = meant_value(fact.name, literal.value)
+        if meant is None and fact.choices and literal.value not in fact.choices:
+            meant = nearest(str(literal.value), fact.choices)
+            if meant is None:
+                return Correction(f"it is one of {', '.join(map(repr, fact.choices))}")
+        if meant is None:
+            return None
+        quoted = self.source.quoted(meant)
+        return Correction(f"did you mean {meant!r}?", literal.start, literal.end, quoted)
+
+    def quoted_fact(self, literal: Node) -> Correction | None:
+        """Return the correction of the name of a fact in quotes; None for another text."""
+        if not isinstance(literal, Literal) or not isinstance(literal.value, str):
+            return None
+        if "." not in literal.value:
+            return None
+        likely = likely_facts(literal.value, self.registry) if literal.value not in self.registry else ()
+        name = likely[0] if len(likely) == 1 else literal.value
+        if name not in self.registry:
+            return None
+        return _writing(literal, name, why=" without quotes")
+
+    def mismatch(self, node: Binary, left: ExpressionType, right: ExpressionType) -> Correction:
+        """Return the correction of operands whose types an operator cannot take."""
+        if node.operator == "in":
+            return self._membership(node, left, right)
+        for operand, other in ((node.left, right), (node.right, left)):
+            found = self._unquoted(operand, other, is_arithmetic=node.operator in ARITHMETIC)
+            if found is not None:
+                return found
+        lists = (
+            [(node.left, node.right)] if left.is_list else [(node.right, node.left)] if right.is_list else []
+        )
+        for items, item in lists:
+            if node.operator == "==" and not (left.is_list and right.is_list):
+                return _writing(node, f"{self.text(item)} in {self.text(items)}")
+            if left.is_number or right.is_number:
+                return _writing(items, f"size({self.text(items)})")
+        return self.mixed_numbers((node.left, node.right), (left, right), node.operator, node)
+
+    def _membership(self, node: Binary, left: ExpressionType, right: ExpressionType) -> Correction:
+        if right.is_list:
+            if left.is_number and isinstance(node.right, ListDisplay):
+                items = [self._unquoted(item, left, is_arithmetic=False) for item in node.right.items]
+                numbers = [item.replacement for item in items if item is not None and item.replacement]
+                if items and len(numbers) == len(items):
+                    return _writing(node.right, f"[{', '.join(numbers)}]", why=" without quotes")
+            found = self._unquoted(node.left, right.element, is_arithmetic=False) if right.element else None
+            return found or Correction(f"look for {type_help.with_article(right.element or left)}")
+        if left is right is _STRING and not isinstance(node.right, Literal):
+            return _writing(node, f"{self.text(node.right)}.contains({self.text(node.left)})", is_safe=True)
+        return _writing(node.right, f"[{self.text(node.right)}]")
+
+    def _unquoted(
+        self, node: Node, other: ExpressionType | None, *, is_arithmetic: bool
+    ) -> Correction | None:
+        """Return the correction of a literal in quotes where a number or a bool belongs."""
+        if not isinstance(node, Literal) or not isinstance(node.value, str) or other is _STRING:
+            return None
+        quoted_fact = self.quoted_fact(node)
+        if quoted_fact is not None:
+            return quoted_fact
+        text = node.value.strip()
+        if other is _BOOL and text.casefold() in ("true", "false"):
+            return _writing(node, text.casefold(), why=" without quotes", is_safe=True)
+        if other is None or not other.is_number:
+            return None
+        if _NUMBER.fullmatch(text):
+            text = f"{text}.0" if is_arithmetic and other is _FLOAT and "." not in text else text
+            return _writing(node, text, why=" without quotes", is_safe=True)
+        size = size_in_bytes(text.replace(" ", ""))
+        if size is not None:
+            return _writing(node, size, why=": numbers have no units, and sizes are in bytes")
+        return Correction("numbers are written without quotes")
+
+    def mixed_numbers(
+        self,
+        nodes: Sequence[Node],
+        types: Sequence[ExpressionType],
+        operator: str = "",
+        whole: Node | None = None,
+    ) -> Correction:
+        """Return the correction of ints mixed with floats; without help if the types are others."""
+        if set(types) != {_INT, _FLOAT} or (operator and operator not in ARITHMETIC):
+            return Correction(None)
+        computed = {type_ for node, type_ in zip(nodes, types, strict=True) if not isinstance(node, Literal)}
+        for node, type_ in zip(nodes, types, strict=True):
+            if not isinstance(node, Literal):
+                continue
+            if type_ is _INT and computed != {_INT}:
+                return _writing(node, f"{node.value}.0", is_safe=True)
+            if type_ is _FLOAT and computed == {_INT} and float(node.value).is_integer():
+                return _writing(node, str(int(node.value)), is_safe=True)
+        if whole is not None and computed == {_INT} and operator in ("*", "/"):
+            return self._by_a_fraction(nodes, operator, whole)
+        if computed == {_INT}:
+            return Correction(_INTS_ALONE)
+        return Correction(f"ints and floats do not mix, and {_NO_ROUNDING}")
+
+    def _by_a_fraction(self, nodes: Sequence[Node], operator: str, whole: Node) -> Correction:
+        """Return `a * 3 / 4` for `a * 0.75`."""
+        left, right = nodes
+        literal, other = (right, left) if isinstance(right, Literal) else (left, right)
+        if not isinstance(literal, Literal) or (literal is left and operator == "/") or not literal.value:
+            return Correction(_INTS_ALONE)
+        exact = Fraction(str(literal.value)).limit_denominator(_MAX_DENOMINATOR)
+        factor = exact if operator == "*" else 1 / exact
+        parts = [self.text(other)]
+        parts += [f"* {factor.numerator}"] if factor.numerator != 1 else []
+        parts += [f"/ {factor.denominator}"] if factor.denominator != 1 else []
+        return _writing(whole, " ".join(parts), why=": ints and floats do not mix")
+
+    def function(self, node: FunctionCall, argument_types: Sequence[ExpressionType | None]) -> Correction:
+        """Return the correction of a call of a function that there is not."""
+        name = node.function
+        name_end = node.name_start + len(name)
+        word = name.casefold()
+        if name == "matches":
+            return Correction(f"there are no regular expressions; use {', '.join(STRING_METHODS)}")
+        if word in _ROUNDING and len(node.arguments) == 1:
+            return self._rounded(node, argument_types[0])
+        if word == "ceil" and len(node.arguments) == 1:
+            return self._rounded_up(node.arguments[0], node)
+        if word == "abs" and len(node.arguments) == 1:
+            inside = self.text(node.arguments[0])
+            return _writing(node, f"max({inside}, -({inside}))", is_safe=True)
+        if word in ("lower", "upper", "tolowercase", "touppercase", "casefold", "strip", "trim"):
+            help = "compare the fact itself: os.name, cpu.arch and facts with fixed values are in lower case"
+            receiver = self.text(node.arguments[0]) if node.is_method else None
+            return Correction(help, node.start, node.end, receiver)
+        guess = _NAMES_OF_FUNCTIONS.get(word) or nearest(name, FUNCTIONS)
+        if guess is None:
+            return Correction(f"the functions are {', '.join(FUNCTIONS)}")
+        return Correction(f"did you mean {guess!r}?", node.name_start, name_end, guess)
+
+    def _rounded(self, node: FunctionCall, given: ExpressionType | None) -> Correction:
+        argument = node.arguments[0]
+        if given is not _INT:
+            return Correction(_NO_ROUNDING)
+        inside = self.text(argument)
+        if isinstance(argument, Binary):
+            inside = (
+                f"({inside})" if (node.start, node.end) != (0, len(self.source.text.rstrip())) else inside
+            )
+        help = f"leave out {node.function!r}: ints divide toward zero"
+        return Correction(help, node.start, node.end, inside, True)
+
+    def _rounded_up(self, argument: Node, node: FunctionCall) -> Correction:
+        if isinstance(argument, Binary) and argument.operator == "/" and isinstance(argument.right, Literal):
+            divisor = argument.right.value
+            if type(divisor) is int and divisor > 1:
+                return _writing(node, f"({self.text(argument.left)} + {divisor - 1}) / {divisor}")
+        return Correction("there is no rounding; write (a + b - 1) / b for a / b rounded up")
+
+    def call(self, node: FunctionCall, types: Sequence[ExpressionType]) -> Correction:
+        """Return the correction of arguments that a function does not take."""
+        usage = type_help.usage(node.function)
+        arguments = node.arguments
+        if node.function in STRING_METHODS and len(arguments) == 2:
+            receiver, argument = map(self.text, arguments)
+            if types[0].is_list and node.function == "contains":
+                return _writing(node, f"{argument} in {receiver}", is_safe=True)
+            if not node.is_method and types[0] is types[1] is _STRING:
+                return _writing(node, f"{receiver}.{node.function}({argument})", is_safe=True)
+        if node.function in ("min", "max"):
+            if node.is_method:
+                inside = ", ".join(map(self.text, arguments))
+                return _writing(node, f"{node.function}({inside})", is_safe=True)
+            if len(arguments) == 1 and isinstance(arguments[0], ListDisplay) and len(arguments[0].items) > 1:
+                return _writing(node, f"{node.function}({self.text(arguments[0])[1:-1]})", is_safe=True)
+            for argument_node, others in self._with_other_types(arguments, types):
+                found = self._unquoted(argument_node, others, is_arithmetic=True)
+                if found is not None:
+                    return found
+            found = self.mixed_numbers(arguments, types)
+            return found if found.help else Correction(usage)
+        return Correction(usage)
+
+    @staticmethod
+    def _with_other_types(
+        nodes: Sequence[Node], types: Sequence[ExpressionType]
+    ) -> Iterator[tuple[Node, ExpressionType | None]]:
+        """Yield each text with the type of number that the others have."""
+        number = next((type_ for type_ in types if type_.is_number), None)
+        for node, type_ in zip(nodes, types, strict=True):
+            if type_ is _STRING:
+                yield node, number
+
+    def has(self, node: FunctionCall) -> Correction:
+        """Return the correction of `has` without the name of a fact."""
+        usage = type_help.usage("has")
+        if len(node.arguments) != 1:
+            return Correction(usage)
+        if node.is_method:
+            return _writing(node, f"has({self.text(node.arguments[0])})", is_safe=True)
+        return self.quoted_fact(node.arguments[0]) or Correction(usage)
+
+    def misread_word(self, node: Binary) -> Name | None:
+        """Return `high-power` as one name where it was read as a difference of two; None if it was not."""
+        left, right = node.left, node.right
+        is_one_word = (
+            node.operator == "-"
+            and isinstance(left, Name)
+            and isinstance(right, Name)
+            and left.end + 1 == right.start
+            and left.name not in self.registry
+        )
+        return Name(node.start, node.end, self.text(node)) if is_one_word else None
