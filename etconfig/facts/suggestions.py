@@ -62,14 +62,16 @@ def _sharing_words(hidden: str, names: tuple[str, ...]) -> tuple[str, ...]:
             for known, name in index.get(key, ()):
                 if _same_word(word, known):
                     shared_words.setdefault(name, set()).add(known)
-    best: tuple[int, bool, bool] = (0, False, False)
+    words = frozenset(_words(hidden))
+    best: tuple[int, bool, bool, bool] = (0, False, False, False)
     found: list[str] = []
     for name in names:
         if name not in shared_words:
             continue
         own = _words(name)[1:]
         shared = sum(word in shared_words[name] for word in own)
-        rank = (shared, name.startswith(f"{namespace}."), shared == len(own))
+        in_another_order = name.partition(".")[0] in words
+        rank = (shared, name.startswith(f"{namespace}."), shared == len(own), in_another_order)
         if rank > best:
             best, found = rank, []
         if rank == best:

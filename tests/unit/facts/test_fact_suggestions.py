@@ -21,6 +21,7 @@ class TestLikelyFacts:
             ("cpu.avail_cores", "cpu.available_cores"),
             ("memory.avialable", "memory.available"),
             ("available_cores.cpu", "cpu.available_cores"),
+            ("total.memory", "memory.total"),
             ("cpu.cores_available", "cpu.available_cores"),
             ("cpu.cores.logical", "cpu.logical_cores"),
             ("ram.total", "memory.total"),
