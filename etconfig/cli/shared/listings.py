@@ -72,6 +72,18 @@ def table_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return escape_lines("".join(f"{line.rstrip()}\n" for line in lines)) + more_text(len(rows))
 
 
+def record_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return each row as a block of lines, a cell in each, ready to be printed; empty cells are left out."""
+    from etconfig.diagnostics.escape import escape_lines
+
+    width = max(map(len, headers))
+    blocks = (
+        "".join(f"{header.ljust(width)}  {cell}\n" for header, cell in zip(headers, row, strict=True) if cell)
+        for row in rows
+    )
+    return escape_lines("\n".join(blocks))
+
+
 def more_text(count: int) -> str:
     """Return the line that says how many of `count` rows are not shown, or nothing if all are."""
     return f"and {count - MAX_ROWS:,} more; --json has all\n" if count > MAX_ROWS else ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from etconfig.cli.shared.listings import MAX_ROWS, cell_text, json_text, more_text, table_text
+from etconfig.cli.shared.listings import MAX_ROWS, cell_text, json_text, more_text, record_text, table_text
 from etconfig.diagnostics.escape import (
     escape_json,
     escape_line,
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from etconfig.errors import EtconfigError
 
 ItemT = TypeVar("ItemT")
+
+_GAP, _MIN_WRAPPED = 3, 12
+"""The characters between two columns of a table, and the least width of a column that is wrapped."""
 
 _LONG = 100
 """The number of items from which on a progress bar is shown."""
@@ -129,7 +132,10 @@ def show_json(text: str) -> None:
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows on stdout: a table on a terminal, aligned columns in a pipe."""
+    """Print rows on stdout: a table on a terminal, aligned columns in a pipe.
+
+    In a terminal that is too narrow for the table, each row is a block of lines, so that nothing is cut.
+    """
     if sys.stdout.isatty():
         rows = list(rows)
         _print_rich(headers, [[cell_text(cell) for cell in row] for row in rows[:MAX_ROWS]])
@@ -140,16 +146,22 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None:
     from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    console, table = Console(), Table(box=SIMPLE_HEAD, pad_edge=False)
+    needed = 2
     for index, header in enumerate(headers):
-        # A column without spaces, such as the names of backends, is not wrapped while there is room.
+        # A column without spaces, such as the names of backends, is not wrapped; the last one is.
         is_whole = index < len(headers) - 1 and not any(" " in row[index] for row in rows)
-        # If there is not, what is cut ends in an ellipsis: 26214 would read as a value, 2621… does not.
-        table.add_column(header, no_wrap=is_whole, overflow="ellipsis" if is_whole else "fold")
+        table.add_column(header, no_wrap=is_whole, overflow="fold")
+        width = max(cell_len(header), *(cell_len(row[index]) for row in rows), 0)
+        needed += _GAP + (width if is_whole else min(width, max(_MIN_WRAPPED, cell_len(header))))
+    if needed - _GAP > console.width:
+        click.echo(record_text(headers, rows), nl=False)
+        return
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+    console.print(table)
