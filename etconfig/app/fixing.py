@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import difflib
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from etconfig.diagnostics import Diagnostic, Fix
+from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
 from etconfig.errors import DocumentError
 from etconfig.profile import Document, parse_document
 from etconfig.profile.positions import KeyPath
+from etconfig.profile.syntax import failing_offset
 from etconfig.records import record
 
 _MAX_PARSED = 4 << 20
@@ -83,15 +85,16 @@ def apply_fixes(text: str, fixes: Sequence[Fix]) -> tuple[str, int]:
     A fix is left out if its line has changed since, if another fix was made at the same place, or if
     the text would no longer be TOML: a renamed option may be set under both names.
 
+    The fixes of a text that is not TOML may leave it so, where other problems remain.
+
     All fixes are tried at once, and halves of them where that fails, so that the text is parsed a few times
     and not once for each fix. Where very many fixes fail in a long text, good ones may be left out too.
     """
     fix_at = {(fix.span.line, fix.span.column): fix for fix in fixes}
-    # From the end to the start, so that the places of the remaining fixes stay valid.
-    ordered = [fix for _, fix in sorted(fix_at.items(), key=lambda item: item[0], reverse=True)]
     repair = _Repair(text)
+    ordered = repair.fitting(fix for _, fix in sorted(fix_at.items(), key=lambda item: item[0]))
     if not repair.make_all(ordered):
-        repair.make(_without_collisions(text, ordered))
+        repair.make(_without_collisions(text, ordered) if repair.was_toml else ordered)
     return repair.text, repair.count
 
 
@@ -99,76 +102,112 @@ class _Repair:
     """The lines of a text, and the fixes made in them."""
 
     def __init__(self, text: str) -> None:
-        self.lines = text.split("\n")
+        self.original = text.split("\n")
+        self.lines = list(self.original)
+        self.edits: dict[int, list[Edit]] = {}  # made so far, by index of the line
         self.count = 0
         self.unparsed = max(_MAX_PARSED, 2 * len(text))
+        failure = failing_offset(text)
+        self.was_toml = failure is None
+        self.failing_line = text.count("\n", 0, failure) if failure else 0
 
     @property
     def text(self) -> str:
         return "\n".join(self.lines)
 
+    def fitting(self, fixes: Iterable[Fix]) -> list[Fix]:
+        """Return the fixes whose lines are as they were, and whose places no other fix changes."""
+        taken = _TakenPlaces(self.original)
+        return [fix for fix in fixes if taken.take(fix)]
+
     def make(self, fixes: Sequence[Fix]) -> None:
-        """Make those of the fixes, which go from the end to the start, that leave the text TOML."""
+        """Make those of the fixes that leave the text TOML."""
         if not self.make_all(fixes) and len(fixes) > 1:
             middle = len(fixes) // 2
-            self.make(fixes[:middle])
             self.make(fixes[middle:])
+            self.make(fixes[:middle])
 
     def make_all(self, fixes: Sequence[Fix]) -> bool:
-        """Make all of the fixes, or none and return False if the text would no longer be TOML."""
-        changed, count = self._changed_lines(fixes)
-        if not count:
+        """Make all of the fixes, or none and return False if they would break the text."""
+        if not fixes:
             return True
-        before = {index: self.lines[index] for index in changed}
-        self._replace(changed)
-        if not self._is_toml():
-            self._replace(before)
+        edits: dict[int, list[Edit]] = {}
+        for fix in fixes:
+            for edit in fix.edits:
+                index = edit.span.line - 1
+                edits.setdefault(index, list(self.edits.get(index, ()))).append(edit)
+        before = {index: self.lines[index] for index in edits}
+        for index, of_line in edits.items():
+            self.lines[index] = _edited_line(self.original[index], of_line)
+        if not self._is_kept():
+            for index, line in before.items():
+                self.lines[index] = line
             return False
-        self.count += count
+        self.edits |= edits
+        self.count += len(fixes)
         return True
 
-    def _changed_lines(self, fixes: Iterable[Fix]) -> tuple[dict[int, str], int]:
-        """Return the lines that fixes change, by index, and how many of the fixes fit their lines."""
-        fixes_of: dict[int, list[Fix]] = {}
-        for fix in fixes:
-            if 0 < fix.span.line <= len(self.lines) and fix.span.underlined is not None:
-                fixes_of.setdefault(fix.span.line - 1, []).append(fix)
-        changed: dict[int, str] = {}
-        count = 0
-        for index, of_line in fixes_of.items():
-            changed[index], made = _fixed_line(self.lines[index], of_line)
-            count += made
-        return changed, count
-
-    def _replace(self, lines: Mapping[int, str]) -> None:
-        for index, line in lines.items():
-            self.lines[index] = line
-
-    def _is_toml(self) -> bool:
+    def _is_kept(self) -> bool:
+        """Return True if the text is TOML, or was not TOML before and does not fail any earlier."""
         text = self.text
         self.unparsed -= len(text)
-        return self.unparsed >= 0 and _is_toml(text)
+        if self.unparsed < 0:
+            return False
+        if self.was_toml:
+            return _is_toml(text)
+        failure = failing_offset(text)
+        return failure is None or text.count("\n", 0, failure) >= self.failing_line
 
 
-def _fixed_line(line: str, fixes: Iterable[Fix]) -> tuple[str, int]:
-    """Return a line with its fixes, which go from the end to the start, and how many of them fit it."""
+class _TakenPlaces:
+    """The places of a text that fixes change."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.texts: dict[int, str] = {}  # the text of the last span of each line
+        self.places: dict[int, list[tuple[int, int]]] = {}
+
+    def take(self, fix: Fix) -> bool:
+        """Take the places of a fix, or none and return False if one is taken or has changed since."""
+        if not all(self._is_free(edit.span) for edit in fix.edits):
+            return False
+        for edit in fix.edits:
+            insort(self.places.setdefault(edit.span.line, []), _columns(edit.span))
+        return True
+
+    def _is_free(self, span: Span) -> bool:
+        if not 0 < span.line <= len(self.lines) or span.text is None:
+            return False
+        start, end = _columns(span)
+        line = self.lines[span.line - 1]
+        # all spans of a line share its text, so that comparing the objects is mostly enough
+        if span.text is not self.texts.get(span.line) and not line.startswith(span.text):
+            return False
+        self.texts[span.line] = span.text
+        places = self.places.get(span.line, [])
+        index = bisect_left(places, (start, end))
+        is_clear = index == len(places) or end <= places[index][0]
+        return end <= len(span.text) and is_clear and (not index or places[index - 1][1] <= start)
+
+
+def _columns(span: Span) -> tuple[int, int]:
+    return span.column - 1, span.column - 1 + span.length
+
+
+def _edited_line(line: str, edits: Iterable[Edit]) -> str:
+    """Return a line with all edits, which do not overlap. New lines end as this one does."""
+    line_end = "\r\n" if line.endswith("\r") else "\n"
     pieces: list[str] = []
-    left, known, count = len(line), None, 0
-    for fix in fixes:
-        start, end = fix.span.column - 1, fix.span.column - 1 + fix.span.length
-        text = fix.span.text or ""
-        # All spans of a line share its text, so what is left of the last fix was compared with it.
-        is_known = text is known or line.startswith(text[:end])
-        if is_known and end <= left and line[start:end] == fix.span.underlined:
-            pieces += (line[end:left], fix.replacement)
-            left, known, count = start, text, count + 1
-    return line[:left] + "".join(reversed(pieces)), count
+    left = 0
+    for edit in sorted(edits, key=lambda edit: edit.span.column):
+        start, end = _columns(edit.span)
+        pieces += (line[left:start], edit.replacement.replace("\n", line_end))
+        left = end
+    return "".join((*pieces, line[left:]))
 
 
 def _without_collisions(text: str, fixes: Sequence[Fix]) -> list[Fix]:
     """Leave out the fixes that give a key the name of a key beside it, or one that a later fix gives."""
-    if not _is_toml(text):
-        return list(fixes)
     document = parse_document(text, "before")
     line_and_column = document.source.line_and_column
     keys = {line_and_column(at.key_start): path for path, at in document.positions.items()}

@@ -12,7 +12,20 @@ _QUOTABLE = re.compile(r"""[^"'\\\x00-\x1f\x7f]*""")
 
 
 @record(frozen=True, kw_only=True)
-class Fix:
+class Edit:
+    """The replacement of a piece of one line.
+
+    Attributes:
+        span: The text to replace, all of it in one line.
+        replacement: The text to write there.
+    """
+
+    span: Span
+    replacement: str
+
+
+@record(frozen=True, kw_only=True)
+class Fix(Edit):
     """A change of the text that a tool can apply.
 
     Attributes:
@@ -20,11 +33,16 @@ class Fix:
         replacement: The text to write there.
         is_safe: True if the text keeps its meaning and only the spelling changes. A change that
             rests on a guess is not safe.
+        further: Replacements at other places of the same file; all are made, or none.
     """
 
-    span: Span
-    replacement: str
     is_safe: bool = False
+    further: tuple[Edit, ...] = ()
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """All replacements."""
+        return (self, *self.further)
 
 
 @record(frozen=True)

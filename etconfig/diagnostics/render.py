@@ -98,7 +98,9 @@ def _span_data(span: Span) -> Mapping[str, object]:
 
 
 def _fix_data(fix: Fix) -> Mapping[str, object]:
-    return {"span": _span_data(fix.span), "replacement": fix.replacement, "is_safe": fix.is_safe}
+    data = {"span": _span_data(fix.span), "replacement": fix.replacement, "is_safe": fix.is_safe}
+    further = [{"span": _span_data(each.span), "replacement": each.replacement} for each in fix.further]
+    return {**data, "further": further} if further else data
 
 
 def _dump(data: object) -> str:

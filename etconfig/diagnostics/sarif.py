@@ -57,12 +57,13 @@ def _result(diagnostic: Diagnostic, codes: Sequence[str]) -> dict[str, Any]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    replacement = {"deletedRegion": _region(fix.span), "insertedContent": {"text": fix.replacement}}
+    replacements = [
+        {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.replacement}}
+        for edit in fix.edits
+    ]
     return {
         "description": {"text": f"Write {fix.replacement}."},
-        "artifactChanges": [
-            {"artifactLocation": _artifact_location(fix.span), "replacements": [replacement]}
-        ],
+        "artifactChanges": [{"artifactLocation": _artifact_location(fix.span), "replacements": replacements}],
     }
 
 

@@ -44,6 +44,29 @@ def scan_positions(text: str) -> dict[KeyPath, Position]:
     return scanner.positions
 
 
+class Header(NamedTuple):
+    """A table header.
+
+    Attributes:
+        path: The path of the table that it opens, with the index of an element of an array of tables.
+        start: Offset of its first bracket.
+        end: Offset just past its last bracket.
+        is_array: True if it has double brackets.
+    """
+
+    path: KeyPath
+    start: int
+    end: int
+    is_array: bool
+
+
+def scan_headers(text: str) -> tuple[list[Header], dict[KeyPath, Position]]:
+    """Return the headers of `text`, which must be valid TOML, in order; and the positions of all keys."""
+    scanner = _Scanner(text)
+    scanner.scan()
+    return scanner.headers, scanner.positions
+
+
 _BLANK = re.compile(r"[ \t\n]*")
 _KEY_PART = re.compile(r"""[ \t]*([A-Za-z0-9_-]+|"[^"\\\n]*"|'[^'\n]*'|(?="))""")
 _AFTER_KEY_PART = re.compile(r"[ \t]*([.=\]])[ \t]*")
@@ -56,6 +79,7 @@ class _Scanner:
         self.text = text
         self.offset = 0
         self.positions: dict[KeyPath, Position] = {}
+        self.headers: list[Header] = []
         self.table_counts: dict[KeyPath, int] = {}  # how often each [[header]] has occurred so far
 
     def scan(self) -> None:
@@ -77,7 +101,7 @@ class _Scanner:
 
     def header(self) -> KeyPath:
         """Read `[key]` or `[[key]]`; returns the path of the table that it opens."""
-        is_array = self.text.startswith("[[", self.offset)
+        first, is_array = self.offset, self.text.startswith("[[", self.offset)
         self.offset += 2 if is_array else 1
         path, start, end = self.key(())
         position = Position(start, end, start, end)
@@ -88,6 +112,7 @@ class _Scanner:
             self.table_counts[path] = count + 1
             path = (*path, count)
             self.positions[path] = position
+        self.headers.append(Header(path, first, self.text.rindex("]", first, self.offset) + 1, is_array))
         return path
 
     def key_and_value(self, table: KeyPath) -> None:

@@ -10,7 +10,7 @@ import pytest
 from etconfig.facts.commands import COMMAND_LIMIT_S, MAX_OUTPUT_BYTES
 from etconfig.facts.detection import DETECTOR_LIMIT_S
 from etconfig.numpy_executor.plan import DEFAULT_INSTRUCTION_LIMIT
-from etconfig.profile import document, inheritance
+from etconfig.profile import bounds, inheritance
 from etconfig.profile.expression import lexer, parser
 from etconfig.program.limits import DEFAULT_LIMITS
 from etconfig.scalar_types import MAX_RANK
@@ -26,8 +26,8 @@ def stated(subject: str) -> str:
 
 LIMITS = {
     "a TOML document": (
-        f"{document.MAX_DOCUMENT_BYTES >> 20} MiB, {document.MAX_KEY_PARTS} parts in a key, "
-        f"{document.MAX_NESTING} levels of arrays and inline tables, {document.MAX_DIGITS} digits in a number"
+        f"{bounds.MAX_DOCUMENT_BYTES >> 20} MiB, {bounds.MAX_KEY_PARTS} parts in a key, "
+        f"{bounds.MAX_NESTING} levels of arrays and inline tables, {bounds.MAX_DIGITS} digits in a number"
     ),
     "an expression": f"{lexer.MAX_LENGTH} characters, {parser.MAX_HEIGHT} levels, 64-bit integers, no loops",
     "a chain of profiles": f"{inheritance.MAX_CHAIN_LENGTH}",

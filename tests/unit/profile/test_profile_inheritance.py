@@ -213,7 +213,7 @@ class TestProblems:
         assert refusals(tmp_path, "a") == [
             "3:1-6 unknown-key: [profile] has no key 'colour'; "
             "its keys are name, extends, description, match",
-            "4:8-8 invalid-toml: invalid TOML: expected ']' at the end of a table declaration; None",
+            "4:1-7 invalid-toml: invalid TOML: a header has no closing bracket; close it: [broken]",
             "3:22-27 unknown-profile: there is no profile 'gone'; "
             "`etconfig profiles list` shows the known ones",
         ]

@@ -1,0 +1,214 @@
+"""Texts that are not TOML, as people write them."""
+
+# ruff: noqa: E501, RUF001
+from __future__ import annotations
+
+from mistakes import CPU, HEAD, NPU, WHEN, Line, Mistake, mistaken_lines
+
+DSP = "[options.AcmeDspBackend]\n"
+
+SAFE_VALUES: tuple[Line, ...] = (
+    ("prefix in upper case", "core = ⟦0X2⟧", "write the prefix in lower case: core = 0x2", "core = 0x2"),
+    ("comma at the end", "core = 2⟦,⟧", "remove ',': core = 2", "core = 2"),
+    ("semicolon at the end", "core = 2⟦;⟧", "remove ';': core = 2", "core = 2"),
+    ("two signs", "core =⟦=⟧ 2", "write one =: core = 2", "core = 2"),
+    ("arrow", "core =⟦>⟧ 2", "write one =: core = 2", "core = 2"),
+    ("comment of C", "core = 2 ⟦// ⟧the third", "core = 2 # the third", "core = 2 # the third"),
+    ("comment of SQL", "core = 2 ⟦-- ⟧the third", "core = 2 # the third", "core = 2 # the third"),
+    ("comment of INI", "core = 2 ⟦; ⟧the third", "core = 2 # the third", "core = 2 # the third"),
+    ("line of comment of C", "⟦// ⟧the third core", "write # before a comment", "# the third core"),
+    ("line of comment of INI", "⟦; ⟧the third core", "write # before a comment", "# the third core"),
+    ("shell", "⟦export ⟧core = 2", "remove export: core = 2", "core = 2"),
+    ("JavaScript", "⟦let ⟧core = 2", "remove let: core = 2", "core = 2"),
+    ("blank that does not break", "core⟦\u00a0⟧= 2", "write a plain character: core = 2", "core = 2"),
+    ("quotes of a word processor", "power_mode = ⟦“⟧low”", "write plain quotes", 'power_mode = "low"'),
+    ("single ones", "power_mode = ⟦‘⟧low’", "write plain quotes", "power_mode = 'low'"),
+    ("quotes around a key", '⟦“⟧power_mode” = "low"', "write plain quotes", '"power_mode" = "low"'),
+    ("colon in a table", "core = { expr⟦: ⟧'1 + 1' }", "write = between", "core = { expr = '1 + 1' }"),
+)
+
+GUESSED_VALUES: tuple[Line, ...] = (
+    ("unquoted word", "power_mode = ⟦low⟧", 'write text in quotes: power_mode = "low"', 'power_mode = "low"'),
+    ("unquoted word before a comment", "power_mode = ⟦low⟧ # slow", "in quotes", 'power_mode = "low" # slow'),
+    ("number in words", "core = ⟦two⟧", "write numbers in digits: core = 2", "core = 2"),
+    ("leading zeros", "core = ⟦002⟧", "remove the leading zeros: core = 2", "core = 2"),
+    ("backquotes", "power_mode = ⟦`low`⟧", 'write strings in "..."', 'power_mode = "low"'),
+    ("prefix of Python", "power_mode = ⟦r'low'⟧", "without a prefix", 'power_mode = "low"'),
+    ("missing quote", 'power_mode = ⟦"low⟧', "close it", 'power_mode = "low"'),
+    ("missing single quote", "power_mode = ⟦'low⟧", "close it", "power_mode = 'low'"),
+    ("missing first quote", 'power_mode = ⟦low"⟧', "write both quotes", 'power_mode = "low"'),
+    ("two kinds of quotes", "power_mode = ⟦\"low'⟧", "close it as it is opened", 'power_mode = "low"'),
+    ("colon", "core⟦: ⟧2", "write = between key and value: core = 2", "core = 2"),
+    ("colon and an unquoted word", "power_mode⟦: ⟧low", 'power_mode = "low"', 'power_mode = "low"'),
+    ("colon and equals", "core ⟦:= ⟧2", "write = between key and value: core = 2", "core = 2"),
+    ("plus and equals", "core ⟦+= ⟧2", "write = between key and value: core = 2", "core = 2"),
+    ("no sign", "⟦core 2⟧", "write = after a key: core = 2", "core = 2"),
+    ("blank in a key", '⟦power mode ⟧= "low"', "_ instead of blanks", 'power_mode = "low"'),
+    ("two keys in a line", 'core = 2⟦, ⟧power_mode = "low"', "line of its own", 'core = 2\npower_mode = "low"'),
+    ("two keys without a comma", "core = 2⟦ ⟧power_mode = 'low'", "its own", "core = 2\npower_mode = 'low'"),
+    ("expression", "core = ⟦1 + 1⟧", "write an expression in a table", 'core = { expr = "1 + 1" }'),
+    ("fact", "core = ⟦min(cpu.available_cores, 3)⟧", "in a table", 'core = { expr = "min(cpu.available_cores, 3)" }'),
+    ("choice", "core = ⟦cpu.available_cores > 4 ? 3 : 1⟧", "an expression in a table",
+     'core = { expr = "cpu.available_cores > 4 ? 3 : 1" }'),
+)  # fmt: skip
+
+WITHOUT_FIX: tuple[Line, ...] = (
+    ("no value", "core =⟦⟧", "write a value after the =", None),
+    ("no value but a comment", "core = ⟦⟧# the third", "write a value after the =", None),
+    ("nothing", "core = ⟦None⟧", "remove the line", None),
+    ("null", "core = ⟦null⟧", "{ unset = true }", None),
+    ("value without a key", "⟦=⟧ 2", "write a key before the =", None),
+    ("option path", "forward⟦:⟧ReferenceNpuBackend.core = 2", "[methods.METHOD.options.BACKEND]", None),
+    ("list of YAML", "⟦- ⟧core", "write [profile] and name", None),
+    ("table of YAML", "ReferenceNpuBackend⟦:⟧", "headers in brackets, as in [ReferenceNpuBackend]", None),
+    ("word", "⟦core⟧", "write KEY = VALUE", None),
+    ("merge conflict", "⟦<<<<<<<⟧ HEAD", "resolve it", None),
+    ("control character", 'power_mode = "lo⟦\x01⟧w"', "remove it, or write \\u0001", None),
+    ("two strings", 'power_mode = "low" ⟦"high"⟧', "write one string", None),
+    ("header without a name", "⟦[⟧]", "write the name of a table in it", None),
+)
+
+SAFE_HEADERS: tuple[Line, ...] = (
+    ("no closing bracket", "⟦[options.ReferenceNpuBackend⟧", "close it", "[options.ReferenceNpuBackend]"),
+    ("one closing bracket", "⟦[[when]⟧\nif = 'true'", "close it: [[when]]", "[[when]]\nif = 'true'"),
+    ("pattern without quotes", "[⟦methods.for*⟧]", 'quote parts with', '[methods."for*"]'),
+    ("colon behind", "[options.ReferenceNpuBackend]⟦:⟧", "remove ':'", "[options.ReferenceNpuBackend]"),
+    ("quotes of a web page", "[options.⟦“⟧ReferenceNpuBackend”]", "plain quotes", '[options."ReferenceNpuBackend"]'),
+)  # fmt: skip
+
+GUESSED_HEADERS: tuple[Line, ...] = (
+    ("blank", "⟦[options ReferenceNpuBackend]⟧", "by points", "[options.ReferenceNpuBackend]"),
+    ("slash", "⟦[options/ReferenceNpuBackend]⟧", "by points", "[options.ReferenceNpuBackend]"),
+    ("colon inside", "⟦[options:ReferenceNpuBackend]⟧", "by points", "[options.ReferenceNpuBackend]"),
+    ("two points", "[⟦options..ReferenceNpuBackend⟧]", "the extra point", "[options.ReferenceNpuBackend]"),
+    ("brace", "[options.ReferenceNpuBackend]⟦ {⟧", "remove it", "[options.ReferenceNpuBackend]"),
+    ("key behind", "[options.ReferenceNpuBackend]⟦ core = 2⟧", "line of its own", "[options.ReferenceNpuBackend]\ncore = 2"),
+    ("missing quote", "[options.⟦\"ReferenceNpuBackend⟧]", "close it", '[options."ReferenceNpuBackend"]'),
+    ("no brackets", "⟦options⟧", "write headers in brackets: [options]", "[options]"),
+)  # fmt: skip
+
+SAFE_PATHS: tuple[Line, ...] = (
+    ("backslashes", r'library = ⟦"C:\models\dsp.so"⟧', "single quotes", r"library = 'C:\models\dsp.so'"),
+    ("backslash at the end", r'library = ⟦"C:\dsp\"⟧', "single quotes", r"library = 'C:\dsp\'"),
+    ("some of them twice", r'library = ⟦"C:\\models\dsp.so"⟧', "single quotes", r"library = 'C:\models\dsp.so'"),
+    ("beside a quote", r'''library = ⟦"C:\it's"⟧''', "write each backslash twice", r'''library = "C:\\it's"'''),
+    ("wrong hex digits", r'library = ⟦"C:\users\dsp.so"⟧', "single quotes", r"library = 'C:\users\dsp.so'"),
+)  # fmt: skip
+
+GUESSED_PATHS: tuple[Line, ...] = (
+    ("unquoted path", "library = ⟦/usr/lib/dsp.so⟧", "in quotes", 'library = "/usr/lib/dsp.so"'),
+    ("unquoted path of Windows", r"library = ⟦C:\dsp.so⟧", "in quotes", r"library = 'C:\dsp.so'"),
+    ("raw string of Python", r'library = ⟦r"C:\dsp.so"⟧', "without a prefix", r"library = 'C:\dsp.so'"),
+    ("variable", "library = ⟦$DSP_LIBRARY⟧", "in quotes", 'library = "$DSP_LIBRARY"'),
+    ("quote inside", "library = ⟦'it's'⟧", "quote it otherwise", 'library = "it\'s"'),
+)
+
+SAFE_BOOLS: tuple[Line, ...] = (
+    ("True", "weight_cache_enabled = ⟦True⟧", "in lower case", "weight_cache_enabled = true"),
+    ("FALSE", "weight_cache_enabled = ⟦FALSE⟧", "in lower case", "weight_cache_enabled = false"),
+)
+GUESSED_BOOLS: tuple[Line, ...] = (
+    ("yes", "weight_cache_enabled = ⟦yes⟧", "write true or false", "weight_cache_enabled = true"),
+    ("off", "weight_cache_enabled = ⟦off⟧", "write true or false", "weight_cache_enabled = false"),
+)
+
+SAFE_FACTS: tuple[Line, ...] = (
+    ("no first digit", '"power.battery_level" = ⟦.5⟧', "before the point", '"power.battery_level" = 0.5'),
+    ("no last digit", '"power.battery_level" = ⟦1.⟧', "after the point", '"power.battery_level" = 1.0'),
+)
+GUESSED_FACTS: tuple[Line, ...] = (
+    ("words in an array", '"cpu.features" = [⟦neon⟧, sve]', "in quotes", '"cpu.features" = ["neon", "sve"]'),
+    ("no commas", "\"cpu.features\" = ⟦['a' 'b']⟧", "by commas", "\"cpu.features\" = ['a', 'b']"),
+    ("no bracket", "\"cpu.features\" = ⟦['a', 'b'⟧", "close it", "\"cpu.features\" = ['a', 'b']"),
+    ("tuple", "\"cpu.features\" = ⟦('a', 'b')⟧", "square brackets", "\"cpu.features\" = ['a', 'b']"),
+    ("set", "\"cpu.features\" = ⟦{'a', 'b'}⟧", "square brackets", "\"cpu.features\" = ['a', 'b']"),
+    ("a line without comma", "\"cpu.features\" = [\n  '⟦'⟧\n  'b'\n]", "commas", "\"cpu.features\" = [\n  '',\n  'b'\n]"),
+    ("thousands", '"memory.total" = ⟦1,000,000⟧', "without separators", '"memory.total" = 1000000'),
+)  # fmt: skip
+
+WHOLE: tuple[Mistake, ...] = (
+    Mistake(
+        name="JSON", marked='⟦{⟧"profile": {"name": "a/b"}}', code="invalid-toml", help="write [profile]"
+    ),
+    Mistake(name="YAML", marked="⟦---⟧\nprofile: a/b", code="invalid-toml", help="write [profile]"),
+    Mistake(
+        name="byte order mark",
+        marked=f"⟦\ufeff⟧{HEAD}",
+        code="invalid-toml",
+        help="without one",
+        fixed=HEAD,
+        is_safe=True,
+    ),
+    Mistake(
+        name="key twice",
+        marked=f"{HEAD}{NPU}core = 1\n⟦core⟧ = 2\n",
+        code="invalid-toml",
+        help="remove one of the two",
+    ),
+    Mistake(
+        name="table twice",
+        marked=f"{HEAD}{NPU}core = 1\n{CPU}⟦{NPU[:-1]}⟧\npower_mode = 'low'\n",
+        code="invalid-toml",
+        help="put the keys of both tables into one",
+    ),
+    Mistake(
+        name="one when among several",
+        marked=f"{HEAD}{WHEN}⟦[when]⟧\nif = 'true'\n",
+        code="invalid-toml",
+        help="write [[when]] in both places",
+        fixed=f"{HEAD}{WHEN}[[when]]\nif = 'true'\n",
+    ),
+    Mistake(
+        name="several when after one",
+        marked=f"{HEAD}{WHEN.replace('[[when]]', '[when]')}⟦[[when]]⟧\nif = 'true'\n",
+        code="invalid-toml",
+        help="write [[when]] in both places",
+        fixed=f"{HEAD}{WHEN}[[when]]\nif = 'true'\n",
+    ),
+    Mistake(
+        name="unquoted condition",
+        marked=f"{HEAD}[[when]]\nif = ⟦power.source == 'battery'⟧\n",
+        code="invalid-toml",
+        help="write text in quotes",
+        fixed=f"{HEAD}[[when]]\nif = \"power.source == 'battery'\"\n",
+    ),
+    Mistake(
+        name="unquoted name",
+        marked="[profile]\nname = ⟦acme/board⟧\n",
+        code="invalid-toml",
+        help='name = "acme/board"',
+        fixed=HEAD,
+    ),
+    Mistake(
+        name="unquoted profile of a project",
+        marked="profile = ⟦generic/any⟧\n",
+        code="invalid-toml",
+        help='profile = "generic/any"',
+        fixed='profile = "generic/any"\n',
+        file="etconfig.toml",
+    ),
+    Mistake(
+        name="INI project",
+        marked="⟦; ⟧settings\nprofile = 'generic/any'\n",
+        code="invalid-toml",
+        help="write # before a comment",
+        fixed="# settings\nprofile = 'generic/any'\n",
+        is_safe=True,
+        file="etconfig.toml",
+    ),
+)
+
+SYNTAX_MISTAKES: tuple[Mistake, ...] = (
+    *mistaken_lines("invalid-toml", HEAD + NPU, SAFE_VALUES, is_safe=True),
+    *mistaken_lines("invalid-toml", HEAD + NPU, GUESSED_VALUES),
+    *mistaken_lines("invalid-toml", HEAD + NPU, WITHOUT_FIX),
+    *mistaken_lines("invalid-toml", HEAD, SAFE_HEADERS, is_safe=True),
+    *mistaken_lines("invalid-toml", HEAD, GUESSED_HEADERS),
+    *mistaken_lines("invalid-toml", HEAD + DSP, SAFE_PATHS, is_safe=True),
+    *mistaken_lines("invalid-toml", HEAD + DSP, GUESSED_PATHS),
+    *mistaken_lines("invalid-toml", HEAD + "[options.XnnpackBackend]\n", SAFE_BOOLS, is_safe=True),
+    *mistaken_lines("invalid-toml", HEAD + "[options.XnnpackBackend]\n", GUESSED_BOOLS),
+    *mistaken_lines("invalid-toml", HEAD + "[facts]\n", SAFE_FACTS, is_safe=True),
+    *mistaken_lines("invalid-toml", HEAD + "[facts]\n", GUESSED_FACTS),
+    *WHOLE,
+)
