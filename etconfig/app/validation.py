@@ -12,7 +12,7 @@ from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import choose_project_profile
 from etconfig.app.targets import find_installation, find_spec, plugin_warning, targets_of_program
 from etconfig.diagnostics import Diagnostic, Severity, nearest
-from etconfig.errors import ConfigError, PluginError, ProfileError
+from etconfig.errors import ConfigError, DocumentError, PluginError, ProfileError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.plugin import EXECUTORS
@@ -75,17 +75,26 @@ class Validator:
             BackendUnavailableError: the program delegates to a backend that is not installed.
             PluginError: a plugin that the program needs is broken.
         """
-        found = tuple(dict.fromkeys(self._for(path)._problems(path)))
+        try:
+            validator = self._for(path)
+        except DocumentError as error:
+            return error.diagnostics
+        found = tuple(dict.fromkeys(validator._problems(path)))
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
 
     def _for(self, path: Path) -> Validator:
-        """Return the validator of a file: a project file is checked with the plugins that it names itself."""
+        """Return the validator of a file: a project file is checked with the plugins that it names itself.
+
+        Raises:
+            DocumentError: the project file cannot be read, or is not TOML.
+        """
         if path.name not in PROJECT_FILES:
             return self
         try:
             return replace(self, installation=self.installation.with_project(path))
         except ConfigError:
-            return self  # reported as problems of the file
+            load_document(path)  # what is not TOML is reported under the name that was given
+            return self  # the rest is reported as problems of the file
 
     @cached_property
     def _facts(self) -> FactSheet:
