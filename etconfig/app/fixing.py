@@ -94,7 +94,7 @@ def apply_fixes(text: str, fixes: Sequence[Fix]) -> tuple[str, int]:
     repair = _Repair(text)
     ordered = repair.fitting(fix for _, fix in sorted(fix_at.items(), key=lambda item: item[0]))
     if not repair.make_all(ordered):
-        repair.make(_without_collisions(text, ordered) if repair.was_toml else ordered)
+        repair.make(_without_collisions(text, ordered))
     return repair.text, repair.count
 
 
@@ -107,9 +107,7 @@ class _Repair:
         self.edits: dict[int, list[Edit]] = {}  # made so far, by index of the line
         self.count = 0
         self.unparsed = max(_MAX_PARSED, 2 * len(text))
-        failure = failing_offset(text)
-        self.was_toml = failure is None
-        self.failing_line = text.count("\n", 0, failure) if failure else 0
+        self.was_toml = failing_offset(text) is None
 
     @property
     def text(self) -> str:
@@ -148,15 +146,12 @@ class _Repair:
         return True
 
     def _is_kept(self) -> bool:
-        """Return True if the text is TOML, or was not TOML before and does not fail any earlier."""
+        """Return True if the text is TOML, or was not: then each fix was tried when it was found."""
+        if not self.was_toml:
+            return True
         text = self.text
         self.unparsed -= len(text)
-        if self.unparsed < 0:
-            return False
-        if self.was_toml:
-            return _is_toml(text)
-        failure = failing_offset(text)
-        return failure is None or text.count("\n", 0, failure) >= self.failing_line
+        return self.unparsed >= 0 and _is_toml(text)
 
 
 class _TakenPlaces:

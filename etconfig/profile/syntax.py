@@ -73,12 +73,13 @@ class _SyntaxReader:
         self.shift = (
             0  # the growth of the text by the repairs so far, all of which are before the next problem
         )
+        self.repaired_end = 0  # each line is repaired once: places in it are those of the source
         self.unparsed = _MAX_PARSED
         self.dummies = 0
 
     def problems(self, failure: tuple[int, str] | None) -> Iterator[Diagnostic]:
         for _ in range(_MAX_PROBLEMS):
-            if failure is None or failure[0] < self.shift:
+            if failure is None or self.line_at(failure[0]).start < self.repaired_end:
                 return
             problem, failure = self.problem(*failure)
             yield problem
@@ -90,7 +91,7 @@ class _SyntaxReader:
             problem = repeated_key(self.source, line.start - self.shift, line.text)
             return problem, self.without(line)
         for line, found in self.candidates(offset, message):
-            if found is not None:
+            if found is not None and line.start >= self.repaired_end:
                 return self.repaired(line, found)
         last = len(self.text.rstrip("\n"))
         at = min(offset, last) - self.shift
@@ -132,7 +133,7 @@ class _SyntaxReader:
                 or (failure[1].startswith(_TWICE) and "\n" not in text)
             ):
                 diagnostic = self.line_diagnostic(line, first, text, is_safe)
-                self.text, self.shift = whole, self.shift + len(text) - len(line.text)
+                self.go_on(whole, line, text)
                 return diagnostic, failure
             if failure[0] < start:
                 break
@@ -158,8 +159,13 @@ class _SyntaxReader:
         failure = _failure_of(whole) if self.unparsed >= 0 else None
         if failure is not None and failure[0] <= line.start + len(text):
             return None
-        self.text, self.shift = whole, self.shift + len(text) - len(line.text)
+        self.go_on(whole, line, text)
         return failure
+
+    def go_on(self, whole: str, line: _Line, text: str) -> None:
+        """Continue with a text in which a line has been replaced."""
+        self.text, self.shift = whole, self.shift + len(text) - len(line.text)
+        self.repaired_end = line.start + len(text)
 
     @staticmethod
     def diagnostic(message: str, span: Span, help: str | None, fix: Fix | None = None) -> Diagnostic:
