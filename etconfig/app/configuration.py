@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from etconfig.app.installation import Installation
@@ -58,6 +59,7 @@ class Configuration:
     named_by: Reference | None
     facts: FactSheet
     installation: Installation
+    _again: Callable[..., Configuration] = field(compare=False, repr=False)
 
     def resolve(self, facts: FactSheet | None = None) -> Resolution:
         """Resolve the arguments on these facts, by default on `Configuration.facts`.
@@ -76,9 +78,23 @@ class Configuration:
             OptionError: an option has no valid value; with every problem of every method instance.
             PluginError: a backend's recommendation failed.
         """
-        resolution = self.resolver.resolve(self.facts if facts is None else facts)
+        facts = self.facts if facts is None else facts
+        resolution = self.resolver.resolve(facts)
         name = self.chain[-1].name
         return replace(resolution, profile=name, selection=self.selection, named_by=self.named_by)
+
+    def on_device(self, facts: FactSheet, fact_overrides: FactOverrides | None = None) -> Configuration:
+        """Return the configuration with the same arguments for another device; `auto` selects again on it.
+
+        Args:
+            facts: The device.
+            fact_overrides: Facts set by hand in addition to those of this configuration, over which they win.
+
+        Raises:
+            ConfigError, PluginError, TypeError: as for `configure`.
+        """
+        by_hand = source_facts(fact_overrides, facts.registry)
+        return self._again(facts=facts, fact_overrides={**self.resolver.layers[-1].facts, **by_hand})
 
 
 def configure(
@@ -163,6 +179,15 @@ def configure(
         named_by=choice.named_by,
         facts=facts,
         installation=installation,
+        _again=partial(
+            configure,
+            program,
+            profile=profile,
+            require_match=require_match,
+            overrides=set_by_hand,
+            instances=instances,
+            installation=installation,
+        ),
     )
 
 
@@ -192,10 +217,10 @@ def _has_options(installation: Installation, backend: str, options: type[Backend
         return False
 
 
-def _documented_like(documented: Callable[..., Any]) -> Callable[[_FunctionT], _FunctionT]:
+def documented_like(documented: Callable[..., Any]) -> Callable[[_FunctionT], _FunctionT]:
     """Complete a docstring with the `Args` of a function that takes the same parameters.
 
-    `help` then explains every parameter for both functions, while the text exists once.
+    `help` then explains every parameter for all of them, while the text exists once.
     """
 
     def complete(function: _FunctionT) -> _FunctionT:
@@ -207,7 +232,7 @@ def _documented_like(documented: Callable[..., Any]) -> Callable[[_FunctionT], _
     return complete
 
 
-@_documented_like(configure)
+@documented_like(configure)
 def resolve(
     program: Delegating | None = None,
     *,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from etconfig.app.configuration import Configuration, configure, documented_like
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
 from etconfig.facts import FactSheet
 from etconfig.option_path import OptionPath
@@ -16,8 +17,13 @@ from etconfig.resolver import Arguments, Resolution
 from etconfig.schema import Applies
 
 if TYPE_CHECKING:
-    from etconfig.app.configuration import Configuration
+    from etconfig.app.installation import Installation
+    from etconfig.app.targets import Delegating
+    from etconfig.facts import FactOverrides
     from etconfig.method.method import Method
+    from etconfig.parameters import AnyPath
+    from etconfig.profile import Layer
+    from etconfig.resolver import Overrides
 
 
 @record(frozen=True, kw_only=True)
@@ -61,6 +67,7 @@ class Refresh:
         return any(getattr(self, part.name) for part in fields(self))
 
 
+@documented_like(configure)
 class LiveArguments:
     """Keeps loaded Methods in line with a configuration while the facts of the device change.
 
@@ -71,24 +78,50 @@ class LiveArguments:
 
     Example:
         >>> program = etconfig.load_program("model.pte")
-        >>> live = etconfig.LiveArguments(etconfig.configure(program))
+        >>> live = etconfig.LiveArguments(program, profile="generic/any")
         >>> with program.load_method("forward", live.arguments("forward")) as method:
         ...     live.attach(method)
         ...     report = live.refresh(etconfig.detect_facts())
         >>> report.refused
         ()
 
-    Args:
-        configuration: The configuration. Its chosen profile stays, whatever the facts become.
-        facts: The facts to start from, by default those of the configuration.
+    The parameters are those of `configure`. In place of a program, it takes a `Configuration` that
+    exists already, and then `facts`, those to start from, only.
+
+    Args: as for `configure`.
 
     Raises:
-        ConfigError: the configuration does not resolve on these facts.
+        ConfigError: the configuration is wrong, or does not resolve on these facts.
+        PluginError: a plugin that is needed is broken.
+        TypeError: an argument is of a wrong type, or given together with a `Configuration`.
     """
 
-    def __init__(self, configuration: Configuration, facts: FactSheet | None = None) -> None:
-        self._configuration = configuration
-        self._resolution = configuration.resolve(facts)
+    def __init__(
+        self,
+        program: Delegating | Configuration | None = None,
+        *,
+        profile: AnyPath | None = None,
+        require_match: bool = False,
+        facts: FactSheet | None = None,
+        fact_overrides: FactOverrides | None = None,
+        overrides: Overrides | Layer | None = None,
+        instances: Mapping[str, Sequence[str]] | None = None,
+        installation: Installation | None = None,
+    ) -> None:
+        settings: dict[str, Any] = {
+            "profile": profile,
+            "require_match": require_match,
+            "fact_overrides": fact_overrides,
+            "overrides": overrides,
+            "instances": instances,
+            "installation": installation,
+        }
+        if isinstance(program, Configuration):
+            _refuse_settings(settings)
+        else:
+            program = configure(program, facts=facts, **settings)
+        self._configuration = program
+        self._resolution = program.resolve(facts)
         self._methods: list[Method] = []
         # Guards the list and orders refreshes. Methods guard themselves: `update` never waits for an
         # execute, so a refresh holds this lock for a short time only.
@@ -184,6 +217,14 @@ class LiveArguments:
         except (OptionError, DelegateError) as error:
             return Refresh(refused=tuple(replace(c, error=error) for c in now), needs_reload=at_load)
         return Refresh(applied=now, needs_reload=at_load)
+
+
+def _refuse_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse what only `configure` uses. Raises TypeError."""
+    given = [name for name, value in settings.items() if value is not None and value is not False]
+    if given:
+        names = ", ".join(given)
+        raise TypeError(f"{names}: a Configuration has its own; pass {names} to etconfig.configure")
 
 
 def _changes(method: Method, wanted: Arguments) -> list[LiveChange]:

@@ -151,7 +151,7 @@ class TestAttach:
         self, program: etconfig.LoadedProgram, left: etconfig.Method, place: Path
     ) -> None:
         configuration = etconfig.configure(profile="board.toml", facts=device())
-        without_program = etconfig.LiveArguments(configuration, device())
+        without_program = etconfig.LiveArguments(configuration, facts=device())
         with (
             program.load_method("embed") as embed,
             pytest.raises((BackendUnavailableError, OptionError)),
