@@ -19,7 +19,7 @@ def project_findings(installation: Installation) -> Iterator[Finding]:
         yield finding_of("project file", warning)
     yield from (finding_of("profile path", problem) for problem in installation.profile_path_problems)
     for directory in installation.profile_path:
-        if directory.path.is_dir():
+        if directory.problem() is None:
             yield Finding("profile path", "ok", f"{directory.path}, from {directory.named_by}")
     yield from _executor(installation)
 

@@ -285,18 +285,19 @@ class Installation:
         """
         from etconfig.profile import ProfileLibrary, ProfileSource, Provider, bundled_profiles
 
-        shipped, _ = profile_directories(self.index)
-        named = [directory.path for directory in self.profile_path if directory.path.is_dir()]
-        named += self._user_profiles({directory.resolve() for directory in named})
+        shipped, broken = profile_directories(self.index)
+        # unlike `is_dir`, this never raises: what is wrong is among `profile_path_problems`
+        named = [each.path for each in self.profile_path if os.path.isdir(each.path)]  # noqa: PTH112
+        own, missing = self._user_profiles({os.path.realpath(directory) for directory in named})
         sources = (
             bundled_profiles(),
             *(
                 ProfileSource(entry.distribution, directory, Provider.PACKAGE)
                 for entry, directory in shipped.items()
             ),
-            *(ProfileSource(str(directory), directory, Provider.USER) for directory in named),
+            *(ProfileSource(str(directory), directory, Provider.USER) for directory in (*named, *own)),
         )
-        return ProfileLibrary(sources, self.fact_registry)
+        return ProfileLibrary(sources, self.fact_registry, (*map(_broken_package, broken), *missing))
 
     @property
     def profile_path(self) -> tuple[NamedDirectory, ...]:
@@ -330,18 +331,26 @@ class Installation:
         except ProfileError as error:
             return (), error.diagnostics
 
-    def _user_profiles(self, named: set[Path]) -> list[Path]:
-        """Return the user's own directory of profiles, if it exists and is not among the named ones."""
-        directory = self._user_directory()
-        if directory is None or not directory.is_dir() or directory.resolve() in named:
-            return []
-        from etconfig.profile import check_trusted
+    def _user_profiles(self, named: set[str]) -> tuple[list[Path], list[Diagnostic]]:
+        """Return the user's own directory of profiles, if it exists and is not among the named ones.
 
+        If there is something that cannot be used, that is a problem.
+        """
+        directory = self._user_directory()
+        if directory is None or not _may_exist(directory) or os.path.realpath(directory) in named:
+            return [], []
+        from etconfig.profile import check_trusted
+        from etconfig.profile.directory import directory_problem, unusable_directory
+
+        message = unusable_directory(directory)
+        if message is not None:
+            way_out = "correct that, or set XDG_CONFIG_HOME to a directory that this user can read"
+            return [], [directory_problem(message, way_out)]
         check_trusted(
             (directory, *sorted(directory.rglob("*"))),
             f"name the directory: {PROFILE_PATH_VARIABLE}={directory}",
         )
-        return [directory]
+        return [directory], []
 
     def _user_directory(self) -> Path | None:
         base = self.environ.get("XDG_CONFIG_HOME", "").strip()
@@ -388,12 +397,30 @@ def _paths(argument: str, values: Iterable[AnyPath]) -> tuple[Path, ...]:
     return tuple(as_path(argument, each, expected) for each in values)
 
 
+def _may_exist(path: Path) -> bool:
+    """Return True if something has this path, and also if that cannot be found out."""
+    try:
+        os.lstat(path)  # a link to nothing was meant to be something
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _broken_package(failure: PluginFailure) -> Diagnostic:
+    from etconfig.profile.directory import broken_provider
+
+    distribution = f"{failure.distribution} {failure.version}"
+    return broken_provider(f"{distribution} provides no profiles: {failure.cause}", failure.help)
+
+
 def find_project_file(directory: Path) -> Path | None:
     """Return the project file in `directory` or the nearest directory above it, or None."""
     for folder in (directory, *directory.resolve().parents):
         for name in PROJECT_FILES:
             path = folder / name
-            if path.is_file() and (name != "pyproject.toml" or _configures_etconfig(path)):
+            if _may_be_file(path) and (name != "pyproject.toml" or _configures_etconfig(path)):
                 return path
     return None
 
@@ -422,9 +449,20 @@ def ignored_project_file(directory: Path) -> Diagnostic | None:
     )
 
 
+def _may_be_file(path: Path) -> bool:
+    """Return True if this is a file, and also if that cannot be found out: reading it will say why."""
+    try:
+        return path.is_file()
+    except OSError:
+        return True
+
+
 def _configures_etconfig(path: Path) -> bool:
-    """Return True if a pyproject.toml may have a table `[tool.etconfig]`; most do not, and need no parser."""
+    """Return True if a pyproject.toml may have a table `[tool.etconfig]`; most do not, and need no parser.
+
+    One that cannot be read may have it: reading it will say why.
+    """
     try:
         return re.search(rb"^\s*\[+\s*tool\s*\.\s*etconfig\b", path.read_bytes(), re.MULTILINE) is not None
     except OSError:
-        return False
+        return True

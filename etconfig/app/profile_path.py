@@ -36,7 +36,10 @@ class NamedDirectory:
 
     def problem(self) -> Diagnostic | None:
         """Return what is wrong with it, or None."""
-        if self.path.is_dir():
+        from etconfig.profile.directory import unusable_directory
+
+        message = unusable_directory(self.path)
+        if message is None:
             return None
         from etconfig.diagnostics import Diagnostic
 
@@ -46,7 +49,7 @@ class NamedDirectory:
             help = f"correct {PROFILE_PATH_KEY}; its paths are relative to the project file"
         return Diagnostic(
             code="unreadable-file",
-            message=f"there is no directory of profiles {str(self.path)!r}",
+            message=message,
             spans=() if reference is None else (reference.span,),
             help=help,
         )
@@ -65,7 +68,7 @@ def directories_in_project(project: Path, references: Iterable[Reference]) -> It
 
 def each_once(directories: Iterable[NamedDirectory]) -> tuple[NamedDirectory, ...]:
     """Leave out directories that were named before, perhaps by another path."""
-    found: dict[Path, NamedDirectory] = {}
+    found: dict[str, NamedDirectory] = {}
     for directory in directories:
-        found.setdefault(directory.path.resolve(), directory)
+        found.setdefault(os.path.realpath(directory.path), directory)  # unlike `resolve`, it accepts loops
     return tuple(found.values())

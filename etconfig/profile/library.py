@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.registry import FactRegistry
 from etconfig.parameters import AnyPath, as_path
+from etconfig.profile.directory import SUFFIX, broken_provider, files_below, unreadable_directory
 from etconfig.profile.names import PROJECT_FILES, is_profile_name
 from etconfig.records import record
 
 if TYPE_CHECKING:
-    from etconfig.diagnostics import Fix, Span
+    from etconfig.diagnostics import Diagnostic, Fix, Span
     from etconfig.errors import ProfileError
     from etconfig.profile.profile import Reference
 
-_SUFFIX = ".toml"
 _MAX_DIRECTORIES = 256
 
 
@@ -85,31 +85,50 @@ class ProfileLibrary:
     No directory takes precedence: if two of them contain the same name, using it is an error, since either
     choice would surprise somebody. To change a bundled profile, extend it under another name.
 
+    A directory that cannot be read stops `auto`, as a profile that cannot be read does: the right one might
+    be there. A profile that is found elsewhere can still be named.
+
     Attributes:
         sources: The directories.
         registry: The facts that profiles may name.
+        missing: The problems of directories that should be among the sources, and cannot be.
     """
 
     sources: tuple[ProfileSource, ...]
     registry: FactRegistry = BUILTIN_FACTS
+    missing: tuple[Diagnostic, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all profiles, sorted."""
         return tuple(sorted(self._files))
 
-    @cached_property
+    @property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        """The directories that are missing, empty though a package promises profiles, or cannot be read."""
+        return (*self.missing, *self._listing[1])
+
+    @property
     def _files(self) -> Mapping[str, tuple[ProfileFile, ...]]:
         """The files of each name; two or more are a conflict."""
+        return self._listing[0]
+
+    @cached_property
+    def _listing(self) -> tuple[Mapping[str, tuple[ProfileFile, ...]], tuple[Diagnostic, ...]]:
         files: dict[str, tuple[ProfileFile, ...]] = {}
+        problems: list[Diagnostic] = []
         for source in self.sources:
-            for path in sorted(source.directory.rglob(f"*{_SUFFIX}")):
+            paths, errors = files_below(source.directory)
+            problems += map(unreadable_directory, errors)
+            if not paths and not errors and source.provider is Provider.PACKAGE:
+                problems.append(_empty_package(source))
+            for path in paths:
                 if path.name in PROJECT_FILES:
                     continue
-                name = path.relative_to(source.directory).as_posix().removesuffix(_SUFFIX)
+                name = path.relative_to(source.directory).as_posix().removesuffix(SUFFIX)
                 file = ProfileFile(path, self._real_path(path), source.directory, name, source.provider)
                 files[name] = (*files.get(name, ()), file)
-        return files
+        return files, tuple(problems)
 
     @cached_property
     def _files_by_path(self) -> Mapping[str, ProfileFile]:
@@ -126,7 +145,7 @@ class ProfileLibrary:
             ProfileError: no profile has this name, or several do. A missing file is reported on reading.
             TypeError: `target` is neither a name nor a path.
         """
-        if isinstance(target, str) and (not target.endswith(_SUFFIX) or "\0" in target):
+        if isinstance(target, str) and (not target.endswith(SUFFIX) or "\0" in target):
             return self._find_name(target, spans)
         path = as_path("target", target, "the name of a profile, or a path, as str or pathlib.Path")
         real_path = self._real_path(path)
@@ -143,7 +162,7 @@ class ProfileLibrary:
         Raises:
             ProfileError: there is no such profile, there are several, or the path leaves the directory.
         """
-        if not reference.target.endswith(_SUFFIX):
+        if not reference.target.endswith(SUFFIX):
             known = reference.target in self._files
             sibling = None if known else self._find_sibling(reference.target, origin, origin_name)
             return sibling or self._find_name(reference.target, (reference.span,))
@@ -154,10 +173,10 @@ class ProfileLibrary:
     def _find_sibling(self, name: str, origin: ProfileFile, origin_name: str) -> ProfileFile | None:
         """Return the file beside `origin` that has this name, or None if there is none."""
         place = Path(os.path.abspath(origin.path))  # noqa: PTH100  (`resolve` follows links)
-        if not (is_profile_name(name) and place.as_posix().endswith(f"/{origin_name}{_SUFFIX}")):
+        if not (is_profile_name(name) and place.as_posix().endswith(f"/{origin_name}{SUFFIX}")):
             return None
         root = place.parents[origin_name.count("/")]
-        path = root / f"{name}{_SUFFIX}"
+        path = root / f"{name}{SUFFIX}"
         real_path = self._real_path(path)
         is_inside = Path(real_path).is_relative_to(os.path.realpath(root))
         return ProfileFile(path, real_path, root) if is_inside and path.is_file() else None
@@ -184,12 +203,15 @@ class ProfileLibrary:
         guess, fix = self._nearest(name), None
         help = f"did you mean {guess!r}?" if guess else "`etconfig profiles list` shows the known ones"
         if os.path.exists(name):  # noqa: PTH110  (pathlib refuses some names)
-            help = f"a name that does not end in {_SUFFIX} is never a path; give a path that ends in .toml"
+            help = f"a name that does not end in {SUFFIX} is never a path; give a path that ends in .toml"
         elif guess is not None and spans:
             from etconfig.diagnostics import Respelling
 
             fix = Respelling(name, guess).at(spans[0])
-        raise _error("unknown-profile", f"there is no profile {name!r}", spans, help, fix)
+        unknown = _error("unknown-profile", f"there is no profile {name!r}", spans, help, fix)
+        if self.problems:  # it may be in what cannot be read
+            raise type(unknown)(diagnostics=(*unknown.diagnostics, *self.problems))
+        raise unknown
 
     def _nearest(self, name: str) -> str | None:
         """Return the name that was probably meant: `app/phone` for `phone`, or the nearest one."""
@@ -197,6 +219,13 @@ class ProfileLibrary:
 
         same_end = [known for known in self.names if known.endswith(f"/{name}")]
         return same_end[0] if len(same_end) == 1 else nearest(name, self.names)
+
+
+def _empty_package(source: ProfileSource) -> Diagnostic:
+    return broken_provider(
+        f"{source.name} provides profiles in {str(source.directory)!r}, but there is none",
+        f"reinstall {source.name}, or do without it: deny = [{source.name!r}] below [plugins]",
+    )
 
 
 def bundled_profiles() -> ProfileSource:

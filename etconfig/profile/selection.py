@@ -129,7 +129,7 @@ def select_profile(
 def _match_all(reader: ProfileReader, facts: Mapping[str, object]) -> tuple[ProfileMatch, ...]:
     facts = dict(facts)  # a dict pickles, unlike a sheet's view of its values
     matches: list[ProfileMatch] = []
-    problems: list[Diagnostic] = []
+    problems = list(reader.library.problems)
     for name in reader.library.names:
         try:
             profile = reader.profile(reader.library.find(name))

@@ -42,7 +42,7 @@ class TestProfilePath:
         monkeypatch.chdir(tree / directory)
         done = cli("resolve", tree / "model.pte", "--facts", tree / "device.json")
         assert (done.status, done.stderr) == (0, "")
-        assert "profile app/phone\n" in done.stdout
+        assert done.stdout.startswith(f"profile app/phone, named by {tree / 'etconfig.toml'}:1:11\n")
         assert f"profile {tree}/boards/app/phone.toml:4:1" in done.stdout
 
     def test_the_variable_is_relative_to_the_current_directory(
@@ -94,7 +94,8 @@ class TestProfilePath:
         (tree / "pyproject.toml").write_text(
             '[tool.etconfig]\nprofile = "app/phone"\nprofile_path = ["boards"]\n'
         )
-        assert "profile app/phone\n" in cli("resolve", "model.pte", *ON_DEVICE).stdout
+        named_by = f"{tree / 'pyproject.toml'}:2:11"
+        assert f"profile app/phone, named by {named_by}\n" in cli("resolve", "model.pte", *ON_DEVICE).stdout
 
     def test_doctor_shows_every_directory_and_who_named_it(
         self, cli: Callable[..., Outcome], tree: Path, monkeypatch: pytest.MonkeyPatch
@@ -268,4 +269,7 @@ class TestTwoProjectFiles:
     ) -> None:
         monkeypatch.setenv("ETCONFIG_PROJECT", "pyproject.toml")
         done = cli("resolve", "model.pte", *ON_DEVICE)
-        assert (done.stderr, done.stdout.splitlines()[0]) == ("", "profile generic/linux")
+        assert (done.stderr, done.stdout.splitlines()[0]) == (
+            "",
+            "profile generic/linux, named by pyproject.toml:2:11",
+        )

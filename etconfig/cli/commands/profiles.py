@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group("profiles", cls=SuggestingGroup, invoke_without_command=True)
 @click.pass_context
-def command(context: click.Context) -> None:
+def command(context: click.Context) -> int | None:
     """List and show profiles, and explain which of them match.
 
     \b
@@ -40,24 +40,29 @@ def command(context: click.Context) -> None:
       etconfig profiles match --facts pi5.json
     """
     if context.invoked_subcommand is None:
-        context.invoke(list_command)
+        return cast(int, context.invoke(list_command))
+    return None
 
 
 @command.command("list")
 @profile_path_option
 @json_option
-def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> None:
-    """List the known profiles and their files.
+def list_command(profile_paths: Sequence[Path] = (), as_json: bool = False) -> int:
+    """List the known profiles and their files; exit with 1 if a directory cannot be read.
 
     \b
     Example:
       etconfig profiles list --json
     """
-    listing = list_profiles(make_installation(profile_paths))
+    installation = make_installation(profile_paths)
+    listing = list_profiles(installation)
     if as_json:
         print_json(listing.to_jsonable())
     else:
         print_table(listing.headers, listing.rows)
+    problems = installation.profiles.problems
+    show_diagnostics(problems)
+    return 1 if problems else 0
 
 
 @command.command("show")

@@ -50,6 +50,8 @@ def _listing_text(things: str, as_json: bool) -> str | None:
 
     installation = Installation(Path.cwd())
     listing = list_backends(installation) if things == "backends" else list_profiles(installation)
+    if things == "profiles" and installation.profiles.problems:
+        return None
     if as_json:
         return escape_json(json_text(listing.to_jsonable()))
     return table_text(listing.headers, listing.rows) if listing.rows else None
