@@ -38,7 +38,7 @@ def files_below(directory: Path) -> tuple[list[Path], list[OSError]]:
     errors: list[OSError] = []
     for folder, folders, names in os.walk(directory, onerror=errors.append):
         here = Path(folder)
-        # a directory of such a name is no profile, which reading it will say
+        # a directory of such a name is among them: reading it will say what is wrong
         files += (here / name for name in (*folders, *names) if name.endswith(SUFFIX))
     return files, errors
 
