@@ -16,6 +16,8 @@ class OriginKind(enum.Enum):
 
     DEFAULT = "default"
     """The default in a backend's schema, or the fact that the schema names as default."""
+    PROGRAM = "program"
+    """A compile spec of the program, fixed ahead of time; some backends let it beat a recommendation."""
     RECOMMENDATION = "recommendation"
     """A vendor's recommendation for these facts."""
     PROFILE = "profile"

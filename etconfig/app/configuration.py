@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +15,7 @@ from etconfig.app.targets import (
     find_spec,
     targets_of_layers,
     targets_of_program,
+    with_program_values,
 )
 from etconfig.errors import OptionError, PluginError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
@@ -169,6 +170,7 @@ def configure(
     else:
         targets = targets_of_program(program, instances or {})
         specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
+        targets = with_program_values(targets, program, specs)
         warnings = ()
     resolver = Resolver.compile(specs, layers, targets, installation.backend_ids)
     notes = (*installation.project_warnings, *(() if choice.note is None else (choice.note,)))
@@ -279,19 +281,17 @@ def resolve(
 
 
 def resolve_defaults(
-    installation: Installation,
+    program: Delegating,
     method: str,
-    backend_ids: Iterable[str],
     overrides: Overrides | None = None,
     *,
     facts: FactSheet | None = None,
 ) -> Arguments:
-    """Resolve arguments from schemas, recommendations and `overrides` alone, without files or variables.
+    """Resolve arguments from schemas, program, recommendations and `overrides`, without files or variables.
 
     Args:
-        installation: The plugins.
+        program: The program.
         method: The method.
-        backend_ids: The backends that it delegates to.
         overrides: Values that win over all others.
         facts: The device; by default its facts are detected if a schema reads any.
 
@@ -299,6 +299,7 @@ def resolve_defaults(
         OptionError: an override is wrong, or an option that is required is not set.
         BackendUnavailableError, PluginError: as for `configure`.
     """
+    installation, backend_ids = program.installation, program.backends(method)
     specs = {backend: find_spec(installation, backend) for backend in backend_ids}
     if facts is None:
         reads_facts = any(
@@ -306,6 +307,6 @@ def resolve_defaults(
             for spec in specs.values()
         )
         facts = installation.detect_facts() if reads_facts else FactSheet.empty()
-    target = Target(method=method, backends=tuple(specs))
+    targets = with_program_values((Target(method=method, backends=tuple(specs)),), program, specs)
     layers = (_override_layer(installation, overrides),)
-    return Resolver.compile(specs, layers, (target,)).resolve(facts).arguments(method)
+    return Resolver.compile(specs, layers, targets).resolve(facts).arguments(method)

@@ -17,7 +17,8 @@ from etconfig.method.method import Method, guarded_method
 from etconfig.parameters import check_type
 from etconfig.program import MethodMeta, Program
 from etconfig.program.delegated import delegated_dtypes
-from etconfig.resolver import ANY_METHOD, Arguments
+from etconfig.provenance import Sourced
+from etconfig.resolver import ANY_METHOD, Arguments, read_program_values
 from etconfig.schema import change_options
 
 if TYPE_CHECKING:
@@ -62,6 +63,17 @@ class LoadedProgram:
             MethodNotFoundError: the program has no such method.
         """
         return _backend_ids(self.program.plan(method))
+
+    def program_values(self, method: str, spec: BackendSpec) -> Mapping[str, Sourced[object]]:
+        """Return the values of a backend's options that the program fixes ahead of time, by name.
+
+        Raises:
+            MethodNotFoundError: the program has no such method.
+            PluginCallError: the backend cannot read the compile specs.
+        """
+        delegates = [each for each in self.program.plan(method).delegates if each.id == spec.id]
+        compile_specs = [{each.key: bytes(each.value) for each in one.compile_specs} for one in delegates]
+        return read_program_values(spec, compile_specs, self.program.path or "a program in memory")
 
     def load_method(
         self,
@@ -112,7 +124,7 @@ class LoadedProgram:
             check_type("arguments", arguments, Arguments, expected)
         plan = self.program.plan(name)
         if arguments is None:
-            arguments = resolve_defaults(self.installation, name, _backend_ids(plan))
+            arguments = resolve_defaults(self, name)
         elif arguments.method not in (name, ANY_METHOD):
             raise ValueError(f"arguments: expected {expected}, given those of {arguments.label}")
         request = method_request(

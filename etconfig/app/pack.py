@@ -19,7 +19,7 @@ from etconfig.transport import (
     sent_value,
 )
 
-_UNASKED = frozenset({OriginKind.DEFAULT, OriginKind.RECOMMENDATION})
+_UNASKED = frozenset({OriginKind.DEFAULT, OriginKind.PROGRAM, OriginKind.RECOMMENDATION})
 
 
 def pack_resolution(name: str, resolution: Resolution) -> PackedConfiguration:

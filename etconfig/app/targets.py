@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -11,6 +12,7 @@ from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
 from etconfig.parameters import check_type
 from etconfig.profile import Layer
+from etconfig.provenance import Sourced
 from etconfig.resolver import ANY_METHOD, Target
 from etconfig.schema import BackendSpec
 
@@ -32,6 +34,13 @@ class Delegating(Protocol):
 
         Raises:
             MethodNotFoundError: the program has no such method.
+        """
+
+    def program_values(self, method: str, spec: BackendSpec) -> Mapping[str, Sourced[object]]:
+        """Return the values of a backend's options that the program fixes ahead of time, by name.
+
+        Raises:
+            PluginCallError: the backend cannot read the compile specs.
         """
 
 
@@ -60,6 +69,30 @@ def targets_of_program(program: Delegating, instances: Mapping[str, Sequence[str
     return tuple(
         Target(method=method, backends=program.backends(method), instances=tuple(instances.get(method, ())))
         for method in program.method_names
+    )
+
+
+def with_program_values(
+    targets: Sequence[Target], program: Delegating, specs: Mapping[str, BackendSpec]
+) -> tuple[Target, ...]:
+    """Return the targets with the values that the program fixes ahead of time.
+
+    Raises:
+        PluginCallError: a backend cannot read the compile specs.
+    """
+    reading = [spec for spec in specs.values() if spec.from_program is not None]
+    if not reading:
+        return tuple(targets)
+    return tuple(
+        replace(
+            target,
+            program={
+                spec.id: program.program_values(target.method, spec)
+                for spec in reading
+                if spec.id in target.backends
+            },
+        )
+        for target in targets
     )
 
 

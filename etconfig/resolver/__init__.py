@@ -30,6 +30,7 @@ _HOME = {
     "layer_from_overrides": "overrides",
     "load_saved_resolution": "saved",
     "options_problem": "overrides",
+    "read_program_values": "program_values",
     "reported_values": "difference",
     "show_setting": "explain",
     "values_without_configuration": "unconfigured",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         options_problem,
     )
     from etconfig.resolver.program_check import verify_against_program
+    from etconfig.resolver.program_values import read_program_values
     from etconfig.resolver.provenance import Provenance
     from etconfig.resolver.resolution import Resolution
     from etconfig.resolver.resolver import Resolver, Target
@@ -84,6 +86,7 @@ __all__ = [
     "layer_from_overrides",
     "load_saved_resolution",
     "options_problem",
+    "read_program_values",
     "reported_values",
     "show_setting",
     "values_without_configuration",

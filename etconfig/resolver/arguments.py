@@ -54,13 +54,14 @@ class BackendArguments:
         return self.options.former_names().get(option, option)
 
     def is_default(self, option: str) -> bool:
-        """Return True if neither configuration nor a recommendation set the option.
+        """Return True if neither configuration nor the program nor a recommendation set the option.
 
         Raises:
             KeyError: the backend has no such option.
         """
-        candidate = self.candidates[option].deciding_candidate(DeviceView(self.facts))
-        return candidate is None and option not in self.recommendation.values
+        found = self.candidates[option]
+        is_below = found.program is not None or option in self.recommendation.values
+        return not is_below and found.deciding_candidate(DeviceView(self.facts)) is None
 
     def place_of(self, option: str) -> Span | None:
         """Return the place of the value that decided; None if the recommendation or the default did.

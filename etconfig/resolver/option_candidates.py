@@ -47,12 +47,15 @@ class OptionCandidates:
     Attributes:
         spec: The backend.
         info: The option.
-        candidates: In merge order, lowest first; the recommendation and the default lie below them.
+        candidates: In merge order, lowest first; the recommendation, the program's value and the default lie
+            below them.
+        program: The value that the program fixes ahead of time, if there is one.
     """
 
     spec: BackendSpec
     info: OptionInfo
     candidates: tuple[Candidate, ...] = ()
+    program: Sourced[object] | None = None
 
     @cached_property
     def effective(self) -> Sequence[Candidate]:
@@ -67,6 +70,8 @@ class OptionCandidates:
     @property
     def is_chosen(self) -> bool:
         """True if the value on any device is a literal one: not merged, unset, computed or missing."""
+        if self.program is not None:
+            return False
         if not self.candidates:  # most options: nothing is configured, and the default is at hand
             return self.info.from_fact is None and self.info.default is not MISSING
         has_base = self.effective and self.effective[0].condition is None
@@ -113,7 +118,7 @@ class OptionCandidates:
         return self._computed(holding[-1], value, device) if isinstance(value, Expression) else value
 
     def deciding_candidate(self, device: DeviceView) -> Candidate | None:
-        """Return the strongest candidate on a device, None if the recommendation or the default decides."""
+        """Return the strongest candidate on a device, None if something below all of them decides."""
         for candidate in reversed(self.effective):
             if candidate.condition is None or device.meets(candidate.condition):
                 return None if candidate.value is UNSET else candidate
@@ -128,7 +133,7 @@ class OptionCandidates:
         value = self.decide(device, recommended)
         if value is MISSING or isinstance(value, Diagnostic):
             raise LookupError(f"{self.spec.id}.{self.info.name} has no value")
-        baseline = [*([] if recommended is None else [recommended]), *self._sourced_default(device)]
+        baseline = [*self._above_default(recommended), *self._sourced_default(device)]
         candidate = self.deciding_candidate(device)
         origin = baseline[0].origin if candidate is None else candidate.origin
         candidates = [*self._sourced_candidates(device)]
@@ -170,10 +175,17 @@ class OptionCandidates:
         return value.to_diagnostic(candidate.span) if isinstance(value, OptionProblem) else value
 
     def _baseline(self, device: DeviceView, recommended: Sourced[object] | None) -> object:
-        """Return the value below all candidates: the recommendation, merged over the default."""
-        if recommended is None:
+        """Return the value below all candidates, merged over the default."""
+        if recommended is None and self.program is None:
             return self._default(device)
-        return merged((recommended.value,), lambda: self._default(device))
+        values = (each.value for each in reversed(self._above_default(recommended)))
+        return merged(values, lambda: self._default(device))
+
+    def _above_default(self, recommended: Sourced[object] | None) -> Sequence[Sourced[object]]:
+        """Return the recommendation and the program's value, the stronger one of them first."""
+        ranked = (recommended, self.program)
+        found = [each for each in ranked if each is not None]
+        return found[::-1] if self.spec.program_beats_recommendation else found
 
     def _default(self, device: DeviceView) -> object:
         """Return the schema's default, a diagnostic if its fact does not fit, or `MISSING`."""

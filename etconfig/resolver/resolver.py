@@ -10,6 +10,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import OptionError
 from etconfig.facts import FactSheet
 from etconfig.profile import Layer
+from etconfig.provenance import Sourced
 from etconfig.records import record
 from etconfig.resolver.arguments import ANY_METHOD
 from etconfig.resolver.backend_candidates import BackendCandidates
@@ -29,11 +30,13 @@ class Target:
         method: Its name, or `ANY_METHOD`.
         backends: The ids of the backends that it delegates to.
         instances: Instances of it that the caller names, in addition to those that layers declare.
+        program: For backends whose options the program fixes ahead of time, the values by option.
     """
 
     method: str
     backends: tuple[str, ...]
     instances: tuple[str, ...] = ()
+    program: Mapping[str, Mapping[str, Sourced[object]]] = field(default_factory=dict)
 
 
 @record(frozen=True, kw_only=True)
@@ -93,7 +96,8 @@ class Resolver:
             names_of.setdefault(method, []).append(name)
         instances = {
             (target.method, instance): [
-                scoped[backend].candidates(target.method, instance) for backend in target.backends
+                scoped[backend].candidates(target.method, instance, target.program.get(backend, {}))
+                for backend in target.backends
             ]
             for target in targets
             for instance in (None, *names_of.get(target.method, ()))

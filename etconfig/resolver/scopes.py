@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from operator import itemgetter
 from typing import TypeAlias
 
 from etconfig.profile.names import is_glob
+from etconfig.provenance import Sourced
 from etconfig.resolver.backend_candidates import BackendCandidates
 from etconfig.resolver.matching import MatchedAssignment
 from etconfig.resolver.method_patterns import MethodPatterns, name_matcher
@@ -44,12 +45,20 @@ class ScopedAssignments:
                 by_name = self._by_pattern if is_glob(path.method) else self._by_method
                 by_name.setdefault(path.method, []).append(entry)
         self._patterns = MethodPatterns(self._by_pattern)
-        self._common = _candidates(spec, self._for_all, {})
-        self._found: dict[tuple[int, ...], BackendCandidates] = {(): self._common}
+        self._common = _candidates(spec, self._for_all, {}, {})
+        self._found: dict[object, BackendCandidates] = {((), None): self._common}
         self._of_method: dict[str, list[_Numbered]] = {}
 
-    def candidates(self, method: str, instance: str | None) -> BackendCandidates:
-        """Return everything that may decide the backend's options in a method instance."""
+    def candidates(
+        self, method: str, instance: str | None, program: Mapping[str, Sourced[object]]
+    ) -> BackendCandidates:
+        """Return everything that may decide the backend's options in a method instance.
+
+        Args:
+            method: The method.
+            instance: Its instance, or None.
+            program: The values that the program fixes for the backend in this method.
+        """
         if method not in self._of_method:
             self._of_method[method] = [*self._by_method.get(method, ())]
             for pattern in self._patterns.fitting(method):
@@ -58,14 +67,15 @@ class ScopedAssignments:
         if instance is not None:
             of_instance = self._by_instance.get(instance, ())
             own = [*own, *(entry for wanted, entry in of_instance if _is_for(wanted, method))]
-        key = tuple(sorted(number for number, _, _ in own))
+        numbers = tuple(sorted(number for number, _, _ in own))
+        key = (numbers, method if program else None)
         if key not in self._found:
-            self._found[key] = _candidates(self._spec, [*self._for_all, *own], self._own_options(own))
+            shared = self._shared({name for _, name, _ in own} | program.keys())
+            self._found[key] = _candidates(self._spec, [*self._for_all, *own], shared, program)
         return self._found[key]
 
-    def _own_options(self, own: Iterable[_Numbered]) -> dict[str, OptionCandidates]:
-        """Return the common candidates of those options that no assignment in `own` sets."""
-        names = {name for _, name, _ in own}
+    def _shared(self, names: Set[str]) -> dict[str, OptionCandidates]:
+        """Return the common candidates of all options but `names`, which have values of their own."""
         return {name: option for name, option in self._common.options.items() if name not in names}
 
 
@@ -74,7 +84,10 @@ def _is_for(wanted: str | None, method: str) -> bool:
 
 
 def _candidates(
-    spec: BackendSpec, numbered: list[_Numbered], shared: dict[str, OptionCandidates]
+    spec: BackendSpec,
+    numbered: list[_Numbered],
+    shared: dict[str, OptionCandidates],
+    program: Mapping[str, Sourced[object]],
 ) -> BackendCandidates:
     """Return the candidates of a backend.
 
@@ -82,6 +95,7 @@ def _candidates(
         spec: The backend.
         numbered: Its assignments, each with its place in the merge order.
         shared: The candidates of options for which they are known.
+        program: The values that the program fixes.
     """
     merge_order = [(name, candidate) for _, name, candidate in sorted(numbered, key=itemgetter(0))]
     infos = spec.options.option_infos()
@@ -92,7 +106,9 @@ def _candidates(
     options = {
         name: shared[name]
         if name in shared
-        else OptionCandidates(spec=spec, info=info, candidates=tuple(candidates[name]))
+        else OptionCandidates(
+            spec=spec, info=info, candidates=tuple(candidates[name]), program=program.get(name)
+        )
         for name, info in infos.items()
     }
     return BackendCandidates(spec=spec, options=options, merge_order=merge_order)

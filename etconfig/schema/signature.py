@@ -18,7 +18,11 @@ def schema_signature(spec: BackendSpec) -> dict[str, Any]:
     """
     options = {name: _option(info) for name, info in sorted(spec.options.option_infos().items())}
     specs = {key: info.encoding.value for key, info in sorted(spec.compile_specs.items())}
-    return {"options": options, "compile_specs": specs} if specs else {"options": options}
+    rank = None
+    if spec.from_program is not None:
+        rank = f"{'above' if spec.program_beats_recommendation else 'below'} recommendation"
+    found = {"options": options, "compile_specs": specs or None, "from_program": rank}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _option(info: OptionInfo) -> dict[str, Any]:

@@ -107,6 +107,9 @@ class BackendSpec:
             validated, resolved and packed for another device, but it cannot run.
         capabilities: An `etconfig.backend.Capabilities`, or None if nothing is claimed.
         recommend: The vendor's recommendation: maps the known facts by name to values of options by name.
+        from_program: Maps the compile specs of a delegate, by key, to the values of options that they fix, by
+            name. They beat the defaults of the schema, and every profile beats them.
+        program_beats_recommendation: True if those values also beat the vendor's recommendation.
 
     Raises:
         TypeError, ValueError: a field breaks its rule; the message names the backend.
@@ -121,6 +124,8 @@ class BackendSpec:
     factory: Callable[[], object] | None = None
     capabilities: object | None = None
     recommend: Callable[[Mapping[str, object]], Mapping[str, object]] | None = None
+    from_program: Callable[[Mapping[str, bytes]], Mapping[str, object]] | None = None
+    program_beats_recommendation: bool = False
 
     def __post_init__(self) -> None:
         if not _BACKEND_ID.fullmatch(self.id) or len(self.id) > MAX_KEY_LENGTH:

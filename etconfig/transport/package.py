@@ -24,7 +24,7 @@ class PackedOption:
         sent: The value as it is sent under that key, which differs for choices and arrays.
         scope: One method instance, or the whole process.
         applies: When it takes effect.
-        is_set: True if somebody set it: its value is neither a default nor a recommendation.
+        is_set: True if somebody set it: its value is not a default, a recommendation, or the program's own.
     """
 
     name: str

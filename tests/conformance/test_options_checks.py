@@ -13,6 +13,7 @@ from kit_checks import subject
 from etconfig.conformance.checks.option_effects import effect_visible, scope_enforced
 from etconfig.conformance.checks.options import (
     defaults_valid,
+    program_values,
     recommend_valid,
     schema_documented,
     schema_roundtrip,
@@ -123,6 +124,20 @@ class TestValues:
         declare(recommend=lambda facts: {"scratch_bytes": 4096, "accumulate": "fp64"})
         with pytest.raises(CheckFailedError, match="scratch_bytes must be at least 8192 when accumulate is"):
             recommend_valid.run(subject())
+
+    def test_what_golden_programs_fix_is_checked_against_the_options(self, declare: Declare):
+        declare(from_program=lambda specs: {"num_threads": 0} if "named_data" in specs else {})
+        message = rf"from_program of {CPU} fails in named_data\.pte: .*num_threads: expected an integer >= 1"
+        with pytest.raises(CheckFailedError, match=message):
+            program_values.run(subject())
+
+    def test_valid_values_of_programs_pass(self, declare: Declare):
+        declare(from_program=lambda specs: {"num_threads": len(specs) + 1})
+        program_values.run(subject())
+
+    def test_a_backend_that_reads_no_program_has_nothing_to_check(self, declare: Declare):
+        with pytest.raises(NotApplicableError, match=f"{CPU} reads no option from compile specs"):
+            program_values.run(subject())
 
     def test_without_a_recommendation_the_check_does_not_apply(self, declare: Declare):
         declare(recommend=None)

@@ -6,6 +6,7 @@ import itertools
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -15,6 +16,7 @@ from resolving import make_facts
 from etconfig.facts import BUILTIN_FACTS
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile import ExpressionParser, layers_of, parse_document, parse_profile, parse_project
+from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.resolver import Resolver, Target, layer_from_environment, layer_from_overrides
 
 UNSET = {"unset": True}
@@ -40,6 +42,12 @@ def recommend(facts: Facts) -> dict[str, Any]:
 SPEC = BackendSpec(
     id="StackBackend", doc="A stack.", options=StackOptions, api=ApiRange(1, 1), recommend=recommend
 )
+
+FIXED: Mapping[str, Mapping[str, Any]] = {
+    "forward": {"threads": 5, "mode": "compiled", "labels": {"b": "compiled", "p": "compiled"}},
+    "decode": {},
+}
+"""The values that the program fixes ahead of time, by method."""
 
 CONDITIONS: Mapping[str, Callable[[Facts], bool]] = {
     "true": lambda facts: True,
@@ -89,12 +97,15 @@ def facts_in_force(sources: list[Any], facts: Facts) -> Facts:
     return dict(facts) | {name: value for table in hand_set for name, value in table.items()}
 
 
-def expected(sources: list[Any], facts: Facts, method: str, instance: str | None, name: str) -> Any:
+def expected(
+    sources: list[Any], facts: Facts, method: str, instance: str | None, name: str, program_wins: bool
+) -> Any:
     """The value of an option by the page's rule, on the facts in force."""
     default = {"scale": 1.0, "mode": "plain", "order": [0], "labels": {"a": "default"}}.get(
         name, facts.get("cpu.available_cores", 1)
     )
-    weakest = [default, *(value for key, value in recommend(facts).items() if key == name)]
+    advice = [FIXED[method], recommend(facts)]
+    weakest = [default, *(said[name] for said in advice[:: -1 if program_wins else 1] if name in said)]
     stack = list(weakest)
     for value in said_in_all(sources, facts, method, instance, name):
         stack = list(weakest) if value == UNSET else [*stack, value]
@@ -197,7 +208,14 @@ def assignments(rng: random.Random, source: Mapping[str, Any]) -> list[str]:
 
 
 INSTANCES = '[instances.left]\nmethod = "forward"\n[instances.right]\nmethod = "decode"\n'
-TARGETS = [Target(method=method, backends=(SPEC.id,)) for method in METHODS]
+TARGETS = [
+    Target(
+        method=method,
+        backends=(SPEC.id,),
+        program={SPEC.id: {n: Sourced(v, Origin(OriginKind.PROGRAM, "p")) for n, v in FIXED[method].items()}},
+    )
+    for method in METHODS
+]
 PARSER = ExpressionParser(BUILTIN_FACTS)
 
 
@@ -207,7 +225,7 @@ def texts_of(sources: list[Any]) -> list[str]:
     return [document_text(d, head) for d, head in zip(sources[:3], heads, strict=True)]
 
 
-def compile_stack(rng: random.Random, sources: list[Any]) -> Resolver:
+def compile_stack(rng: random.Random, sources: list[Any], program_wins: bool) -> Resolver:
     """The resolver of two profiles, a project file, `ETCONFIG_SET` and overrides."""
     *_, environment, override = sources
     documents = [parse_document(text, str(number)) for number, text in enumerate(texts_of(sources))]
@@ -217,7 +235,8 @@ def compile_stack(rng: random.Random, sources: list[Any]) -> Resolver:
         layer_from_environment(";".join(assignments(rng, environment))),
         layer_from_overrides(assignments(rng, override)),
     )
-    return Resolver.compile({SPEC.id: SPEC}, (*layers, *by_hand), TARGETS, ["OtherBackend"])
+    spec = replace(SPEC, program_beats_recommendation=program_wins)
+    return Resolver.compile({SPEC.id: spec}, (*layers, *by_hand), TARGETS, ["OtherBackend"])
 
 
 class TestTheModelAgrees:
@@ -228,7 +247,8 @@ class TestTheModelAgrees:
         rng = random.Random(seed)
         for _ in range(100):
             sources = [*(random_document(rng) for _ in range(3)), random_line(rng), random_line(rng)]
-            resolver = compile_stack(rng, sources)
+            program_wins = rng.random() < 0.5
+            resolver = compile_stack(rng, sources, program_wins)
             for detected in (random_facts(rng), random_facts(rng)):
                 resolution = resolver.resolve(make_facts(**detected))
                 facts = facts_in_force(sources, detected)
@@ -236,7 +256,7 @@ class TestTheModelAgrees:
                     for instance in instances:
                         resolved = resolution.arguments(method, instance)[SPEC.id].to_jsonable()
                         model = {
-                            name: expected(sources, facts, method, instance, name)
+                            name: expected(sources, facts, method, instance, name, program_wins)
                             for name in StackOptions.option_infos()
                         }
                         assert resolved == model, (sources, facts, method, instance)
@@ -249,7 +269,7 @@ class TestTheModelAgrees:
             sources = [*(random_document(rng) for _ in range(3)), random_line(rng), random_line(rng)]
             facts: Facts = random_facts(rng)
             texts = [text.splitlines() for text in texts_of(sources)]
-            resolution = compile_stack(rng, sources).resolve(make_facts(**facts))
+            resolution = compile_stack(rng, sources, rng.random() < 0.5).resolve(make_facts(**facts))
             facts = facts_in_force(sources, facts)
             for method, instances in METHODS.items():
                 for instance in instances:
@@ -259,13 +279,19 @@ class TestTheModelAgrees:
                     for key, text in found.winner.value.items():
                         origin = found.keys[key]
                         if origin.line is None:
-                            assert (
-                                text == {"default": "default", "recommendation": "advised"}[origin.kind.value]
-                            )
+                            said = {
+                                "default": "default",
+                                "program": "compiled",
+                                "recommendation": "advised",
+                            }
+                            assert text == said[origin.kind.value]
                         else:
                             assert text in texts[int(origin.source)][origin.line - 1]
                     held = [*said_in_all(sources, facts, method, instance, "labels")]
-                    held += [{"a": "default"}, recommend(facts).get("labels", {})]
+                    held += [
+                        {"a": "default"},
+                        *(s.get("labels", {}) for s in (FIXED[method], recommend(facts))),
+                    ]
                     beaten = [each.value for each in found.beaten if isinstance(each.value, dict)]
                     assert sorted(labels_of([found.winner.value, *beaten])) == sorted(
                         labels_of(table for table in held if table != UNSET)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
+from etconfig.app.api import load_program
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import (
@@ -19,7 +21,7 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import PluginCallError
 from etconfig.plugin.call_check import code_place
 from etconfig.provenance import Sourced
-from etconfig.resolver import values_without_configuration
+from etconfig.resolver import read_program_values, values_without_configuration
 from etconfig.schema import BackendOptions, BackendSpec, ProblemKind, json_schema, validate_options
 
 LEAST_WORDS = 3
@@ -71,6 +73,37 @@ def recommend_valid(subject: Subject) -> None:
                 f"{code_place(spec.recommend)}recommend of {spec.id} fails {where}: {problem}; "
                 "look facts up with get(), and recommend only what the options allow"
             )
+
+
+@check("program-values", level=0, prevents="programs that cannot be configured")
+def program_values(subject: Subject) -> None:
+    """The values that `from_program` reads are valid, in each golden program and without compile specs."""
+    spec = subject.spec
+    if spec.from_program is None:
+        raise NotApplicableError(f"{spec.id} reads no option from compile specs")
+    for where, path in _places(subject):
+        try:
+            if path is None:
+                read_program_values(spec, [{}], where)
+            else:
+                _read_all_program_values(subject, path)
+        except PluginCallError as error:
+            raise CheckFailedError(
+                f"{code_place(spec.from_program)}from_program of {spec.id} fails {where}: {error.cause}; "
+                "look keys up with get(), and return only what the options allow"
+            ) from None
+
+
+def _places(subject: Subject) -> Iterator[tuple[str, Path | None]]:
+    """Yield where to read values: without compile specs, and in each golden program."""
+    yield "without compile specs", None
+    yield from ((f"in {path.name}", path) for path in subject.programs.values())
+
+
+def _read_all_program_values(subject: Subject, path: Path) -> None:
+    with load_program(path, installation=subject.installation) as program:
+        for method in program.method_names:
+            program.program_values(method, subject.spec)
 
 
 @check("unknown-option", level=0, prevents="typos that are ignored, or that set another option")
@@ -156,5 +189,12 @@ def _require_json(spec: BackendSpec, what: str, value: object) -> str:
         ) from None
 
 
-CHECKS = (schema_documented, schema_roundtrip, defaults_valid, recommend_valid, unknown_option)
+CHECKS = (
+    schema_documented,
+    schema_roundtrip,
+    defaults_valid,
+    recommend_valid,
+    program_values,
+    unknown_option,
+)
 """The checks of this module, in the order of the report."""

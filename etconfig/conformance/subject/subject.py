@@ -244,9 +244,7 @@ class Subject:
         if through is not None and self.is_native:
             raise NotApplicableError(f"another runtime calls {self.backend_id}: its calls cannot be observed")
         chosen = {f"{method}:{self.backend_id}.{name}": value for name, value in (options or {}).items()}
-        arguments = resolve_defaults(
-            program.installation, method, program.backends(method), chosen, facts=self.facts
-        )
+        arguments = resolve_defaults(program, method, chosen, facts=self.facts)
         arguments = replace(arguments, instance=instance)
         bound = program.bind(method, arguments)
         if through is not None:

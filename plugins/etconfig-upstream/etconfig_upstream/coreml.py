@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 
 from etconfig.plugin.v1 import BackendOptions, BackendSpec, option
-from etconfig_upstream.api import API
+from etconfig_upstream.api import API, specs
+
+_COMPUTE_UNITS = "compute_units"
 
 
 class ComputeUnit(enum.Enum):
@@ -24,7 +27,7 @@ class CoreMLOptions(BackendOptions):
         None,
         applies="load",
         doc="The processors that may run the model: the CPU only, with the GPU, with the neural engine, or "
-        "all of them. Overrides the compile spec compute_units.",
+        "all of them. By default those of the compile spec compute_units.",
     )
     cache_dir: str | None = option(
         None, applies="load", doc="The directory for compiled models, instead of the app's own cache."
@@ -37,10 +40,20 @@ class CoreMLOptions(BackendOptions):
     )
 
 
+def from_program(compile_specs: Mapping[str, bytes]) -> Mapping[str, object]:
+    """Return the processors that the model was compiled for; the option replaces them at run time."""
+    units = compile_specs.get(_COMPUTE_UNITS)
+    return {} if units is None else {"compute_unit": units.decode()}
+
+
 SPEC = BackendSpec(
     id="CoreMLBackend",
     doc="Core ML: CPU, GPU and neural engine of Apple devices. The size of its cache and prewarming are set "
     "in the app's bundle (com.apple.executorchcoreml_config), not at run time.",
     options=CoreMLOptions,
     api=API,
+    compile_specs=specs(
+        compute_units=("utf-8", "The processors that may run the model; the option compute_unit replaces it.")
+    ),
+    from_program=from_program,
 )

@@ -5,12 +5,20 @@ from typing import Any
 
 import pytest
 import tomli
+from delegating_programs import delegating_program
 from etconfig_upstream.plugin import schema_of
 from etconfig_upstream.qnn import HtpPerformanceMode
 from etconfig_upstream.vulkan import VULKAN, WEBGPU
 from etconfig_upstream.xnnpack import WorkspaceSharing, XnnpackOptions
+from plugin_data import write_distribution
 
+import etconfig
+from etconfig.app.configuration import resolve_defaults
+from etconfig.app.installation import Installation
+from etconfig.facts import FactSheet
+from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import EXECUTORCH, BackendOptions, wire_options
+from etconfig.resolver import explain_option, read_program_values
 from etconfig.schema import Scope, validate_options
 
 MANIFEST = tomli.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
@@ -163,3 +171,48 @@ class TestManifests:
     def test_webgpu_comes_with_a_package_of_its_own(self) -> None:
         manifest = Path(__file__).parents[2] / "etconfig-webgpu" / "pyproject.toml"
         assert 'VulkanBackend = "etconfig_webgpu"' in manifest.read_text("utf-8")
+
+
+class TestValuesOfTheProgram:
+    """Core ML uses the processors that a model was compiled for, unless the option says otherwise."""
+
+    @pytest.mark.parametrize(
+        ("extra", "value", "lines"),
+        [
+            ({}, "cpu_and_ne", ["  from program {path} (compile spec compute_units)"]),
+            (
+                {"CoreMLBackend.compute_unit": "all"},
+                "all",
+                [
+                    "  from override resolve(overrides) (CoreMLBackend.compute_unit)",
+                    "  beat 'cpu_and_ne' from program {path} (compile spec compute_units)",
+                ],
+            ),
+        ],
+    )
+    def test_explain_shows_them(
+        self, tmp_path: Path, extra: dict[str, str], value: str, lines: list[str]
+    ) -> None:
+        path = tmp_path / "model.pte"
+        path.write_bytes(delegating_program("CoreMLBackend", specs={"compute_units": b"cpu_and_ne"}))
+        entry_points = "[etconfig.backends]\nCoreMLBackend = etconfig_upstream.plugin\n"
+        write_distribution(tmp_path, "etconfig_upstream-1.0.dist-info", entry_points)
+        installed = Installation(None, environ={}, search_path=[str(tmp_path)])
+        with etconfig.load_program(path, installation=installed) as program:
+            resolution = etconfig.resolve(
+                program, profile="generic/any", facts=FactSheet.empty(), overrides=extra
+            )
+            bare = resolve_defaults(program, "forward", facts=FactSheet.empty())
+        text = explain_option(resolution, parse_option_path("CoreMLBackend.compute_unit"))
+        expected = [line.format(path=path) for line in lines]
+        assert text.splitlines() == [
+            f"forward:CoreMLBackend.compute_unit = {value!r}",
+            *expected,
+            "  beat none from default CoreMLOptions",
+        ]
+        assert bare["CoreMLBackend"].to_jsonable()["compute_unit"] == "cpu_and_ne"
+
+    def test_every_choice_of_the_exporter_is_one_of_the_option(self) -> None:
+        for unit in ("all", "cpu_and_gpu", "cpu_and_ne", "cpu_only"):
+            values = read_program_values(schema_of("CoreMLBackend"), [{"compute_units": unit.encode()}], "m")
+            assert values["compute_unit"].value.value == unit  # type: ignore[attr-defined]

@@ -63,6 +63,19 @@ ALL_CORES = Mutant(
 )
 
 
+def read_threads(compile_specs: Mapping[str, bytes]) -> Mapping[str, object]:
+    """Fail if a program was compiled without the key."""
+    return {"num_threads": int.from_bytes(compile_specs["threads"], "little")}
+
+
+THREADS_OF_PROGRAM = Mutant(
+    "program-values",
+    r"options.py:\d+: from_program of ReferenceCpuBackend fails without compile specs: KeyError: 'threads'; "
+    r"look keys up with get\(\)",
+    declared={"from_program": read_threads},
+)
+
+
 class TwinOptions(ReferenceCpuOptions):
     """Keeps the former name of an option next to the new one."""
 

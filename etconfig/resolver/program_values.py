@@ -1,0 +1,87 @@
+"""Values of options that a program fixes ahead of time, in the compile specs of its delegates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from etconfig.errors import PluginCallError
+from etconfig.provenance import Origin, OriginKind, Sourced
+from etconfig.schema import BackendSpec, OptionProblem, check_value, find_option
+
+
+def read_program_values(
+    spec: BackendSpec, delegates: Sequence[Mapping[str, bytes]], program: str
+) -> Mapping[str, Sourced[object]]:
+    """Return the values that all delegates of a backend in one method agree on, by option.
+
+    An option has one value for the whole method. If delegates disagree on it, each keeps its own at run time,
+    so none of these values is that of the option.
+
+    Args:
+        spec: The backend.
+        delegates: The compile specs of each delegate, by key.
+        program: The name of the program, for origins.
+
+    Raises:
+        PluginCallError: the backend's `from_program` raises, or names an unknown option or an invalid value.
+    """
+    distinct: list[Mapping[str, bytes]] = []
+    for each in delegates:
+        if each not in distinct:
+            distinct.append(each)
+    first, *others = [_values(spec, compile_specs, program) for compile_specs in distinct] or [{}]
+    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+
+
+def _values(
+    spec: BackendSpec, compile_specs: Mapping[str, bytes], program: str
+) -> Mapping[str, Sourced[object]]:
+    if spec.from_program is None:
+        return {}
+    reader = _RecordingSpecs(compile_specs)
+    try:
+        raw = dict(spec.from_program(reader))
+    except Exception as error:
+        raise _failed(spec, program, f"{type(error).__name__}: {error}") from error
+    read = ", ".join(sorted(reader.read & compile_specs.keys()))
+    origin = Origin(OriginKind.PROGRAM, program, detail=f"compile spec {read}" if read else None)
+    return {name: Sourced(_checked(spec, program, name, value), origin) for name, value in raw.items()}
+
+
+class _RecordingSpecs(Mapping[str, bytes]):
+    """The compile specs of a delegate; records which of them are read."""
+
+    def __init__(self, values: Mapping[str, bytes]) -> None:
+        self._values = values
+        self.read: set[str] = set()
+
+    def __getitem__(self, key: str) -> bytes:
+        self.read.add(key)
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def _checked(spec: BackendSpec, program: str, name: str, raw: object) -> object:
+    info, problem = find_option(spec, name)
+    if info is None or info.name != name:
+        raise _failed(spec, program, problem.message if problem else name)
+    value = check_value(spec, info, raw)
+    if isinstance(value, OptionProblem):
+        raise _failed(spec, program, value.message)
+    return value
+
+
+def _failed(spec: BackendSpec, program: str, cause: str) -> PluginCallError:
+    return PluginCallError(
+        group="etconfig.backends",
+        name=spec.id,
+        call="from_program",
+        cause=cause,
+        help=f"look at the compile specs with `etconfig inspect {program}`; if they are right, report it to "
+        "the author of the backend's plugin",
+    )

@@ -1,0 +1,161 @@
+"""Values that a program fixes ahead of time: between the default and the recommendation, or above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from resolving import SPECS, CpuOptions, make_facts, make_layer
+
+from etconfig.errors import PluginCallError
+from etconfig.option_path import parse_option_path
+from etconfig.plugin.v1 import ApiRange, BackendSpec
+from etconfig.profile import UNSET, Layer
+from etconfig.provenance import OriginKind
+from etconfig.resolver import Resolution, Resolver, Target, explain_option, read_program_values
+
+
+def from_program(compile_specs: Mapping[str, bytes]) -> Mapping[str, object]:
+    """One option for each key."""
+    level, labels = compile_specs.get("level"), compile_specs.get("label")
+    found: dict[str, object] = {} if level is None else {"log_level": int(level)}
+    return found if labels is None else {**found, "labels": {"program": labels.decode()}}
+
+
+def recommend(facts: Mapping[str, object]) -> Mapping[str, object]:
+    """Advise on mains."""
+    return {"log_level": 2, "labels": {"vendor": "a"}} if facts.get("power.source") == "mains" else {}
+
+
+SPEC = BackendSpec(
+    id="CpuBackend",
+    doc="CPU.",
+    options=CpuOptions,
+    api=ApiRange(1, 1),
+    recommend=recommend,
+    from_program=from_program,
+)
+
+
+def resolve(
+    delegates: Mapping[str, list[Mapping[str, bytes]]],
+    *layers: Layer,
+    spec: BackendSpec = SPEC,
+    facts: Mapping[str, Any] | None = None,
+    instances: tuple[str, ...] = (),
+) -> Resolution:
+    """Resolve methods, each with the compile specs of its delegates."""
+    targets = [
+        Target(
+            method=method,
+            backends=("CpuBackend",),
+            instances=instances,
+            program={"CpuBackend": read_program_values(spec, found, "model.pte")},
+        )
+        for method, found in delegates.items()
+    ]
+    return Resolver.compile({"CpuBackend": spec}, layers, targets).resolve(make_facts(**(facts or {})))
+
+
+def level_of(resolution: Resolution, method: str = "forward", instance: str | None = None) -> int:
+    options = resolution.arguments(method, instance)[CpuOptions]
+    return options.log_level
+
+
+MAINS = {"power.source": "mains"}
+
+
+class TestRank:
+    """A backend declares whether its program beats the recommendation."""
+
+    def test_it_beats_the_default(self) -> None:
+        resolution = resolve({"forward": [{"level": b"7"}]})
+        assert level_of(resolution) == 7
+        assert resolution.arguments("forward").origin("CpuBackend", "log_level").kind is OriginKind.PROGRAM
+
+    def test_the_recommendation_beats_it_unless_the_backend_says_otherwise(self) -> None:
+        first = replace(SPEC, program_beats_recommendation=True)
+        assert level_of(resolve({"forward": [{"level": b"7"}]}, facts=MAINS)) == 2
+        assert level_of(resolve({"forward": [{"level": b"7"}]}, facts=MAINS, spec=first)) == 7
+
+    def test_every_layer_beats_it_and_unset_brings_it_back(self) -> None:
+        program = {"forward": [{"level": b"7"}]}
+        setting = make_layer(("CpuBackend.log_level", 3))
+        assert level_of(resolve(program, setting)) == 3
+        assert level_of(resolve(program, setting, make_layer(("CpuBackend.log_level", UNSET)))) == 7
+
+    def test_tables_merge(self) -> None:
+        resolution = resolve(
+            {"forward": [{"label": b"p"}]}, make_layer(("CpuBackend.labels", {"own": "x"})), facts=MAINS
+        )
+        labels = resolution.arguments("forward")[CpuOptions].labels
+        assert labels == {"program": "p", "vendor": "a", "own": "x"}
+
+    @pytest.mark.parametrize("is_first", [False, True])
+    def test_explain_lists_it_at_its_rank(self, is_first: bool) -> None:
+        spec = replace(SPEC, program_beats_recommendation=is_first)
+        resolution = resolve(
+            {"forward": [{"level": b"7"}]},
+            make_layer(("CpuBackend.log_level", 3)),
+            facts=MAINS,
+            spec=spec,
+        )
+        text = explain_option(resolution, parse_option_path("forward:CpuBackend.log_level"))
+        program = "  beat 7 from program model.pte (compile spec level)"
+        advice = "  beat 2 from recommendation CpuBackend"
+        ranked = [program, advice] if is_first else [advice, program]
+        assert text.splitlines()[2:5] == [*ranked, "  beat 0 from default CpuOptions"]
+
+
+class TestMethods:
+    """Each method has the values of its own delegates."""
+
+    def test_methods_differ(self) -> None:
+        resolution = resolve({"forward": [{"label": b"f"}], "embed": [{"label": b"e"}], "plain": [{}]})
+        labels = {a.method: a["CpuBackend"].to_jsonable()["labels"] for a in resolution}
+        assert labels == {"forward": {"program": "f"}, "embed": {"program": "e"}, "plain": {}}
+
+    def test_instances_share_the_values_of_their_method(self) -> None:
+        resolution = resolve(
+            {"forward": [{"level": b"7"}]},
+            make_layer(("forward@left:CpuBackend.scratch_bytes", 1)),
+            instances=("left",),
+        )
+        assert level_of(resolution) == level_of(resolution, instance="left") == 7
+
+    def test_delegates_that_agree_give_one_value(self) -> None:
+        assert level_of(resolve({"forward": [{"level": b"7"}, {"level": b"7", "label": b"x"}]})) == 7
+
+    @pytest.mark.parametrize("other", [{"level": b"6"}, {}])
+    def test_delegates_that_disagree_give_none(self, other: Mapping[str, bytes]) -> None:
+        assert level_of(resolve({"forward": [{"level": b"7"}, other]})) == 0
+
+    def test_a_method_without_delegates_has_none(self) -> None:
+        assert level_of(resolve({"forward": []})) == 0
+
+
+class TestFailures:
+    """Compile specs that a backend cannot read are an error that names the program."""
+
+    @pytest.mark.parametrize(
+        ("read", "cause"),
+        [
+            (lambda specs: {"log_level": int(specs["level"])}, "ValueError: invalid literal"),
+            (lambda specs: {"log_level": "high"}, "expected an integer, given 'high'"),
+            (lambda specs: {"level": 1}, "CpuBackend has no option 'level'"),
+            (lambda specs: 3, "TypeError: 'int' object is not iterable"),
+        ],
+    )
+    def test_the_error_has_the_cause(self, read: Callable[[Any], Any], cause: str) -> None:
+        spec = replace(SPEC, from_program=read)
+        with pytest.raises(PluginCallError) as caught:
+            read_program_values(spec, [{"level": b"x"}], "model.pte")
+        assert caught.value.call == "from_program"
+        assert cause in caught.value.cause
+        assert "etconfig inspect model.pte" in str(caught.value.help)
+
+
+def test_backends_that_read_nothing_have_none() -> None:
+    assert read_program_values(SPECS["NpuBackend"], [{"level": b"1"}], "model.pte") == {}
