@@ -2,6 +2,7 @@
 #   make demo         run the main job on a real program
 #   make test         run the tests, without torch or executorch
 #   make check        tests, lint and types
+#   make dist         build the wheels of all packages, in dist/
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
 PYTHON ?= python3
@@ -9,13 +10,16 @@ VENV ?= .venv
 PEERS ?= .venv-peers
 BIN := $(VENV)/bin
 PIP := -m pip --disable-pip-version-check --quiet
+DIST ?= dist
+# Every package but the one that needs a compiler.
+PURE := . $(filter-out plugins/etconfig-executorch,$(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml)))
 EXECUTORCH_PLUGIN := $(wildcard $(addprefix plugins/etconfig-executorch/,*.* native/* etconfig_executorch/*.py* \
 	etconfig_executorch/golden/*/*))
 MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types check docs test-peers models clean
+.PHONY: demo test lint types check dist docs test-peers models clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -31,6 +35,19 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 check: test lint types
+
+# The real runtime is built against executorch, which comes from the registry; its extension needs Linux and a compiler.
+dist: | $(VENV)/bin/python
+	rm -rf $(DIST)
+	$(BIN)/python $(PIP) wheel --no-deps --wheel-dir $(DIST) $(addprefix ./,$(PURE))
+	@if [ "$$(uname -s)" != Linux ]; then \
+		echo "etconfig-executorch left out: it needs Linux"; \
+	elif ! command -v $(CXX) >/dev/null; then \
+		echo "etconfig-executorch left out: no C++ compiler ($(CXX)); install one, or set CXX"; \
+	else \
+		CXX='$(CXX)' $(BIN)/python $(PIP) wheel --no-deps --wheel-dir $(DIST) ./plugins/etconfig-executorch; \
+	fi
+	@ls $(DIST)
 
 # Write the parts of the documentation that follow from the code, and the checked conditions of the profiles;
 # then build the site, with every warning an error. The variable silences the theme's notice about its successor.
@@ -48,7 +65,7 @@ models: $(PEERS)/.installed
 	$(PEERS)/bin/python tools/build_models.py
 
 clean:
-	rm -rf $(VENV) $(PEERS) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(DIST) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

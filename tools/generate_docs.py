@@ -27,6 +27,7 @@ import click
 import tomli
 import two_devices
 from draw_overview import pictures
+from install_docs import how_to_build_wheels, with_current_sources
 from kit_docs import KIT_PARTS
 from public_api import KINDS, PUBLIC_MODULES, kind_of
 
@@ -40,9 +41,14 @@ from etconfig.schema import markdown_reference
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "etconfig"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "docs/diagnostics/README.md"]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "docs/diagnostics/README.md",
+    *sorted((ROOT / "plugins").glob("*/README.md")),
+]
 
-_PART = re.compile(r"(<!-- generated: (?P<name>[\w ./-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_PART = re.compile(r"(<!-- generated: (?P<name>[\w ./$-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -62,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
 def current_files() -> Iterator[tuple[Path, str]]:
     """Yield every page and picture with the text that it should have."""
     for page in PAGES:
-        yield page, with_current_parts(page.read_text(encoding="utf-8"))
+        yield page, with_current_sources(with_current_parts(page.read_text(encoding="utf-8")))
     yield from pictures().items()
 
 
@@ -301,6 +307,7 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "source": source,
     "third-parties": third_parties,
     "two-devices": two_device_table,
+    "wheels": how_to_build_wheels,
     **KIT_PARTS,
 }
 """The function of each part, by the first word of the part's name."""

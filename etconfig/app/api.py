@@ -13,6 +13,7 @@ from etconfig.diagnostics import Diagnostic, Respelling, did_you_mean, nearest
 from etconfig.errors import ProfileError, UnknownPluginError
 from etconfig.facts import FactSheet
 from etconfig.method import Executor, ProgramRequest
+from etconfig.packages import how_to_install
 from etconfig.program import DataSources, Verification, open_program
 
 if TYPE_CHECKING:
@@ -134,4 +135,4 @@ def unknown_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
 
 def _executor_help(name: str, known: Sequence[str]) -> str:
     guess = did_you_mean(name, (NUMPY, *known))
-    return guess or f"{NUMPY!r} is built in; 'executorch' is in etconfig-executorch"
+    return guess or f"{NUMPY!r} is built in; for 'executorch', {how_to_install('etconfig-executorch')}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from etconfig.plugin.entry_points import EntryPoint
+from etconfig.packages import how_to_install, is_our_package
+from etconfig.plugin.entry_points import EntryPoint, normalized_name
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -64,4 +65,7 @@ def load_error(entry: EntryPoint, cause: str, help_text: str) -> PluginLoadError
 
 def reinstall_help(distribution: str) -> str:
     """Return the help for a damaged installation."""
-    return f"reinstall {distribution}: pip install --force-reinstall {distribution}"
+    words = ("--force-reinstall", "--no-deps", distribution)
+    is_ours = is_our_package(normalized_name(distribution))
+    command = how_to_install(*words) if is_ours else " ".join(("pip install", *words))
+    return f"reinstall {distribution}: {command}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from etconfig.packages import how_to_install
 from etconfig.plugin.entry_points import BACKENDS, EntryPoint, normalized_name
 from etconfig.plugin.failure import PluginFailure
 from etconfig.plugin.policy import PluginPolicy
@@ -12,10 +13,6 @@ from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.errors import DuplicatePluginError, UnknownPluginError
-
-_HOW_TO_GET_A_BACKEND = (
-    "install the package that declares it: etconfig-upstream for ExecuTorch's own backends, else its vendor's"
-)
 
 
 @record(frozen=True)
@@ -65,7 +62,7 @@ class PluginIndex:
         refused = [entry for entry in self.installed if entry.group == group and entry.name == name]
         help_text = did_you_mean(name, known)
         if group == BACKENDS:
-            help_text = did_you_mean_backend(name, known) or _HOW_TO_GET_A_BACKEND
+            help_text = did_you_mean_backend(name, known) or _how_to_get_a_backend()
         if refused:
             entry = refused[0]
             help_text = f"{entry.source} declares it, but {self.policy.refusal(entry)}"
@@ -80,4 +77,11 @@ def _duplicate(group: str, name: str, matches: list[EntryPoint]) -> DuplicatePlu
         name=name,
         distributions=tuple(entry.source for entry in matches),
         help=f'uninstall one, or choose: [plugins] prefer = {{ {name} = "{matches[0].distribution}" }}',
+    )
+
+
+def _how_to_get_a_backend() -> str:
+    return (
+        "install the package that declares it: for ExecuTorch's own backends, "
+        f"{how_to_install('etconfig-upstream')}; for others, that of their vendor"
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 
 import pytest
 
 from etconfig.conformance import BackendConformance
 from etconfig.conformance.runner import suite
+from etconfig.packages import how_to_install
 
 pytest_plugins = ("pytester",)
 
@@ -107,6 +109,7 @@ class TestSuite:
     def test_without_pytest_the_error_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delitem(sys.modules, suite.__name__)
         monkeypatch.setitem(sys.modules, "pytest", None)
-        expected = r"BackendConformance needs pytest: pip install 'etconfig\[conformance\]'"
+        command = how_to_install("'etconfig[conformance]'")
+        expected = re.escape(f"BackendConformance needs pytest: {command}")
         with pytest.raises(ImportError, match=expected):
             importlib.import_module(suite.__name__)

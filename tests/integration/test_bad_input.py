@@ -15,6 +15,8 @@ import pytest
 from command_line import DATA, DIGITS, ON_DEVICE, Outcome, error
 from plugin_data import write_distribution
 
+from etconfig.packages import how_to_install
+
 NOT_A_PROGRAM = "expected an ExecuTorch program (.pte), which has 'ET12' at byte 4, found"
 EXPORT = "export it first: torch.export.export(...), then to_edge(...).to_executorch()"
 EXPECTED_INPUT = "method 'forward', input 0: expected an array of dtype float32 and shape (1, 1, 8, 8), given"
@@ -109,8 +111,8 @@ class TestPlugins:
         assert refused(program=DIGITS / "digits_xnnpack.pte") == error(
             "backend 'XnnpackBackend' cannot run here: no installed plugin declares it "
             "(installed: ReferenceCpuBackend, ReferenceNpuBackend)",
-            "install the package that declares it: etconfig-upstream for ExecuTorch's own backends, "
-            "else its vendor's",
+            "install the package that declares it: for ExecuTorch's own backends, "
+            f"{how_to_install('etconfig-upstream')}; for others, that of their vendor",
         )
 
     def test_the_plugin_is_disabled(
@@ -138,7 +140,8 @@ class TestPlugins:
         "vendor_xnnpack.py:1: its import raised ModuleNotFoundError: No module named 'a_vendor_sdk'"
     )
     FIX = (
-        "install a_vendor_sdk, or else reinstall vendor-xnnpack: pip install --force-reinstall vendor-xnnpack"
+        "install a_vendor_sdk, or else reinstall vendor-xnnpack: "
+        "pip install --force-reinstall --no-deps vendor-xnnpack"
     )
 
     @pytest.mark.usefixtures("broken")
@@ -180,7 +183,7 @@ class TestPlugins:
         ("name", "advice"),
         [
             ("nmpy", "did you mean 'numpy'?"),
-            ("executorch", "'numpy' is built in; 'executorch' is in etconfig-executorch"),
+            ("executorch", f"'numpy' is built in; for 'executorch', {how_to_install('etconfig-executorch')}"),
         ],
     )
     def test_an_executor_that_is_not_installed(

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from command_line import ON_DEVICE, TWO_CAMERAS, Outcome
 
+from etconfig.packages import how_to_install
+
 PROFILES = TWO_CAMERAS / "profiles"
 CAMERAS = ("--profile-path", str(PROFILES), "--facts", "device.json")
 
@@ -311,6 +313,23 @@ class TestPlain:
         done = cli("validate", TWO_CAMERAS / "typo.toml")
         assert "unknown-option" in done.stdout
         assert "\x1b" not in done.stdout + done.stderr
+
+
+class TestNothingInstalled:
+    """Without a plugin, `backends` says how to get those of ExecuTorch."""
+
+    def test_it_names_the_package_of_the_real_backends(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ETCONFIG_DISABLE_PLUGINS", "*")
+        done = cli("backends")
+        assert (done.status, done.stderr) == (0, "")
+        assert done.stdout == (
+            "No backend plugin is installed. For the backends that ExecuTorch ships, such as XNNPACK:\n"
+            f"  {how_to_install('etconfig-upstream')}\n"
+            "For others, install the package of their vendor.\n"
+        )
+        assert cli("backends", "--json").json == []
 
 
 class TestTerminal:

@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 from command_line import DATA, DIGITS, Outcome, error
 
+from etconfig.packages import how_to_install
+
 XNNPACK = DATA / "programs" / "xnnpack.pte"
 
 
@@ -21,8 +23,8 @@ class TestObstacles:
                 "what": "backend XnnpackBackend",
                 "why": "no installed plugin declares it "
                 "(installed: ReferenceCpuBackend, ReferenceNpuBackend)",
-                "help": "install the package that declares it: etconfig-upstream for ExecuTorch's own "
-                "backends, else its vendor's",
+                "help": "install the package that declares it: for ExecuTorch's own backends, "
+                f"{how_to_install('etconfig-upstream')}; for others, that of their vendor",
             }
         ]
         printed = cli("inspect", XNNPACK).stdout

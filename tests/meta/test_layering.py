@@ -24,6 +24,7 @@ BOTTOM = {
     "errors",
     "flatbuffer",
     "parameters",
+    "packages",
 }
 ROOMS: dict[str, set[str]] = {
     "version": set(),
@@ -37,6 +38,7 @@ ROOMS: dict[str, set[str]] = {
     "errors": {"records", "diagnostics"},
     "flatbuffer": set(),
     "parameters": set(),
+    "packages": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},

@@ -151,7 +151,7 @@ CASES = [
         "import acme_sdk\nfrom acme_npu.options",
         "signature-bind",
         f"{LOADING}plugin.py:1: its import raised ModuleNotFoundError: No module named 'acme_sdk'; "
-        "install acme_sdk, or else reinstall acme-npu: pip install --force-reinstall acme-npu",
+        "install acme_sdk, or else reinstall acme-npu: pip install --force-reinstall --no-deps acme-npu",
     ),
     (
         "plugin.py",
@@ -160,7 +160,7 @@ CASES = [
         "signature-bind",
         f"{LOADING}plugin.py:1: its import raised ModuleNotFoundError: No module named "
         "'acme_npu.optionz'; name a module that acme-npu has, or reinstall acme-npu: pip install "
-        "--force-reinstall acme-npu",
+        "--force-reinstall --no-deps acme-npu",
     ),
     (
         "plugin.py",

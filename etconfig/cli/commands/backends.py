@@ -15,6 +15,7 @@ from etconfig.cli.shared.options import device_options, json_option, make_instal
 from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import BackendUnavailableError
+from etconfig.packages import how_to_install
 
 if TYPE_CHECKING:
     from etconfig.resolver import UnconfiguredValue
@@ -56,7 +57,9 @@ def _list(installation: Installation, as_json: bool) -> None:
     elif listing.rows:
         print_table(listing.headers, listing.rows)
     else:
-        show("No backend plugin is installed. Install one, for example: pip install etconfig-reference")
+        show("No backend plugin is installed. For the backends that ExecuTorch ships, such as XNNPACK:")
+        show(f"  {how_to_install('etconfig-upstream')}")
+        show("For others, install the package of their vendor.")
 
 
 def _show(

@@ -9,7 +9,10 @@ from typing import ClassVar
 try:
     import pytest
 except ImportError as error:
-    raise ImportError("BackendConformance needs pytest: pip install 'etconfig[conformance]'") from error
+    from etconfig.packages import how_to_install
+
+    command = how_to_install("'etconfig[conformance]'")
+    raise ImportError(f"BackendConformance needs pytest: {command}") from error
 
 from etconfig.app.api import NUMPY
 from etconfig.conformance.checks.catalog import all_checks

@@ -22,8 +22,8 @@ def _check_runtime() -> None:
     if _public(installed) != _public(EXECUTORCH_VERSION):
         raise ImportError(
             f"etconfig-executorch was built against executorch {_public(EXECUTORCH_VERSION)}, but "
-            f"{_public(installed)} is installed; install that release, or build the extension again: "
-            "pip install --force-reinstall --no-cache-dir --no-binary etconfig-executorch etconfig-executorch"
+            f"{_public(installed)} is installed; install that release: "
+            f"pip install executorch=={_public(EXECUTORCH_VERSION)}"
         )
 
 

@@ -1,6 +1,6 @@
 """The ahead-of-time half: delegates parts of a model to the reference backends when it is exported.
 
-Needs executorch (`pip install etconfig-reference[aot]`):
+Needs the dependencies of the extra `aot`, executorch and torch:
 
     partitioner = ReferencePartitioner({"features": "ReferenceNpuBackend", "head": "ReferenceCpuBackend"})
     edge = to_edge_transform_and_lower(torch.export.export(model, args), partitioner=[partitioner])

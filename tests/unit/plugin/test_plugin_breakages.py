@@ -33,7 +33,7 @@ class TestBrokenImports:
                 "broken_missing_dependency.py:1: its import raised ModuleNotFoundError: "
                 "No module named 'a_vendor_sdk_that_is_not_installed'",
                 "install a_vendor_sdk_that_is_not_installed, or else "
-                "reinstall broken-imports: pip install --force-reinstall broken-imports",
+                "reinstall broken-imports: pip install --force-reinstall --no-deps broken-imports",
             ),
             (
                 "NewerApi",
@@ -48,7 +48,7 @@ class TestBrokenImports:
                 "NoModule",
                 "its import raised ModuleNotFoundError: No module named 'broken_no_such_module'",
                 "install broken_no_such_module, or else "
-                "reinstall broken-imports: pip install --force-reinstall broken-imports",
+                "reinstall broken-imports: pip install --force-reinstall --no-deps broken-imports",
             ),
             (
                 "NoObject",

@@ -165,13 +165,16 @@ class TestBrokenMetadata:
         failure = index.failures[0]
         assert (failure.distribution, failure.version) == ("broken-metadata", "1.0")
         assert (failure.group, failure.name) == (None, None)
-        assert failure.help == "reinstall broken-metadata: pip install --force-reinstall broken-metadata"
+        assert (
+            failure.help
+            == "reinstall broken-metadata: pip install --force-reinstall --no-deps broken-metadata"
+        )
 
     def test_a_file_that_is_not_utf_8_is_reported(self, tmp_path):
         write_distribution(tmp_path, "acme-1.0.dist-info", entry_points=b"[etconfig.backends]\nA = \xff\n")
         assert causes(tmp_path) == [
             "acme 1.0: its entry_points.txt is malformed: it is not UTF-8; "
-            "reinstall acme: pip install --force-reinstall acme"
+            "reinstall acme: pip install --force-reinstall --no-deps acme"
         ]
 
     def test_a_directory_in_place_of_the_file_is_reported(self, tmp_path):
@@ -179,7 +182,7 @@ class TestBrokenMetadata:
         (metadata / "entry_points.txt").mkdir()
         assert causes(tmp_path) == [
             "acme 1.0: its entry_points.txt cannot be read: Is a directory; "
-            "reinstall acme: pip install --force-reinstall acme"
+            "reinstall acme: pip install --force-reinstall --no-deps acme"
         ]
 
     def test_a_file_in_place_of_the_metadata_directory_is_skipped(self, tmp_path):
@@ -192,7 +195,7 @@ class TestBrokenMetadata:
         assert sources(tmp_path) == [("A", "acme 2.0")]
         assert causes(tmp_path) == [
             f"acme 2.0: it is installed more than once: {first} and {second}; "
-            "reinstall acme: pip install --force-reinstall acme"
+            "reinstall acme: pip install --force-reinstall --no-deps acme"
         ]
 
     @given(st.binary(max_size=200))

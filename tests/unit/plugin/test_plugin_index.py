@@ -8,6 +8,7 @@ import pytest
 from plugin_data import search_path, write_distribution
 
 from etconfig.errors import DuplicatePluginError, UnknownPluginError
+from etconfig.packages import how_to_install
 from etconfig.plugin import BACKENDS, PROFILES, PluginIndex, PluginPolicy, discover_plugins
 
 
@@ -41,8 +42,8 @@ class TestFind:
             PluginIndex(()).find(BACKENDS, "A")
         assert str(caught.value) == (
             "no installed plugin declares 'A' in etconfig.backends (installed: none); "
-            "install the package that declares it: etconfig-upstream for ExecuTorch's own backends, "
-            "else its vendor's"
+            "install the package that declares it: for ExecuTorch's own backends, "
+            f"{how_to_install('etconfig-upstream')}; for others, that of their vendor"
         )
 
     def test_two_distributions_that_claim_one_id_are_both_named(self):

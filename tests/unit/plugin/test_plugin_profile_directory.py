@@ -77,7 +77,7 @@ class TestResolveProfileDirectory:
             resolve_profile_directory(replace(ENTRY, value=value))
         assert str(caught.value) == (
             f"plugin 'acme' (etconfig.profiles) of acme-npu 2.1 failed: {cause}; "
-            "reinstall acme-npu: pip install --force-reinstall acme-npu"
+            "reinstall acme-npu: pip install --force-reinstall --no-deps acme-npu"
         )
 
 
