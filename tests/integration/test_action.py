@@ -1,0 +1,111 @@
+"""The script of the GitHub action: which checks it runs, and how it fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import ROOT
+
+SCRIPT = ROOT / ".github" / "validate.sh"
+BASH = shutil.which("bash")
+pytestmark = pytest.mark.skipif(BASH is None or sys.platform == "win32", reason="needs bash")
+
+BROKEN = "[options.ReferenceCpuBackend]\nnum_thread = 2\n"
+RAISED = '[options.ReferenceCpuBackend]\nnum_threads = { expr = "cpu.available_cores" }\n'
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a project file, and two fact sheets in `sheets/`."""
+    (tmp_path / "etconfig.toml").write_text(RAISED)
+    sheets = tmp_path / "sheets"
+    sheets.mkdir()
+    for name in ("raspberry-pi-5", "laptop-on-battery"):
+        shutil.copy(ROOT / "tests" / "data" / "sheets" / f"{name}.json", sheets)
+    return tmp_path
+
+
+def run(repository: Path, **inputs: str) -> tuple[int, str]:
+    """Run the script as the action does; return its status and output."""
+    variables = {"FILES": "etconfig.toml", "PROGRAM": "", "FACTS": "", "PROFILE_PATH": "", **inputs}
+    assert BASH is not None
+    done = subprocess.run(
+        [BASH, SCRIPT],
+        cwd=repository,
+        env={
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_good_files_pass(repository: Path) -> None:
+    status, output = run(repository)
+    assert (status, "1 file checked: 0 errors" in output) == (0, True)
+
+
+def test_a_finding_is_an_annotation_and_a_failure(repository: Path) -> None:
+    (repository / "etconfig.toml").write_text(BROKEN)
+    status, output = run(repository)
+    assert status == 1
+    assert re.search(r"^::error file=etconfig.toml,line=2,.*no option 'num_thread'", output, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("facts", "checks"),
+    [
+        ("sheets/raspberry-pi-5.json", 1),
+        ("sheets/*.json", 2),
+        (" sheets/l*.json\nsheets/r*.json ", 2),
+        ("", 1),
+    ],
+)
+def test_files_are_checked_on_every_sheet(repository: Path, facts: str, checks: int) -> None:
+    status, output = run(repository, FACTS=facts)
+    assert (status, output.count("1 file checked")) == (0, checks)
+
+
+def test_all_sheets_are_checked_if_the_first_fails(repository: Path) -> None:
+    (repository / "etconfig.toml").write_text(BROKEN)
+    status, output = run(repository, FACTS="sheets/*.json")
+    assert (status, output.count("1 file checked")) == (1, 2)
+
+
+def test_a_sheet_that_is_missing_is_a_failure(repository: Path) -> None:
+    status, output = run(repository, FACTS="sheets/phone*.json")
+    assert (status, output) == (2, "::error::the input 'facts' names no file: sheets/phone*.json\n")
+
+
+def test_several_files_and_a_program(repository: Path) -> None:
+    shutil.copy(ROOT / "tests" / "data" / "digits" / "digits.pte", repository / "the digits.pte")
+    (repository / "profiles").mkdir()
+    (repository / "profiles" / "board.toml").write_text(f'[profile]\nname = "board"\n{RAISED}')
+    status, output = run(
+        repository, FILES="etconfig.toml\nprofiles", PROGRAM="the digits.pte", PROFILE_PATH="profiles"
+    )
+    assert (status, "2 files checked" in output) == (0, True)
+
+
+def test_every_input_reaches_the_script() -> None:
+    action = (ROOT / "action.yml").read_text(encoding="utf-8")
+    for name in re.findall(r"\$\{?([A-Z_]+)\b", SCRIPT.read_text(encoding="utf-8")):
+        assert f"{name}: ${{{{ inputs.{name.lower().replace('_', '-')} }}}}" in action
+
+
+def test_the_documented_inputs_are_those_of_the_action() -> None:
+    action = (ROOT / "action.yml").read_text(encoding="utf-8")
+    inputs = re.findall(r"^  ([a-z-]+):\n    description", action, re.MULTILINE)
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    table = page.split("| input |")[1].split("\n\n")[0]
+    assert re.findall(r"^\| `([a-z-]+)` \|", table, re.MULTILINE) == inputs
