@@ -12,6 +12,7 @@ from command_line import DATA, ON_DEVICE, Outcome, error_at
 import etconfig
 from etconfig import Installation, validate_file
 from etconfig.errors import ProfileError
+from etconfig.packages import how_to_install
 
 CPU = "ReferenceCpuBackend"
 PHONE = f'[profile]\nname = "app/phone"\n[options.{CPU}]\nnum_threads = 3\n'
@@ -201,7 +202,12 @@ class TestExecutor:
         ("name", "severity", "advice", "status"),
         [
             ("numpi", "error", "did you mean 'numpy'?", 1),
-            ("executorch", "warning", "'numpy' is built in; 'executorch' is in etconfig-executorch", 0),
+            (
+                "executorch",
+                "warning",
+                f"'numpy' is built in; for 'executorch', {how_to_install('etconfig-executorch')}",
+                0,
+            ),
         ],
     )
     def test_validate_reports_it_at_its_line(
