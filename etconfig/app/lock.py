@@ -10,6 +10,7 @@ from typing import Any
 
 from etconfig.app.plain_difference import ABSENT, is_too_deep, plain_differences
 from etconfig.records import record
+from etconfig.resolver.difference import ABSENT_TEXT
 from etconfig.resolver.saved import load_json, saved_result_error
 
 LOCK_FILE = "etconfig.lock"
@@ -155,4 +156,4 @@ def _program_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
 def _program_text(program: Mapping[str, Any]) -> str:
     content = str(program.get("content"))
     short = content[:_SHORT_HASH] + ("…" if len(content) > _SHORT_HASH else "")
-    return f"{program.get('name')} ({short})" if program else "none"
+    return f"{program.get('name')} ({short})" if program else ABSENT_TEXT

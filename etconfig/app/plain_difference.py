@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from etconfig.resolver.difference import canonical
+from etconfig.resolver.difference import ABSENT_TEXT, canonical
 
 ABSENT = object()
 """Stands for a value that is missing on one side."""
@@ -63,4 +63,4 @@ def _below(path: str, key: str) -> str:
 
 
 def _text(value: object) -> str:
-    return "none" if value is ABSENT else canonical(value)
+    return ABSENT_TEXT if value is ABSENT else "none" if value is None else canonical(value)

@@ -11,6 +11,9 @@ from etconfig.records import record
 from etconfig.resolver.resolution import Resolution
 from etconfig.schema import Applies, jsonable, show_value
 
+ABSENT_TEXT = "(absent)"
+"""What a difference shows for a side that lacks the value; `none` is a value."""
+
 
 @record(frozen=True)
 class ReportedValue:
@@ -55,7 +58,7 @@ class OptionChange:
 
     def __str__(self) -> str:
         """Return a line such as `forward:CpuBackend.num_threads: 2 → 4`."""
-        old, new = ("(none)" if side is None else show_value(side.value) for side in (self.old, self.new))
+        old, new = (ABSENT_TEXT if side is None else show_value(side.value) for side in (self.old, self.new))
         return f"{self.path}: {old} → {new}"
 
     def to_jsonable(self) -> dict[str, Any]:

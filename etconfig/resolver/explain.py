@@ -78,7 +78,8 @@ def _lines(found: Provenance, facts: FactSheet) -> Iterator[str]:
 
 
 def _beaten_line(beaten: Sourced[object]) -> str:
-    return f"  beat {show_setting(beaten.value)} from {beaten.origin}"
+    value = "no value" if beaten.value is None else show_setting(beaten.value)
+    return f"  beat {value} from {beaten.origin}"
 
 
 def _nothing_meant(resolution: Resolution, path: OptionPath) -> Diagnostic:

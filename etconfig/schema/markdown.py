@@ -40,10 +40,14 @@ def _type(info: OptionInfo) -> str:
 
 
 def _default(info: OptionInfo) -> str:
-    default = "" if info.default is MISSING else f"`{json.dumps(jsonable(info.default))}`"
+    default = "" if info.default is MISSING else f"`{_value(info.default)}`"
     if info.from_fact is None:
         return default or "required"
     return f"fact `{info.from_fact}`" + (f", else {default}" if default else "")
+
+
+def _value(default: object) -> str:
+    return "none" if default is None else json.dumps(jsonable(default))
 
 
 def _sentences(info: OptionInfo) -> Iterator[str]:

@@ -151,7 +151,7 @@ class TestLocked:
         cli(*LOCK)
         locked.with_name("board.toml").write_text(PROFILE + second + first)
         (note,) = notes(cli(*LOCKED))
-        assert note.startswith('profiles: board: when[0]: none → {"if": "os.name == \\"ios\\""')
+        assert note.startswith('profiles: board: when[0]: (absent) → {"if": "os.name == \\"ios\\""')
 
     def test_an_empty_project_file_sets_nothing_and_another_value_is_listed(
         self, locked: Path, cli: Callable[..., Outcome]
@@ -160,7 +160,7 @@ class TestLocked:
         project.write_text("# nothing\n")
         assert cli(*LOCKED).status == 0
         project.write_text("[options.ReferenceNpuBackend]\ncore = 0\n")
-        assert notes(cli(*LOCKED)) == ['project: options: none → {"ReferenceNpuBackend": {"core": 0}}']
+        assert notes(cli(*LOCKED)) == ['project: options: (absent) → {"ReferenceNpuBackend": {"core": 0}}']
 
     def test_only_the_table_of_etconfig_counts_in_pyproject(
         self, locked: Path, cli: Callable[..., Outcome]
@@ -266,15 +266,15 @@ class TestProgram:
         first, *rest = notes(cli(*LOCKED))
         assert first.startswith("program: old.pte (sha256:0) → model.pte (sha256:")
         assert rest == [
-            'program: methods: forward[0]: none → "ReferenceNpuBackend"',
-            "program: methods: decode: [] → none",
-            'program: methods: embed: none → ["ReferenceNpuBackend"]',
+            'program: methods: forward[0]: (absent) → "ReferenceNpuBackend"',
+            "program: methods: decode: [] → (absent)",
+            'program: methods: embed: (absent) → ["ReferenceNpuBackend"]',
         ]
 
     def test_no_program_is_another_one(self, locked: Path, cli: Callable[..., Outcome]) -> None:
         found = notes(cli(*LOCKED[:1], *LOCKED[2:]))
         assert found[0].startswith("program: model.pte (sha256:")
-        assert found[0].endswith(" → none")
+        assert found[0].endswith(" → (absent)")
 
 
 class TestSchemas:
@@ -283,7 +283,7 @@ class TestSchemas:
     @pytest.mark.parametrize(
         ("field", "value", "note"),
         [
-            (("core", "bounds"), [">= 0"], 'core.bounds[0]: none → "<= 3"'),
+            (("core", "bounds"), [">= 0"], 'core.bounds[0]: (absent) → "<= 3"'),
             (("core", "applies"), "execute", 'core.applies: "execute" → "load"'),
             (("core", "default"), 1, "core.default: 1 → 0"),
             (("core", "wire"), {"key": "npu_core"}, 'core.wire.key: "npu_core" → "core"'),

@@ -136,11 +136,11 @@ class TestDifferences:
     def test_an_instance_on_one_side_only_is_reported(self) -> None:
         with_left = reported_values(resolve(make_layer(instances={"left": "forward"})))
         changes = differences(reported_values(resolve()), with_left)
-        assert str(changes[0]) == "forward@left:CpuBackend.num_threads: (none) → 1"
+        assert str(changes[0]) == "forward@left:CpuBackend.num_threads: (absent) → 1"
         assert (changes[0].applies, changes[0].to_jsonable()["old"]) == (None, None)
-        assert [str(c).endswith("→ (none)") for c in differences(with_left, reported_values(resolve()))] == [
-            True
-        ] * 6
+        assert [
+            str(c).endswith("→ (absent)") for c in differences(with_left, reported_values(resolve()))
+        ] == [True] * 6
 
     @pytest.mark.parametrize(("old", "new"), [(1, True), (1, 1.0), (0, False), (None, 0)])
     def test_values_of_different_types_differ(self, old: object, new: object) -> None:

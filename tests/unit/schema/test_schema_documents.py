@@ -141,7 +141,7 @@ class TestMarkdown:
             "| `core` | integer: `>= 0`, `<= 3` | required | load | method | Which core. |\n"
             "| `threads` | integer: `>= 1`, in threads | fact `cpu.available_cores` | execute | process |"
             " Worker threads. Formerly `num_threads`. |\n"
-            "| `cache_bytes` | integer: `a multiple of 4096`, in bytes | `null` | load | method |"
+            "| `cache_bytes` | integer: `a multiple of 4096`, in bytes | `none` | load | method |"
             " Cache size. |\n"
             "| `timeout` | float: in s | `1.5` | execute | method | Time limit. Since 2.1. |\n"
             '| `power_mode` | choice: `"low"`, `"high-power"` | `"low"` | execute | method |'
