@@ -26,7 +26,7 @@ NOT_FROZEN = frozenset(
     {
         f"{_API}.System.__init__",
         *(f"{_API}_kernels.{owner}.__init__" for owner in ("Register", "Scratch", "Tensor")),
-        *(f"{_API}_kernels.Tensor.{name}" for name in ("ensure_memory", "of_form", "rebind", "release")),
+        *(f"{_API}_kernels.Tensor.{name}" for name in ("ensure_memory", "of_form", "set_array", "release")),
         *(f"{_API}_kernels.Kernel.{name}" for name in ("bind", "parameters", "register_positions")),
         *(f"{_API}_kernels.Kernel.{name}" for name in ("varying_positions", "wants_unread")),
     }

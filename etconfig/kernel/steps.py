@@ -85,7 +85,7 @@ class MakeAlias:
 
     def __call__(self) -> None:
         """Make the tensor the view."""
-        self.tensor.rebind(self.array, self.token)
+        self.tensor.set_array(self.array, self.token)
 
 
 class StepSequence:

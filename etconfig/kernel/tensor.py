@@ -114,7 +114,7 @@ class Tensor:
         form: Everything else about the tensor except its memory.
         token: An object that identifies `array`: it changes with the array, and returns with a shape that
             the tensor had before. Steps that were bound at another token must be bound again.
-        is_alias: `array` is not a view of the tensor's own memory, but was passed to `rebind`.
+        is_alias: `array` is not a view of the tensor's own memory, but was passed to `set_array`.
     """
 
     __slots__ = ("_memory", "_offset", "_views", "array", "dtype", "form", "is_alias", "token")
@@ -232,7 +232,7 @@ class Tensor:
             raise ValueError(f"shape {shape} differs from the planned shape {self.bounds}")
         raise ValueError(f"shape {shape} exceeds the planned bounds {self.bounds}")
 
-    def rebind(self, array: Array, token: object = None) -> None:
+    def set_array(self, array: Array, token: object = None) -> None:
         """Make the tensor another view, with another token for steps that were bound to the old one.
 
         Args:

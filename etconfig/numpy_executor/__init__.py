@@ -7,8 +7,8 @@ serves dynamic shapes; both use `effects`. `inputs`, `attributes` and `delegate_
 callers and its delegates.
 """
 
+from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.numpy_executor.method import NumpyProgram, load_method
-from etconfig.numpy_executor.plan import DEFAULT_INSTRUCTION_LIMIT
 
 __all__ = [
     "DEFAULT_INSTRUCTION_LIMIT",

@@ -1,4 +1,4 @@
-"""From serialized instructions to a `Plan`: look up, check and bind everything once."""
+"""From serialized instructions to a `CompiledPlan`: look up, check and bind everything once."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from etconfig.kernel.registry import ENTRY_POINT_GROUP, Kernel, Step
 from etconfig.kernel.steps import StepSequence, runnable
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.method import DelegateRun
+from etconfig.numpy_executor.compiled_plan import Block, CompiledPlan
 from etconfig.numpy_executor.delegate_steps import bind_delegate
 from etconfig.numpy_executor.instructions import instructions_of
 from etconfig.numpy_executor.kernel_calls import KernelCalls
 from etconfig.numpy_executor.optimizer import Optimizer, can_optimize
-from etconfig.numpy_executor.plan import Block, Plan
 from etconfig.numpy_executor.rebinding import Rebinding
 from etconfig.numpy_executor.registers import LISTS_OF_VALUES, Registers
 from etconfig.numpy_executor.step_patterns import StepPatterns
@@ -52,7 +52,7 @@ def compile_plan(
     track: Track | None,
     instruction_limit: int,
     optimize: bool,
-) -> Plan:
+) -> CompiledPlan:
     """Bind every instruction of `plan` to `registers`, and to what runs each of its delegates.
 
     With `optimize`, leave out instructions that no output needs.
@@ -71,7 +71,7 @@ def compile_plan(
     compiler = _Compiler(plan, registers, delegates, calls, patterns, rebinding, optimizer, track)
     chains = [compiler.blocks(chain) for chain in range(len(plan.chains))]
     scratch.steps_left = math.inf
-    return Plan(plan.name, chains, instruction_limit, rebinding.changed)
+    return CompiledPlan(plan.name, chains, instruction_limit, rebinding.reassigned)
 
 
 class _Compiler:

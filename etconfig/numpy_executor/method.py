@@ -21,8 +21,8 @@ from etconfig.method.method import Method, guarded_method, out_of_memory
 from etconfig.method.request import method_request
 from etconfig.numpy_executor.attributes import Attributes
 from etconfig.numpy_executor.compile import check_operators, compile_plan
+from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT, CompiledPlan
 from etconfig.numpy_executor.inputs import Inputs
-from etconfig.numpy_executor.plan import DEFAULT_INSTRUCTION_LIMIT, Plan
 from etconfig.numpy_executor.registers import Registers
 from etconfig.program import MethodMeta
 from etconfig.program.collection import collection_paused
@@ -39,7 +39,7 @@ class NumpyMethod(RunnableMethod):
         self,
         inputs: Inputs,
         outputs: Sequence[Register],
-        plan: Plan,
+        compiled: CompiledPlan,
         host: DelegateHost,
         track: Track | None,
         attributes: Attributes,
@@ -47,12 +47,12 @@ class NumpyMethod(RunnableMethod):
         self._attributes = attributes
         self._inputs = inputs
         self._outputs = outputs
-        self._plan = plan
+        self._compiled = compiled
         self._host = host
         self._track = track
 
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
-        """Copy the inputs in, run the plan, copy the outputs out."""
+        """Copy the inputs in, run the compiled plan, copy the outputs out."""
         self._inputs.set(inputs)
         if resource is not None:  # the backends find None otherwise
             self._host.set_resource(resource)
@@ -86,10 +86,10 @@ class NumpyMethod(RunnableMethod):
 
     def _run(self) -> None:
         if self._track is None:
-            self._plan.run()
+            self._compiled.run()
         else:
             with self._track.execute():
-                self._plan.run()
+                self._compiled.run()
 
 
 class NumpyProgram(ExecutorProgram):

@@ -164,7 +164,7 @@ class DelegateCall(NamedTuple):
 
 
 class MoveCall(NamedTuple):
-    """Rebind `values[move_to]` to what `values[move_from]` is: an alias, no copy."""
+    """Make `values[move_to]` an alias of what `values[move_from]` is; nothing is copied."""
 
     move_from: int
     move_to: int

@@ -13,7 +13,7 @@ from etconfig.kernel.argument_kinds import ArgumentKind
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Register, Tensor
 from etconfig.kernels import builtin_kernels
-from etconfig.numpy_executor.plan import Block, Plan
+from etconfig.numpy_executor.compiled_plan import Block, CompiledPlan
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
 
@@ -79,6 +79,6 @@ def test_a_kernel_runs_or_refuses(operator: str) -> None:
         try:
             step = kernel.bind(operator, Scratch(), [arguments.of(each.kind) for each in kernel.parameters])
             with np.errstate(all="ignore"):
-                Plan("forward", [[Block((step,), (operator,), 1, 1)]], 1).run()
+                CompiledPlan("forward", [[Block((step,), (operator,), 1, 1)]], 1).run()
         except KernelArgumentError as error:
             assert error.operator == operator  # noqa: PT017  either outcome is right

@@ -17,7 +17,7 @@ from etconfig.errors import KernelArgumentError
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels import builtin_kernels
-from etconfig.numpy_executor.plan import Block, Plan
+from etconfig.numpy_executor.compiled_plan import Block, CompiledPlan
 
 KERNELS = builtin_kernels()
 LARGEST = 2**31 - 1
@@ -88,7 +88,7 @@ def test_a_size_costs_nothing_if_another_one_is_0(case: KernelCase) -> None:
         try:
             with np.errstate(all="ignore"):
                 step = kernel.bind(case.operator, Scratch(), arguments)
-                Plan("forward", [[Block((step,), (case.operator,), 1, 1)]], 1).run()
+                CompiledPlan("forward", [[Block((step,), (case.operator,), 1, 1)]], 1).run()
         except KernelArgumentError as error:
             assert error.operator == case.operator  # noqa: PT017  either outcome is right
         finally:

@@ -10,7 +10,7 @@ import numpy as np
 from etconfig.kernel.memory import Scratch, allocate_zeroed
 from etconfig.kernel.tensor import DTYPES, Tensor
 from etconfig.kernels import builtin_kernels
-from etconfig.numpy_executor.plan import Block, Plan
+from etconfig.numpy_executor.compiled_plan import Block, CompiledPlan
 from etconfig.program.model import TensorShapeDynamism
 from etconfig.scalar_types import ScalarType
 
@@ -33,7 +33,7 @@ def tensor_of(array: np.ndarray) -> Tensor:
     """Return a tensor that is a view of `array`, with its values and strides."""
     scalar_type = next(each for each, dtype in DTYPES.items() if dtype == array.dtype)
     made = Tensor(scalar_type, array.shape, tuple(range(array.ndim)), None)
-    made.rebind(array)
+    made.set_array(array)
     return made
 
 
@@ -41,4 +41,4 @@ def run(operator: str, *arguments: Any) -> None:
     """Bind and run a kernel, as a plan with one instruction does."""
     step = KERNELS[operator].bind(operator, Scratch(), arguments)
     with np.errstate(all="ignore"):
-        Plan("forward", [[Block((step,), (operator,), 1, 1)]], 1).run()
+        CompiledPlan("forward", [[Block((step,), (operator,), 1, 1)]], 1).run()

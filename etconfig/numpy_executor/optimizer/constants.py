@@ -93,7 +93,7 @@ class ConstantFolding:
         if result is None:
             return ()
         for tensor in tensors:
-            tensor.rebind(result)
+            tensor.set_array(result)
         self._known.update(live.values)
         return live.values
 

@@ -64,7 +64,7 @@ class CopyElision:
         if not self._is_readable(live, views, tensors):
             return ()
         for tensor, each in zip(tensors, views, strict=True):
-            tensor.rebind(each)
+            tensor.set_array(each)
         return live.values
 
     def _tensor(self, value: int) -> Tensor:

@@ -23,7 +23,7 @@ class Rebinding:
     Attributes:
         varying: The values, by index, that may be another scalar, tensor, shape or memory from run to run.
         moved: Those that instructions move the value of another register to, and the lists of such values.
-        changed: The registers that instructions set: to moved values, and to computed numbers.
+        reassigned: The registers that instructions set: to moved values, and to computed numbers.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Rebinding:
         values = VaryingValues(plan, registers, kernels)
         self.varying = values.all
         self.moved = values.moved
-        self.changed = [registers[index] for index in values.rebound]
+        self.reassigned = [registers[index] for index in values.reassigned]
         self._plan = plan
         self._registers = registers
         self._kernels = kernels

@@ -15,7 +15,7 @@ class VaryingValues:
 
     Attributes:
         moved: Those that instructions move the value of another register to, and the lists of such values.
-        rebound: Those whose registers instructions set: to moved values, and to computed numbers.
+        reassigned: Those whose registers instructions set: to moved values, and to computed numbers.
         all: Those that may be another scalar, tensor, shape or memory from run to run.
     """
 
@@ -25,8 +25,8 @@ class VaryingValues:
         """Look through `plan`, whose operators have these kernels."""
         moved = _moved_values(plan, kernels)
         self.moved = frozenset(moved | _lists_of(moved, plan.values))
-        self.rebound = frozenset(moved | _values_at(plan, kernels, lambda each: each.register_positions))
-        varying = {*self.rebound, *(index for index in plan.inputs if plan.values[index] is None)}
+        self.reassigned = frozenset(moved | _values_at(plan, kernels, lambda each: each.register_positions))
+        varying = {*self.reassigned, *(index for index in plan.inputs if plan.values[index] is None)}
         varying.update(registers.dynamic)
         varying |= _values_at(plan, kernels, lambda each: each.varying_positions - each.register_positions)
         self.all = frozenset(varying | _lists_of(varying, plan.values))

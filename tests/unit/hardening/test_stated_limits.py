@@ -9,7 +9,7 @@ import pytest
 
 from etconfig.facts.commands import COMMAND_LIMIT_S, MAX_OUTPUT_BYTES
 from etconfig.facts.detection import DETECTOR_LIMIT_S
-from etconfig.numpy_executor.plan import DEFAULT_INSTRUCTION_LIMIT
+from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT
 from etconfig.profile import bounds, inheritance
 from etconfig.profile.expression import lexer, parser
 from etconfig.program.limits import DEFAULT_LIMITS

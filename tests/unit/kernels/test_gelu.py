@@ -21,7 +21,7 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
     scalar_type = ScalarType.FLOAT if x.dtype == np.float32 else ScalarType.DOUBLE
     order = tuple(range(x.ndim))
     given, out = (Tensor(scalar_type, x.shape, order, allocate_zeroed(x.nbytes)) for _ in range(2))
-    given.rebind(x)
+    given.set_array(x)
     step = builtin_kernels()[GELU].bind(GELU, Scratch(), [given, approximate, out])
     with np.errstate(over="ignore", invalid="ignore"):  # as in an execute
         for _ in range(2):

@@ -190,7 +190,7 @@ class TestAliases:
 
         def view() -> Step:
             array, token = source.array, object()
-            return lambda: alias.rebind(array, token)
+            return lambda: alias.set_array(array, token)
 
         registers = [Register(each) for each in (source, alias, out)]
         viewing = DynamicStep(Part("view", view, registers[:1], aliases=registers[1:2]))

@@ -131,7 +131,7 @@ class TestRegisters:
 
 
 class TestMoves:
-    """A move rebinds a value: an alias, not a copy."""
+    """A move makes a value an alias, not a copy."""
 
     def test_a_moved_tensor_is_the_same_memory(self) -> None:
         builder = PlanBuilder()

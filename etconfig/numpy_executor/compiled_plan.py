@@ -1,4 +1,4 @@
-"""`Plan`: the instructions of a method, compiled to blocks of bound steps."""
+"""`CompiledPlan`: the instructions of a method, compiled to blocks of bound steps."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class Block:
         return self.otherwise
 
 
-class Plan:
+class CompiledPlan:
     """A compiled method: for each chain, blocks split at the targets of jumps.
 
     Args:
         method: The method's name, for errors.
         chains: The blocks.
         instruction_limit: The most instructions that one run may take.
-        rebound: The registers that instructions change.
+        reassigned: The registers that instructions change.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class Plan:
         method: str,
         chains: Sequence[Sequence[Block]],
         instruction_limit: int,
-        rebound: Sequence[Register] = (),
+        reassigned: Sequence[Register] = (),
     ) -> None:
         self._method = method
         self._chains = chains
         self._limit = instruction_limit
-        self._rebound = rebound
+        self._reassigned = reassigned
 
     def run(self) -> None:
         """Run all chains from their beginning.
@@ -87,11 +87,11 @@ class Plan:
             InstructionLimitError: the limit was reached.
             ExecutionError: a kernel refuses its arguments, or a delegate failed.
         """
-        before = [register.value for register in self._rebound]
+        before = [register.value for register in self._reassigned]
         try:
             self._run_chains()
         except BaseException:
-            for register, value in zip(self._rebound, before, strict=True):
+            for register, value in zip(self._reassigned, before, strict=True):
                 register.value = value
             raise
 
