@@ -1,4 +1,4 @@
-"""Findings about what a project file and variables name: directories of profiles, and an executor."""
+"""Findings about what a project file and variables name: directories of profiles, an executor, programs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from etconfig.analysis.finding import Finding, finding_of
 from etconfig.app.api import choose_executor
 from etconfig.app.installation import Installation
+from etconfig.app.project_programs import read_project_programs
 from etconfig.errors import ConfigError
 
 
@@ -22,6 +23,7 @@ def project_findings(installation: Installation) -> Iterator[Finding]:
         if directory.problem() is None:
             yield Finding("profile path", "ok", f"{directory.path}, from {directory.named_by}")
     yield from _executor(installation)
+    yield from _programs(installation)
 
 
 def _executor(installation: Installation) -> Iterator[Finding]:
@@ -33,3 +35,16 @@ def _executor(installation: Installation) -> Iterator[Finding]:
         return
     if reference is not None:
         yield Finding("executor", "ok", f"{reference.target}, from {reference.span.place}")
+
+
+def _programs(installation: Installation) -> Iterator[Finding]:
+    try:
+        programs = read_project_programs(installation)
+    except ConfigError as error:
+        yield from (finding_of("program", problem) for problem in error.diagnostics)
+        return
+    for program in programs:
+        if program.problem is not None:
+            yield finding_of("program", program.problem)
+        else:
+            yield Finding("program", "ok", f"{program.name}, from {program.reference.span.place}")

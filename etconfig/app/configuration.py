@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import choose_profile
+from etconfig.app.project_programs import find_unused_settings
 from etconfig.app.targets import (
     Delegating,
     find_installation,
@@ -164,14 +165,15 @@ def configure(
     choice = choose_profile(installation, profile, known, require_match=require_match)
     environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""))
     set_by_hand = _override_layer(installation, overrides)
-    layers = (*layers_of(choice.chain, project), environment, set_by_hand, by_hand)
+    of_files = layers_of(choice.chain, project)
+    layers = (*of_files, environment, set_by_hand, by_hand)
     if program is None:
         targets, specs, warnings = targets_of_layers(installation, layers, instances or {})
     else:
         targets = targets_of_program(program, instances or {})
         specs = {b: find_spec(installation, b) for target in targets for b in target.backends}
         targets = with_program_values(targets, program, specs)
-        warnings = ()
+        warnings = find_unused_settings(installation, program, choice.chain, of_files)
     resolver = Resolver.compile(specs, layers, targets, installation.backend_ids)
     notes = (*installation.project_warnings, *(() if choice.note is None else (choice.note,)))
     return Configuration(

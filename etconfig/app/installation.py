@@ -163,6 +163,20 @@ class Installation:
 
         return parse_executor(self._project_document)
 
+    @cached_property
+    def programs(self) -> tuple[Reference, ...]:
+        """The programs that the project file names; their paths are relative to it.
+
+        Raises:
+            DocumentError: the file cannot be read.
+            ProfileError: the paths are not a list of strings.
+        """
+        if self._project_document is None:
+            return ()
+        from etconfig.profile import parse_programs
+
+        return parse_programs(self._project_document)
+
     # --- plugins -------------------------------------------------------------------------
 
     @cached_property

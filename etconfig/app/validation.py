@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +10,29 @@ from typing import TYPE_CHECKING
 
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import choose_project_profile
-from etconfig.app.targets import find_installation, find_spec, plugin_warning, targets_of_program
+from etconfig.app.project_programs import (
+    backends_by_method,
+    programs_of_project,
+    unreadable_program,
+    user_layers,
+)
+from etconfig.app.targets import (
+    Delegating,
+    find_installation,
+    find_spec,
+    plugin_warning,
+    targets_of_program,
+    with_program_values,
+)
 from etconfig.diagnostics import Diagnostic, Severity, nearest
-from etconfig.errors import ConfigError, DocumentError, PluginError, ProfileError
+from etconfig.errors import (
+    BackendUnavailableError,
+    ConfigError,
+    DocumentError,
+    PluginError,
+    ProfileError,
+    ProgramError,
+)
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.plugin import EXECUTORS
@@ -21,6 +41,7 @@ from etconfig.profile import (
     Profile,
     ProfileReader,
     ProjectFile,
+    Reference,
     layers_of,
     load_document,
     parse_project,
@@ -32,9 +53,10 @@ from etconfig.provenance import OriginKind, Sourced
 from etconfig.records import record
 from etconfig.resolver import (
     ANY_METHOD,
+    KnownPrograms,
     Resolver,
     Target,
-    verify_against_program,
+    verify_against_programs,
     verify_layers,
 )
 from etconfig.schema import BackendSpec
@@ -51,14 +73,15 @@ class Validator:
 
     Attributes:
         installation: The schemas, facts and profiles that files may refer to.
-        program: If given, names are checked against it, and its arguments must resolve.
+        programs: The programs that files are for, by the names that messages use; by default those of the
+            project file. Names are checked against all of them, and the arguments of each must resolve.
         device: If given, arguments must resolve on it, also without a program. If a check needs a
             device and none is given, it uses this one.
         fact_overrides: Facts set by hand, by name; they win over those that files set.
     """
 
     installation: Installation
-    program: LoadedProgram | None = None
+    programs: Mapping[str, Delegating] | None = None
     device: FactSheet | None = None
     fact_overrides: FactOverrides | None = None
     _known: dict[str, BackendSpec | Diagnostic] = field(
@@ -131,6 +154,28 @@ class Validator:
 
         return CombinationVerifier(self._profiles.expressions.registry)
 
+    @cached_property
+    def _project_programs(self) -> ProjectPrograms:
+        """The programs of the project file, unless others are given."""
+        if self.programs is not None:
+            return ProjectPrograms()
+        try:
+            named = programs_of_project(self.installation)
+        except ConfigError as error:
+            return ProjectPrograms(problems=error.diagnostics)
+        return _load_programs(self.installation, named) if named else ProjectPrograms()
+
+    @property
+    def _readable_programs(self) -> Mapping[str, Delegating]:
+        return self._project_programs.loaded if self.programs is None else self.programs
+
+    @cached_property
+    def _known_programs(self) -> KnownPrograms:
+        return KnownPrograms(
+            methods={name: backends_by_method(p) for name, p in self._readable_programs.items()},
+            unread=self._project_programs.unread,
+        )
+
     def _problems(self, path: Path) -> Iterator[Diagnostic]:
         try:
             yield from self._project_problems(path)
@@ -143,14 +188,15 @@ class Validator:
         yield from self._condition_problems(layers[-1], None if project else chain[-1])
         specs, broken = self._specs(layers)
         yield from broken
-        if self.program is None and self.device is not None:
+        if not self._readable_programs and self.device is not None:
             targets = (Target(method=ANY_METHOD, backends=tuple(specs)),)
             yield from self._settings_problems(layers, specs, targets)
             return
         found = tuple(self._settings_problems(layers, specs))
         yield from found
-        if self.program is not None:
-            yield from self._program_problems(self.program, layers)
+        yield from self._name_problems(chain if project else chain[:-1], layers)
+        for name, program in self._readable_programs.items():
+            yield from self._program_problems(name, program, layers)
         if self.device is None and not any(problem.is_error for problem in found):
             is_base = project is None and chain[-1].match is None
             yield from self._combined_problems(layers, specs, is_base)
@@ -158,6 +204,7 @@ class Validator:
     def _project_problems(self, path: Path) -> Iterator[Diagnostic]:
         """Check where profiles are found; for a project file also its executor, and that it has an effect."""
         yield from self.installation.profile_path_problems
+        yield from self._project_programs.problems
         if path.name in PROJECT_FILES:
             yield from self.installation.project_warnings
             yield from self._executor_problems()
@@ -205,8 +252,7 @@ class Validator:
             yield from self._settings_problems(layers, self._specs(layers)[0])
         except ConfigError:
             return  # it is not TOML, or chooses plugins wrongly, which was reported
-        if self.program is not None:
-            yield from verify_against_program(layers, self._backends_of(self.program), self._backend_ids)
+        yield from verify_against_programs(layers, self._known_programs, self._backend_ids)
 
     def _condition_problems(self, layer: Layer, profile: Profile | None) -> Iterator[Diagnostic]:
         """Check the conditions of the file itself; its bases are files of their own."""
@@ -225,13 +271,18 @@ class Validator:
         A base is never selected by itself: a profile that extends it may set what it lacks. So its own
         problems are warnings.
         """
-        program = self.program
         for spec in specs.values():
-            methods = None
-            if program is not None:
-                methods = [name for name in program.method_names if spec.id in program.backends(name)]
-            for problem in self._combinations.problems(spec, layers, methods):
-                yield replace(problem, severity=Severity.WARNING) if is_base else problem
+            for methods in self._delegating_methods(spec.id):
+                for problem in self._combinations.problems(spec, layers, methods):
+                    yield replace(problem, severity=Severity.WARNING) if is_base else problem
+
+    def _delegating_methods(self, backend: str) -> Iterable[Sequence[str] | None]:
+        """Return the methods that delegate to a backend, for each program; None stands for any methods."""
+        known = self._known_programs.methods.values()
+        if not known:
+            return (None,)
+        found = (tuple(name for name, backends in p.items() if backend in backends) for p in known)
+        return dict.fromkeys(found)
 
     def _specs(self, layers: Sequence[Layer]) -> tuple[dict[str, BackendSpec], list[Diagnostic]]:
         """Return the schemas of installed backends that the layers mention, and warnings for broken ones."""
@@ -277,22 +328,38 @@ class Validator:
         facts = {} if layers[-1].kind is OriginKind.PROJECT else self.installation.project_facts
         return (Layer(kind=OriginKind.PROJECT, name="project file", facts=facts),) if facts else ()
 
-    @staticmethod
-    def _backends_of(program: LoadedProgram) -> dict[str, tuple[str, ...]]:
-        return {method: program.backends(method) for method in program.method_names}
+    def _name_problems(self, chain: Sequence[Profile], layers: Sequence[Layer]) -> Iterator[Diagnostic]:
+        """Check the names in the layers against all programs; packages' profiles may serve other programs.
 
-    def _program_problems(self, program: LoadedProgram, layers: Sequence[Layer]) -> Iterator[Diagnostic]:
-        backends_of = self._backends_of(program)
-        yield from verify_against_program(layers, backends_of, self._backend_ids)
+        Args:
+            chain: The profiles that the file extends or selects, which are the first layers.
+            layers: All layers.
+        """
+        known = self._known_programs
+        if known.methods:
+            own = user_layers(self.installation, chain, layers)
+            yield from verify_against_programs(own, known, self._backend_ids)
+
+    def _program_problems(
+        self, name: str, program: Delegating, layers: Sequence[Layer]
+    ) -> Iterator[Diagnostic]:
+        backends_of = backends_by_method(program)
         needed = sorted({backend for backends in backends_of.values() for backend in backends})
-        specs = {backend: find_spec(self.installation, backend) for backend in needed}
-        yield from self._settings_problems(layers, specs, targets_of_program(program, {}))
+        try:
+            specs = {backend: find_spec(self.installation, backend) for backend in needed}
+        except BackendUnavailableError as error:
+            if self.programs is not None:
+                raise
+            yield _unchecked_program(self._project_programs.references[name], error)
+            return
+        targets = with_program_values(targets_of_program(program, {}), program, specs)
+        yield from self._settings_problems(layers, specs, targets)
 
 
 def validate_file(
     path: AnyPath,
     installation: Installation | None = None,
-    program: LoadedProgram | None = None,
+    program: LoadedProgram | Iterable[LoadedProgram] | None = None,
     facts: FactSheet | None = None,
     fact_overrides: FactOverrides | None = None,
 ) -> tuple[Diagnostic, ...]:
@@ -307,7 +374,8 @@ def validate_file(
         path: The file.
         installation: The plugins, whose schemas the options are checked with; by default the program's,
             else those found from the current directory.
-        program: The program that the file is for, to check names of methods and backends too.
+        program: The program or programs that the file is for, to check names of methods and backends too;
+            by default those that the project file names.
         facts: The device that the file is for, to evaluate its conditions too.
         fact_overrides: Facts set by hand, as for `configure`.
 
@@ -318,15 +386,82 @@ def validate_file(
         TypeError: an argument is of a wrong type.
     """
     path = as_path("path", path)
-    installation = find_installation(installation, program)
+    programs = _programs_by_name(program)
+    installation = find_installation(installation, next(iter(programs.values()), None) if programs else None)
     if facts is not None:
         check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.facts.load_fact_sheet reads it")
     if fact_overrides is not None:
         fact_overrides = source_facts(fact_overrides, installation.fact_registry)
     validator = Validator(
-        installation=installation, program=program, device=facts, fact_overrides=fact_overrides
+        installation=installation, programs=programs, device=facts, fact_overrides=fact_overrides
     )
     return validator.problems(path)
+
+
+@record(frozen=True, kw_only=True)
+class ProjectPrograms:
+    """The programs of a project file, as far as they can be read.
+
+    Attributes:
+        loaded: Those that can be read, by the paths that the project file has.
+        references: The places of these paths.
+        unread: The paths of the others.
+        problems: The reasons why they cannot be read, or what is wrong with the list.
+    """
+
+    loaded: Mapping[str, Delegating] = field(default_factory=dict)
+    references: Mapping[str, Reference] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def _load_programs(installation: Installation, named: Iterable[tuple[Reference, Path]]) -> ProjectPrograms:
+    from etconfig.app.api import NUMPY, load_program
+
+    loaded: dict[str, Delegating] = {}
+    references: dict[str, Reference] = {}
+    unread: dict[str, Diagnostic] = {}
+    for reference, path in named:
+        references[reference.target] = reference
+        try:
+            loaded[reference.target] = load_program(path, executor=NUMPY, installation=installation)
+        except ProgramError as error:
+            unread[reference.target] = unreadable_program(reference, error)
+    return ProjectPrograms(
+        loaded=loaded, references=references, unread=tuple(unread), problems=tuple(unread.values())
+    )
+
+
+def _unchecked_program(reference: Reference, error: BackendUnavailableError) -> Diagnostic:
+    """Return the warning about a program of the project file whose backend is not installed here."""
+    needed = f"{reference.target} needs {error.backend}, but {error.reason}"
+    return Diagnostic(
+        code="backend-not-installed",
+        message=f"{needed}; its arguments are not checked",
+        spans=(reference.span,),
+        help=error.help,
+        severity=Severity.WARNING,
+    )
+
+
+def _programs_by_name(
+    program: LoadedProgram | Iterable[LoadedProgram] | None,
+) -> Mapping[str, LoadedProgram] | None:
+    """Return the programs by the names that messages use, which are their paths.
+
+    Raises:
+        TypeError: one of them is not a program.
+    """
+    if program is None:
+        return None
+    expected = "what etconfig.load_program returns, or a list of that"
+    check_type("program", program, (Delegating, Iterable), expected)
+    programs = [program] if isinstance(program, Delegating) else list(program)
+    named: dict[str, LoadedProgram] = {}
+    for number, each in enumerate(programs, 1):
+        check_type("program", each, Delegating, expected)
+        named[each.program.path or f"program {number}"] = each
+    return named
 
 
 def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:

@@ -85,7 +85,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
             require_match=section.boolean("require_match", "write require_match = true, or leave it out"),
             profile_path=_read_profile_path(section),
             executor=_read_executor(section),
-            programs=_read_paths(section, "programs"),
+            programs=_read_programs(section),
             plugins=_read_plugins(section),
             settings=read_settings(section, expressions, OriginKind.PROJECT),
         )
@@ -119,6 +119,15 @@ def parse_executor(document: Document) -> Reference | None:
         ProfileError: with every problem of that key.
     """
     return _read_part(document, _read_executor, None)
+
+
+def parse_programs(document: Document) -> tuple[Reference, ...]:
+    """Read only `programs`.
+
+    Raises:
+        ProfileError: with every problem of that key.
+    """
+    return _read_part(document, _read_programs, ())
 
 
 def section_span(document: Document) -> Span | None:
@@ -170,6 +179,10 @@ def _read_selection(section: TomlTable) -> Reference | None:
 
 def _read_profile_path(section: TomlTable) -> tuple[Reference, ...]:
     return _read_paths(section, "profile_path")
+
+
+def _read_programs(section: TomlTable) -> tuple[Reference, ...]:
+    return _read_paths(section, "programs")
 
 
 def _read_executor(section: TomlTable) -> Reference | None:

@@ -14,6 +14,7 @@ _HOME = {
     "ExpressionVerifier": "expression_fit",
     "Fit": "matching",
     "OptionCandidates": "option_candidates",
+    "KnownPrograms": "program_check",
     "OptionChange": "difference",
     "Overrides": "override_forms",
     "Provenance": "provenance",
@@ -34,7 +35,7 @@ _HOME = {
     "reported_values": "difference",
     "show_setting": "explain",
     "values_without_configuration": "unconfigured",
-    "verify_against_program": "program_check",
+    "verify_against_programs": "program_check",
     "verify_layers": "matching",
 }
 """The module of each public name."""
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
         layer_from_overrides,
         options_problem,
     )
-    from etconfig.resolver.program_check import verify_against_program
+    from etconfig.resolver.program_check import KnownPrograms, verify_against_programs
     from etconfig.resolver.program_values import read_program_values
     from etconfig.resolver.provenance import Provenance
     from etconfig.resolver.resolution import Resolution
@@ -70,6 +71,7 @@ __all__ = [
     "CombinationVerifier",
     "ExpressionVerifier",
     "Fit",
+    "KnownPrograms",
     "OptionCandidates",
     "OptionChange",
     "Overrides",
@@ -90,7 +92,7 @@ __all__ = [
     "reported_values",
     "show_setting",
     "values_without_configuration",
-    "verify_against_program",
+    "verify_against_programs",
     "verify_layers",
 ]
 

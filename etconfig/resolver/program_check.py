@@ -1,63 +1,221 @@
-"""Checks of a configuration against a program: names that the program does not have."""
+"""Checks of a configuration against programs: names that a program does not have."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import TypeAlias
 
-from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest
-from etconfig.profile import Assignment, Layer
+from etconfig.diagnostics import Diagnostic, Respelling, Severity, Span, nearest
+from etconfig.profile import Assignment, InstanceDeclaration, Layer
+from etconfig.records import record
+
+ProgramMethods: TypeAlias = "Mapping[str, Sequence[str]]"
+"""The methods of a program, and the backends that each delegates to."""
+
+_SUBJECT = "the program"
+_NONE = "none of the programs"
 
 
-def verify_against_program(
-    layers: Iterable[Layer], backends_of: Mapping[str, Sequence[str]], installed: Collection[str]
+@record(frozen=True, kw_only=True)
+class KnownPrograms:
+    """The programs that a configuration is compared with.
+
+    Attributes:
+        methods: The methods of each program, by the name that messages use. The name of the only one is
+            not used.
+        used: The name of the program that the configuration is for now; what it has is fine, whatever the
+            others lack. None if all of them count.
+        unread: The names of programs that could not be read, so that they may have what others lack.
+        is_complete: False if the configuration may serve other programs, too, that nobody named. Then
+            it is not a mistake that no program has a name.
+    """
+
+    methods: Mapping[str, ProgramMethods]
+    used: str | None = None
+    unread: tuple[str, ...] = ()
+    is_complete: bool = True
+
+    @property
+    def all_methods(self) -> Sequence[str]:
+        """The names of all methods, each once."""
+        return list(dict.fromkeys(name for methods in self.methods.values() for name in methods))
+
+
+def verify_against_programs(
+    layers: Iterable[Layer], programs: KnownPrograms, installed: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """Yield a problem for each method or backend in the layers that the program does not have.
+    """Yield a problem for each method or backend in the layers that programs do not have.
+
+    It is an error if no program has it, at each place. It is a note if another program has it, once for each
+    name in a layer.
 
     Args:
         layers: The layers to check.
-        backends_of: The program's methods, and the backends that each delegates to.
+        programs: The programs.
         installed: The backends whose schemas are known; options of others are reported already.
     """
     for layer in layers:
-        for declared in layer.instances:
-            if declared.method not in backends_of:
-                yield _unknown_method(declared.method, backends_of, declared.span)
-        for assignment in layer.assignments:
-            path = assignment.path
-            if path.instance is not None and path.method not in backends_of:
-                continue  # its declaration was reported
-            if path.backend in installed:
-                yield from verify_assignment(assignment, backends_of, installed)
+        notes: dict[str, list[Diagnostic]] = {}
+        for problem in _problems(layer, programs, installed):
+            if problem.is_error:
+                yield problem
+            else:
+                notes.setdefault(problem.message, []).append(problem)
+        yield from map(_joined, notes.values())
 
 
 def verify_assignment(
-    assignment: Assignment, backends_of: Mapping[str, Sequence[str]], installed: Collection[str]
+    assignment: Assignment, backends_of: ProgramMethods, installed: Collection[str]
 ) -> Iterator[Diagnostic]:
     """Yield a problem if the program lacks an assignment's method, or delegates nothing to its backend."""
+    found = _assignment_problem(assignment, KnownPrograms(methods={_SUBJECT: backends_of}), installed)
+    if found is not None:
+        yield found
+
+
+def _problems(layer: Layer, programs: KnownPrograms, installed: Collection[str]) -> Iterator[Diagnostic]:
+    lacking: dict[tuple[str | None, str, bool], bool] = {}  # most assignments repeat a few names
+    for declared in layer.instances:
+        problem = _declaration_problem(declared, programs)
+        if problem is not None:
+            yield problem
+    for assignment in layer.assignments:
+        path = assignment.path
+        is_instance = path.instance is not None
+        if path.backend not in installed:
+            continue
+        key = (path.method, path.backend, is_instance)
+        if lacking.get(key) is False:
+            continue
+        known = _with_method(programs, path.method) if is_instance else programs
+        problem = _assignment_problem(assignment, known, installed) if known.methods else None
+        lacking[key] = problem is not None
+        if problem is not None:
+            yield problem
+
+
+def _with_method(programs: KnownPrograms, method: str | None) -> KnownPrograms:
+    """Leave out programs without an instance's method: its declaration was reported."""
+    return replace(programs, methods={n: p for n, p in programs.methods.items() if method in p})
+
+
+def _declaration_problem(declared: InstanceDeclaration, programs: KnownPrograms) -> Diagnostic | None:
+    lacking = [name for name, methods in programs.methods.items() if declared.method not in methods]
+    if not _concerns(lacking, programs):
+        return None
+    return _judged(_unknown_method(declared.method, programs, lacking, declared.span), programs, lacking)
+
+
+def _assignment_problem(
+    assignment: Assignment, programs: KnownPrograms, installed: Collection[str]
+) -> Diagnostic | None:
     path = assignment.path
-    methods = [m for m in backends_of if path.method is None or fnmatchcase(m, path.method)]
-    if path.method is not None and not methods:
-        yield _unknown_method(path.method, backends_of, assignment.scope_span or assignment.key_span)
-        return
-    if path.backend not in installed or any(path.backend in backends_of[method] for method in methods):
-        return
-    delegated = sorted({backend for method in methods for backend in backends_of[method]})
-    where = f"method {path.method!r}" if path.method else "the program"
-    yield Diagnostic(
-        code="not-delegated",
-        message=f"{where} delegates nothing to {path.backend!r}",
-        spans=(assignment.backend_span,),
-        help=f"it delegates to {', '.join(delegated) or 'no backend'}",
-    )
+    without_method, idle = [], []
+    for name, backends_of in programs.methods.items():
+        methods = [method for method in backends_of if _fits(method, path.method)]
+        if path.method is not None and not methods:
+            without_method.append(name)
+        elif path.backend in installed and not any(path.backend in backends_of[m] for m in methods):
+            idle.append(name)
+    lacking = [*without_method, *idle]
+    if not _concerns(lacking, programs):
+        return None
+    if path.method is not None and (not idle or programs.used in without_method):
+        span = assignment.scope_span or assignment.key_span
+        problem = _unknown_method(path.method, programs, lacking, span)
+    else:
+        problem = _not_delegated(assignment, programs, lacking)
+    return _judged(problem, programs, lacking)
 
 
-def _unknown_method(method: str, known: Iterable[str], span: Span) -> Diagnostic:
+def _concerns(lacking: Sequence[str], programs: KnownPrograms) -> bool:
+    """Return True if it matters that the programs named `lacking` lack a name."""
+    return bool(lacking) if programs.used is None else programs.used in lacking
+
+
+def _unknown_method(method: str, programs: KnownPrograms, lacking: Sequence[str], span: Span) -> Diagnostic:
+    known = programs.all_methods
     guess = nearest(method, known)
+    subject, verb, it = _subject(programs, lacking, "has", "have")
+    no = "a" if subject == _NONE else "no"
     return Diagnostic(
         code="unknown-method",
-        message=f"the program has no method {method!r}",
+        message=f"{subject} {verb} {no} method {method!r}",
         spans=(span,),
-        help=f"did you mean {guess!r}?" if guess else f"it has {', '.join(known)}",
+        help=f"did you mean {guess!r}?" if guess else f"{it} {', '.join(known)}",
         fix=Respelling(method, guess).at(span) if guess else None,
     )
+
+
+def _not_delegated(assignment: Assignment, programs: KnownPrograms, lacking: Sequence[str]) -> Diagnostic:
+    path = assignment.path
+    of_methods = (
+        backends_of[method]
+        for backends_of in programs.methods.values()
+        for method in backends_of
+        if _fits(method, path.method)
+    )
+    delegated = sorted({backend for backends in of_methods for backend in backends})
+    subject, verb, it = _subject(programs, lacking, "delegates", "delegate")
+    nothing = "anything" if subject == _NONE else "nothing"
+    message = f"{subject} {verb} {nothing} to {path.backend!r}"
+    if path.method:
+        where = "" if subject == _SUBJECT else " in any program" if subject == _NONE else f" in {subject}"
+        message = f"method {path.method!r} delegates nothing to {path.backend!r}{where}"
+    return Diagnostic(
+        code="not-delegated",
+        message=message,
+        spans=(assignment.backend_span,),
+        help=f"{it} to {', '.join(delegated) or 'no backend'}",
+    )
+
+
+def _subject(
+    programs: KnownPrograms, lacking: Sequence[str], singular: str, plural: str
+) -> tuple[str, str, str]:
+    """Return the programs that lack something, a verb for them, and the beginning of what programs have."""
+    if len(programs.methods) == 1:
+        return _SUBJECT, singular, f"it {singular}"
+    if len(lacking) == len(programs.methods):
+        return _NONE, singular, f"they {plural}"
+    named = lacking if programs.used is None else [programs.used]
+    return _listed(named), _verb(named, singular, plural), f"they {plural}"
+
+
+def _judged(problem: Diagnostic, programs: KnownPrograms, lacking: Sequence[str]) -> Diagnostic:
+    """Make a problem a note if another program has what is lacking, or may have it."""
+    having = [name for name in programs.methods if name not in lacking]
+    if having:
+        note = f"{_listed(having)} {_verb(having, 'uses', 'use')} these settings"
+        return replace(problem, severity=Severity.NOTE, notes=(note,), help=None, fix=None)
+    if programs.unread:
+        note = f"these settings may be for {_listed(programs.unread)}, which cannot be read here"
+        return replace(problem, severity=Severity.NOTE, notes=(note,))
+    if not programs.is_complete:
+        note = "if other programs use these settings, name all in the project file: programs = [...]"
+        return replace(problem, severity=Severity.NOTE, notes=(note,))
+    return problem
+
+
+def _joined(notes: Sequence[Diagnostic]) -> Diagnostic:
+    """Return the first of equal notes, with the number of further places."""
+    first = notes[0]
+    places = len({note.spans for note in notes}) - 1
+    if not places:
+        return first
+    more = f"the same in {places:,} more {'place' if places == 1 else 'places'} of this file"
+    return replace(first, notes=(*first.notes, more))
+
+
+def _fits(method: str, pattern: str | None) -> bool:
+    return pattern is None or fnmatchcase(method, pattern)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _verb(subjects: Sequence[str], singular: str, plural: str) -> str:
+    return singular if len(subjects) == 1 else plural

@@ -142,7 +142,7 @@ class TestRepeatedOptions:
         found = set(options_of_one_value())
         commands = ("validate", "resolve", "lock", "explain")
         assert {(f"etconfig {name}", "--facts") for name in commands} <= found
-        assert {("etconfig validate", "--program"), ("etconfig resolve", "--profile")} <= found
+        assert {("etconfig validate", "--format"), ("etconfig resolve", "--profile")} <= found
 
     def test_options_for_several_values_and_flags_may_be_repeated(
         self, cli: Callable[..., Outcome], place: Path

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,16 +25,23 @@ from etconfig.cli.shared.output import (
 from etconfig.cli.shared.standard_input import StandardInput
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import write_file
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.diagnostics.render import FORMATS, render, worth_showing
 
 if TYPE_CHECKING:
+    from etconfig.app.loaded_program import LoadedProgram
     from etconfig.app.validation import Validator
 
 
 @click.command("validate", cls=StrictCommand)
 @files_argument
-@click.option("--program", type=click.Path(path_type=Path), help="Check against this program too.")
+@click.option(
+    "--program",
+    "programs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Check against this program too; by default against those of the project file. Repeatable.",
+)
 @device_options
 @click.option(
     "--format",
@@ -56,7 +62,7 @@ if TYPE_CHECKING:
 @profile_path_option
 def command(
     files: Sequence[Path],
-    program: Path | None,
+    programs: Sequence[Path],
     sheet: Path | None,
     fact_texts: Sequence[str],
     form: str,
@@ -87,15 +93,18 @@ def command(
         raise click.UsageError("--fix cannot change standard input; --diff shows what it would change")
     from etconfig.app.fixing import fix_files
 
-    validator = _make_validator(make_installation(profile_paths), program, sheet, fact_texts)
-    problems = _check(files, validator)
+    def check() -> list[Diagnostic]:
+        validator = _make_validator(make_installation(profile_paths), programs, sheet, fact_texts)
+        return _check(files, validator)
+
+    problems = check()
     fixed = fix_files(files, problems, with_unsafe=unsafe_fixes) if fix or diff else []
     if diff:
         show_diff("".join(file.diff() for file in fixed))
     if fix and fixed:
         for file in fixed:
             write_file(file.path, file.after.encode())
-        problems = _check(files, replace(validator))  # a new one reads the files again
+        problems = check()  # with another validator, which reads the files again
         count = sum(file.count for file in fixed)
         show(f"{format_count(count, 'problem')} fixed in {format_count(len(fixed), 'file')}", err=True)
     if not diff:
@@ -120,21 +129,23 @@ def _print(problems: Sequence[Diagnostic], form: str) -> None:
 
 
 def _make_validator(
-    installation: Installation, program: Path | None, sheet: Path | None, fact_texts: Sequence[str]
+    installation: Installation, programs: Sequence[Path], sheet: Path | None, fact_texts: Sequence[str]
 ) -> Validator:
     from etconfig.app.validation import Validator
 
-    loaded = None
-    if program is not None:
-        from etconfig.app.api import load_program
-
-        loaded = load_program(program, installation=installation)
+    loaded = {str(path): _load(path, installation) for path in programs} if programs else None
     if sheet is None and not fact_texts:
-        return Validator(installation=installation, program=loaded)
+        return Validator(installation=installation, programs=loaded)
     device = read_device(installation, sheet, fact_texts)
     return Validator(
-        installation=installation, program=loaded, device=device.facts, fact_overrides=device.by_hand
+        installation=installation, programs=loaded, device=device.facts, fact_overrides=device.by_hand
     )
+
+
+def _load(path: Path, installation: Installation) -> LoadedProgram:
+    from etconfig.app.api import NUMPY, load_program
+
+    return load_program(path, executor=NUMPY, installation=installation)
 
 
 def _check(files: Sequence[Path], validator: Validator) -> list[Diagnostic]:
@@ -143,15 +154,15 @@ def _check(files: Sequence[Path], validator: Validator) -> list[Diagnostic]:
     return list(dict.fromkeys(found))
 
 
-def _summary(files: Sequence[Path], problems: Iterable[Diagnostic]) -> str:
+def _summary(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:
     from etconfig.app.fixing import fixable
 
     errors = sum(problem.is_error for problem in problems)
-    warnings = sum(not problem.is_error for problem in problems)
-    parts = [
-        f"{format_count(len(files), 'file')} checked: "
-        f"{format_count(errors, 'error')}, {format_count(warnings, 'warning')}"
-    ]
+    notes = sum(problem.severity is Severity.NOTE for problem in problems)
+    counts = [format_count(errors, "error"), format_count(len(problems) - errors - notes, "warning")]
+    if notes:
+        counts.append(format_count(notes, "note"))
+    parts = [f"{format_count(len(files), 'file')} checked: {', '.join(counts)}"]
     fixes = fixable(files, problems)
     safe = sum(fix.is_safe for fix in fixes)
     if safe:
