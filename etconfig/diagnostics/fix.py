@@ -10,6 +10,8 @@ from etconfig.records import record
 _BARE = re.compile(r"[\w.+-]+", re.ASCII)
 _QUOTABLE = re.compile(r"""[^"'\\\x00-\x1f\x7f]*""")
 
+_PLAIN_ARRAY = re.compile(r"\[[^\[\]]*\]")
+
 
 @record(frozen=True, kw_only=True)
 class Edit:
@@ -72,3 +74,32 @@ class Respelling:
                 return None
             return Fix(span=span, replacement=f"{quote}{self.right}{quote}", is_safe=self.is_safe)
         return None
+
+
+@record(frozen=True)
+class Rewriting:
+    """A value that is written, and the text to write in its place, quotes and all.
+
+    Attributes:
+        wrong: The value as it is written, without its quotes; None for an array in one line.
+        right: The text to write, in which `{}` stands for the value as it is written.
+        is_safe: As for `Fix`.
+    """
+
+    wrong: str | None
+    right: str
+    is_safe: bool = False
+
+    def at(self, span: Span) -> Fix | None:
+        """Return the fix if the text at `span` is exactly the wrong value, in quotes or not.
+
+        None if the text differs: it has escapes or several lines.
+        """
+        written = span.underlined or ""
+        if self.wrong is None:
+            is_right = bool(_PLAIN_ARRAY.fullmatch(written))
+        else:
+            is_right = written in (self.wrong, f"'{self.wrong}'", f'"{self.wrong}"')
+        if not is_right or not self.right.isprintable():
+            return None
+        return Fix(span=span, replacement=self.right.replace("{}", written), is_safe=self.is_safe)

@@ -61,12 +61,20 @@ class AssignmentPlace:
         """Return the place itself; see `PlaceFinder`."""
         return self
 
+    def find_inside(self, path: tuple[str | int, ...]) -> Span:
+        """Return the place of the whole value; see `PlaceFinder`."""
+        return self.span
+
 
 class PlaceFinder(Protocol):
     """A place, or an object that finds it on demand: the places of most assignments are never needed."""
 
     def find(self) -> AssignmentPlace:
         """Return the place; always the same object."""
+        ...
+
+    def find_inside(self, path: tuple[str | int, ...]) -> Span:
+        """Return the place of an item inside the value, or of the whole value if it is all that is known."""
         ...
 
 

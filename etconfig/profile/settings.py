@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import partial
 from typing import cast
 
-from etconfig.diagnostics import Span
+from etconfig.diagnostics import Rewriting, Span
 from etconfig.errors import ProfileError
 from etconfig.option_path import OptionPath
 from etconfig.profile.expression import Expression, ExpressionParser, ExpressionType
@@ -93,10 +93,22 @@ def read_settings(root: TomlTable, expressions: ExpressionParser, kind: OriginKi
 
 
 def read_expression(
-    table: TomlTable, key: str, expressions: ExpressionParser, expect: ExpressionType | None = None
+    table: TomlTable,
+    key: str,
+    expressions: ExpressionParser,
+    expect: ExpressionType | None = None,
+    help: str | None = None,
 ) -> Expression | None:
-    """Read the expression in the string at `key`; return None and report problems if it is wrong."""
-    text = table.string(key)
+    """Read the expression in the string at `key`; return None and report problems if it is wrong.
+
+    Args:
+        table: The table.
+        key: The key.
+        expressions: The parser.
+        expect: The type that the value must have; any if None.
+        help: The help if the value at `key` is not a string.
+    """
+    text = table.string(key, help)
     if text is None:
         return None
     try:
@@ -125,6 +137,9 @@ class _PlaceInDocument:
         found: AssignmentPlace | None = self.__dict__.get("_found")
         # if two threads find it at the same time, both get the same object
         return self.__dict__.setdefault("_found", self._find()) if found is None else found
+
+    def find_inside(self, path: tuple[str | int, ...]) -> Span:
+        return self._table.value_span(self._option, *path)
 
     def _find(self) -> AssignmentPlace:
         path, document = self._table.path, self._table.document
@@ -253,11 +268,20 @@ class _Reader:
                 (meaning,), dict.fromkeys(table.data, f"a table with {meaning!r} has no other key")
             )
         if meaning == "expr":
-            return read_expression(table, "expr", self.expressions)
+            help = f"write the value itself: {table.path[-1]} = ..., or an expression in quotes"
+            return read_expression(table, "expr", self.expressions, help=help)
         if table.data["unset"] is not True:
-            message = f"{table.name + '.unset'!r} must be true"
-            table.report("wrong-type", message, table.value_span("unset"), "remove the key to set nothing")
+            self.wrong_unset(table)
         return UNSET
+
+    def wrong_unset(self, table: TomlTable) -> None:
+        """Report `{ unset = ... }` with something else than true."""
+        message, span = f"{table.name + '.unset'!r} must be true", table.value_span("unset")
+        value = table.data["unset"]
+        is_meant = value == 1 or (isinstance(value, str) and value.casefold() in ("true", "yes"))
+        help = "write true" if is_meant else "remove the key to set nothing"
+        fix = Rewriting((span.underlined or "").strip("\"'"), "true").at(span) if is_meant else None
+        table.report("wrong-type", message, span, help, fix)
 
 
 def _order_of_methods(assignment: Assignment) -> tuple[bool, int, int]:

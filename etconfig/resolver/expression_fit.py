@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from etconfig.diagnostics import Diagnostic, Fix, Severity
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.facts.registry import FactRegistry
 from etconfig.profile import (
     Assumptions,
@@ -19,6 +19,7 @@ from etconfig.profile import (
     TextRange,
     ValueRange,
 )
+from etconfig.resolver.value_problems import replacing_expression
 from etconfig.schema import BackendSpec, OptionInfo, OptionKind, OptionType
 from etconfig.schema.coerce import Mismatch, coerce
 
@@ -89,7 +90,7 @@ def _diagnostic(spec: BackendSpec, info: OptionInfo, expression: Expression, dou
         spans=(expression.span,),
         help=f"write {doubt.better}" if doubt.better else doubt.help,
         severity=Severity.ERROR if doubt.is_certain else Severity.WARNING,
-        fix=_replacing(expression, doubt.better) if doubt.better else None,
+        fix=replacing_expression(expression, doubt.better) if doubt.better else None,
     )
 
 
@@ -217,14 +218,6 @@ def _list_doubts(wanted: OptionType, values: ListRange) -> Iterator[_Doubt]:
             # the list may be empty, and need not contain a wrong item
             is_certain = doubt.is_certain and values.shortest > 0
             yield _Doubt(f"a list with an item that is {doubt.what}", is_certain)
-
-
-def _replacing(expression: Expression, better: str) -> Fix | None:
-    """Return the fix that replaces an expression in quotes with another one."""
-    for quote in ("'", '"'):
-        if expression.span.underlined == f"{quote}{expression.source}{quote}" and quote not in better:
-            return Fix(span=expression.span, replacement=f"{quote}{better}{quote}")
-    return None
 
 
 def _shown(expression: Expression) -> str:

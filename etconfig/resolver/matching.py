@@ -203,21 +203,21 @@ def _typed(spec: BackendSpec, info: OptionInfo, assignment: Assignment) -> objec
         return raw
     if isinstance(raw, Expression):
         return _checked_expression(spec, info, raw)
-    if isinstance(raw, TextValue):
-        raw = read_text(info.type, raw.text)
-    value = check_value(spec, info, raw)
-    return value.to_diagnostic(assignment.span) if isinstance(value, OptionProblem) else value
+    text = raw if isinstance(raw, TextValue) else None
+    value = check_value(spec, info, raw if text is None else read_text(info.type, text.text))
+    if not isinstance(value, OptionProblem):
+        return value
+    from etconfig.resolver.value_problems import value_problem  # most values are right
+
+    return value_problem(value, info, assignment)
 
 
 def _checked_expression(spec: BackendSpec, info: OptionInfo, expression: Expression) -> object | Diagnostic:
     if fits_type(info.type, expression.type):
         return expression
-    given = f"an expression of type {expression.type}"
-    return Diagnostic(
-        code="invalid-value",
-        message=f"{spec.id}.{info.name}: expected {info.expected}, given {given}",
-        spans=(expression.span,),
-    )
+    from etconfig.resolver.value_problems import expression_problem
+
+    return expression_problem(spec, info, expression)
 
 
 def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> Iterator[Diagnostic]:

@@ -172,7 +172,11 @@ class OptionCandidates:
         if isinstance(result, (Unknown, Fault)):
             return expression.failure(result)
         value = check_value(self.spec, self.info, result)
-        return value.to_diagnostic(candidate.span) if isinstance(value, OptionProblem) else value
+        if not isinstance(value, OptionProblem):
+            return value
+        from etconfig.resolver.value_problems import computed_value_problem  # most values are right
+
+        return computed_value_problem(value, candidate.span, expression, device.values)
 
     def _baseline(self, device: DeviceView, recommended: Sourced[object] | None) -> object:
         """Return the value below all candidates, merged over the default."""
@@ -193,7 +197,11 @@ class OptionCandidates:
         if fact is None or fact not in device.values:
             return self.info.default
         value = check_value(self.spec, self.info, device.values[fact])
-        return value.to_diagnostic() if isinstance(value, OptionProblem) else value
+        if not isinstance(value, OptionProblem):
+            return value
+        from etconfig.resolver.value_problems import default_problem
+
+        return default_problem(value, fact, device.values)
 
 
 def _beaten_parts(tables: Sequence[Sourced[object]], owners: Mapping[str, int]) -> Iterator[Sourced[object]]:

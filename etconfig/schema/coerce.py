@@ -43,16 +43,21 @@ class Mismatch:
     Attributes:
         expected: The value expected, such as `an integer >= 1`.
         given: The value found, such as `'two' (a string)`.
-        place: Its position inside an array or table, such as `[2]`; empty for the value itself.
+        path: Its position inside an array or table, such as `(2,)`; empty for the value itself.
         help: How to write it correctly, if that can be guessed.
         respelling: The help as a change of the text, if it is a single word.
     """
 
     expected: str
     given: str
-    place: str = ""
+    path: tuple[str | int, ...] = ()
     help: str | None = None
     respelling: Respelling | None = None
+
+    @property
+    def place(self) -> str:
+        """The path in words, such as `[2]`; empty for the value itself."""
+        return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in self.path)
 
     @property
     def message(self) -> str:
@@ -205,7 +210,7 @@ def _array(wanted: OptionType, raw: object) -> object | Mismatch:
     for index, raw_item in enumerate(raw):
         item = coerce(wanted.item, raw_item)
         if isinstance(item, Mismatch):
-            return replace(item, place=f"[{index}]{item.place}")
+            return replace(item, path=(index, *item.path))
         items.append(item)
     return tuple(items) if wanted.is_tuple else items
 
@@ -218,7 +223,7 @@ def _table(wanted: OptionType, raw: object) -> object | Mismatch:
     for key, raw_value in raw.items():
         value = coerce(wanted.item, raw_value)
         if isinstance(value, Mismatch):
-            return replace(value, place=f".{key}{value.place}")
+            return replace(value, path=(key, *value.path))
         values[key] = value
     return values
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from etconfig.diagnostics import Diagnostic, Respelling, Severity, Span
+from etconfig.diagnostics import Diagnostic, Respelling, Rewriting, Severity, Span
 from etconfig.records import record
 
 
@@ -35,7 +35,8 @@ class OptionProblem:
         option: The option's name as written, or None if the problem concerns several options.
         related: The current names of the options that the message of a conflict mentions.
         help: What to do about it.
-        respelling: The replacement for the option's name or value, if it is a single word.
+        respelling: The replacement for the option's name or value, if there is one.
+        path: The place of the problem inside an array or table, such as `(2,)`; empty for the whole value.
     """
 
     kind: ProblemKind
@@ -43,7 +44,8 @@ class OptionProblem:
     option: str | None = None
     related: tuple[str, ...] = ()
     help: str | None = None
-    respelling: Respelling | None = None
+    respelling: Respelling | Rewriting | None = None
+    path: tuple[str | int, ...] = ()
 
     @property
     def is_error(self) -> bool:

@@ -67,8 +67,17 @@ def check_value(schema: OptionsSchema, info: OptionInfo, raw: object) -> object 
     value = coerce(info.type, raw)
     if not isinstance(value, Mismatch):
         return value
-    message = f"{_owner_and_class(schema)[0]}.{info.name}{value.place}: {value.message}"
-    return _problem(ProblemKind.INVALID, info.name, message, value.help, value.respelling)
+    from etconfig.schema.value_help import help_with_value  # most values are right
+
+    better = help_with_value(value, info.type, raw)
+    return OptionProblem(
+        kind=ProblemKind.INVALID,
+        message=f"{_owner_and_class(schema)[0]}.{info.name}{value.place}: {value.message}",
+        option=info.name,
+        help=better.help if value.respelling is None else value.help,
+        respelling=value.respelling or better.rewriting,
+        path=value.path,
+    )
 
 
 def validate_options(schema: OptionsSchema, values: Mapping[str, object]) -> ValidatedOptions:

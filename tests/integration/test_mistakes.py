@@ -84,3 +84,13 @@ class TestConditions:
         self, mistake: Mapping[str, Any], before: str, after: str, path: Path, validate: Validate
     ) -> None:
         _check(mistake, before, after, path, validate)
+
+
+class TestValues:
+    """Values of another type, in quotes, with foreign units, without a list; expressions as texts."""
+
+    @pytest.mark.parametrize(("mistake", "before", "after"), mistakes("values"))
+    def test_the_mistake_is_explained_and_fixed(
+        self, mistake: Mapping[str, Any], before: str, after: str, path: Path, validate: Validate
+    ) -> None:
+        _check(mistake, before, after, path, validate)

@@ -278,6 +278,11 @@ class Checker:
             return self._unknown_function(node)
         if node.function == "has":
             return self._has(node)
+        first = node.arguments[0] if node.is_method else None
+        if isinstance(first, Name) and "." not in first.name and node.function in ("min", "max"):
+            return self._refused(
+                f"no fact is called {first.name!r}", node, self._corrector.module(node), code="unknown-fact"
+            )
         arguments = self._all(node.arguments)
         if arguments is None:
             return None

@@ -341,6 +341,10 @@ class Corrector:
             if type_ is _STRING:
                 yield node, number
 
+    def module(self, node: FunctionCall) -> Correction:
+        """Return the correction of `math.min(a, b)`."""
+        return _writing(node, self.source.text[node.name_start : node.end], is_safe=True)
+
     def has(self, node: FunctionCall) -> Correction:
         """Return the correction of `has` without the name of a fact."""
         usage = type_help.usage("has")

@@ -216,7 +216,8 @@ class TestProblems:
             ),
             (
                 "[options.B]\na = { expr = 4 }\n",
-                "4:14-14 wrong-type: 'options.B.a.expr' must be a string, but is an int; None",
+                "4:14-14 wrong-type: 'options.B.a.expr' must be a string, but is an int; "
+                "write the value itself: a = ..., or an expression in quotes",
             ),
             (
                 "[options.B]\na = { expr = '1', min = 2 }\n",

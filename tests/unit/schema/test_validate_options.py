@@ -130,7 +130,7 @@ class TestValidateOptions:
             (
                 ProblemKind.INVALID,
                 "NpuBackend.power_mode: expected one of 'low', 'high-power', given 'hig' (a string)",
-                None,
+                'write "high-power"',
             ),
             (ProblemKind.UNKNOWN, "NpuBackend has no option 'colour'", f"it has {', '.join(INFOS)}"),
             (ProblemKind.INVALID, "NpuBackend.scale: expected a float, given 1 (an integer)", "write 1.0"),

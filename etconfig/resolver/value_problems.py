@@ -1,0 +1,173 @@
+"""Problems of values, with the way out that only a document has: an expression, or no value at all.
+
+This module is imported only for values that are wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from etconfig.diagnostics import Diagnostic, Fix, Rewriting, Span, nearest
+from etconfig.facts import BUILTIN_FACTS
+from etconfig.facts.registry import shown_value
+from etconfig.profile import Assignment, Expression, ExpressionType, TextValue
+from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionKind, OptionProblem, OptionType
+
+_DEFAULT_WORDS = frozenset(("", "all", "auto", "default", "max", "none", "null", "nil", "unset"))
+_EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
+_NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
+_KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
+_LITERAL = re.compile(r"[\"']?(-?[0-9]+(?:\.[0-9]+)?)[\"']?")
+_BOUND_HELP = "keep it in range with min and max, choose with a condition, or correct the fact"
+_NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
+_NO_FLOATS = "there are no floats of ints; compare, as in cpu.available_cores > 4 ? 1.0 : 0.5"
+
+
+def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignment) -> Diagnostic:
+    """Return the diagnostic of a value that does not fit its option, at the place of what is wrong."""
+    span = assignment.place.find_inside(problem.path)
+    found = problem.to_diagnostic(span)
+    if problem.path:
+        return found
+    raw = assignment.value
+    if isinstance(raw, TextValue):
+        if names_a_fact(raw.text):
+            return replace(found, help="write expressions in a profile, as { expr = ... }", fix=None)
+        return found
+    if isinstance(raw, dict) and info.type.kind is not OptionKind.TABLE:
+        return _special_table(found, raw, span)
+    if found.fix is None and _means_default(raw, info):
+        return _without_value(found, info)
+    if not isinstance(raw, str) or found.fix is not None:
+        return found
+    if names_a_fact(raw):
+        return _with(found, Rewriting(raw, "{ expr = {} }"), f"write {{ expr = {span.underlined or '...'} }}")
+    return found
+
+
+def _means_default(raw: object, info: OptionInfo) -> bool:
+    """True for words and numbers that stand for "whatever fits" elsewhere, if the option has a default."""
+    has_default = info.from_fact is not None or info.default is not MISSING
+    if not has_default or info.type.kind is OptionKind.CHOICE:
+        return False
+    if isinstance(raw, str):
+        return raw.strip().casefold() in _DEFAULT_WORDS
+    return type(raw) is int and raw in (0, -1)
+
+
+def _without_value(found: Diagnostic, info: OptionInfo) -> Diagnostic:
+    follows = "" if info.from_fact is None else f", which follows {info.from_fact}"
+    fix = None
+    written = found.spans[0].underlined or ""
+    if written:
+        fix = Rewriting(written.strip("\"'"), "{ unset = true }").at(found.spans[0])
+    return replace(found, help=f"write {{ unset = true }} for the default{follows}", fix=fix)
+
+
+def computed_value_problem(
+    problem: OptionProblem, span: Span, expression: Expression, facts: Mapping[str, object]
+) -> Diagnostic:
+    """Return the diagnostic of an expression whose value an option does not accept on a device.
+
+    Args:
+        problem: The problem of the value.
+        span: The place of the expression.
+        expression: The expression.
+        facts: The known facts of the device.
+    """
+    notes = tuple(f"{name} is {shown_value(facts[name])}" for name in sorted(expression.facts & facts.keys()))
+    found = problem.to_diagnostic(span)
+    return replace(found, notes=(*found.notes, *notes), help=_BOUND_HELP if notes else found.help, fix=None)
+
+
+def default_problem(problem: OptionProblem, fact: str, facts: Mapping[str, object]) -> Diagnostic:
+    """Return the diagnostic of a default that follows a fact whose value the option does not accept."""
+    found = problem.to_diagnostic()
+    note = f"the default follows {fact}, which is {shown_value(facts[fact])}"
+    return replace(found, notes=(*found.notes, note), help="set the option, or correct the fact", fix=None)
+
+
+def names_a_fact(text: str) -> bool:
+    """True if a text mentions a fact, so that it was probably meant as an expression."""
+    namespaces = {name.partition(".")[0] for name in BUILTIN_FACTS.names}
+    return any(match.group(1) in namespaces for match in _NAME.finditer(text))
+
+
+def _with(found: Diagnostic, rewriting: Rewriting, help: str) -> Diagnostic:
+    return replace(found, help=help, fix=rewriting.at(found.spans[0]))
+
+
+def _special_table(found: Diagnostic, raw: Mapping[str, object], span: Span) -> Diagnostic:
+    """Correct the key of a table that should be `{ expr = ... }` or `{ unset = true }`."""
+    if len(raw) != 1:
+        return replace(found, help="write the value itself, { expr = ... } or { unset = true }")
+    (key,) = raw
+    meant = "expr" if key.casefold() in _EXPRESSION_WORDS else nearest(key, ("expr", "unset"))
+    if meant is None:
+        return replace(found, help="write the value itself, { expr = ... } or { unset = true }")
+    match = _KEY.match(span.underlined or "")
+    fix = None
+    if match is not None and match.group(1).strip("\"'") == key:
+        place = replace(span, column=span.column + match.start(1), length=len(match.group(1)))
+        fix = Fix(span=place, replacement=meant)
+        found = replace(found, spans=(place,))
+    return replace(found, help=f"write {{ {meant} = ... }}", fix=fix)
+
+
+def expression_problem(spec: BackendSpec, info: OptionInfo, expression: Expression) -> Diagnostic:
+    """Return the diagnostic of an expression whose type an option does not have."""
+    given = f"an expression of type {expression.type}"
+    better = next(_better_expressions(info.type, expression), None)
+    help = f"write {better}" if better is not None else _advice(info.type, expression.type)
+    return Diagnostic(
+        code="invalid-value",
+        message=f"{spec.id}.{info.name}: expected {info.expected}, given {given}",
+        spans=(expression.span,),
+        help=help,
+        fix=None if better is None else replacing_expression(expression, better),
+    )
+
+
+def _better_expressions(wanted: OptionType, expression: Expression) -> Iterator[str]:
+    """Yield the expressions of the right type that were probably meant."""
+    source = expression.source.strip()
+    literal = _LITERAL.fullmatch(source)
+    number = None if literal is None else float(literal.group(1))
+    if number is not None and wanted.kind is OptionKind.FLOAT:
+        yield repr(number)
+    elif number is not None and wanted.kind is OptionKind.INTEGER and number.is_integer():
+        yield str(int(number))
+    if source[1:-1] in ("true", "false") and wanted.kind is OptionKind.BOOLEAN:
+        yield source[1:-1]
+    if wanted.kind is OptionKind.ARRAY and not expression.type.is_list:
+        yield f"[{source}]"
+    if wanted.kind is OptionKind.BOOLEAN and expression.type is ExpressionType.INT and "?" not in source:
+        yield f"{source} > 0"
+    if wanted.kind is OptionKind.INTEGER and expression.type.is_list:
+        yield f"size({source})"
+
+
+def _advice(wanted: OptionType, given: ExpressionType) -> str | None:
+    if wanted.kind is OptionKind.INTEGER and given is ExpressionType.FLOAT:
+        return _NO_ROUNDING
+    if wanted.kind is OptionKind.FLOAT and given is ExpressionType.INT:
+        return _NO_FLOATS
+    if wanted.kind is OptionKind.BOOLEAN:
+        return 'write a condition, as in os.name == "linux"'
+    if wanted.kind is OptionKind.CHOICE and len(wanted.choices) > 1:
+        values = [f'"{choice}"' if isinstance(choice, str) else str(choice) for choice in wanted.choices[:2]]
+        return f"choose with a condition: cpu.available_cores > 4 ? {values[0]} : {values[1]}"
+    if wanted.kind in (OptionKind.INTEGER, OptionKind.FLOAT):
+        values = ["2", "1"] if wanted.kind is OptionKind.INTEGER else ["1.0", "0.5"]
+        return f'choose with a condition: power.source == "mains" ? {values[0]} : {values[1]}'
+    return None
+
+
+def replacing_expression(expression: Expression, better: str) -> Fix | None:
+    """Return the fix that replaces an expression in quotes with another one; None if its quotes differ."""
+    for quote in ("'", '"'):
+        if expression.span.underlined == f"{quote}{expression.source}{quote}" and quote not in better:
+            return Fix(span=expression.span, replacement=f"{quote}{better}{quote}")
+    return None

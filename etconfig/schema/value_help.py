@@ -1,0 +1,234 @@
+"""Guesses at the value that was meant by one that does not fit its option.
+
+This module is imported only for values that are wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from etconfig.diagnostics import Rewriting
+from etconfig.records import record
+from etconfig.schema.coerce import Mismatch, coerce
+from etconfig.schema.option_type import OptionKind, OptionType
+from etconfig.schema.text import parse_scalar
+from etconfig.schema.units import Unit, parse_quantity
+
+_YES = frozenset(("true", "yes", "on", "y", "enable", "enabled", "1"))
+_NO = frozenset(("false", "no", "off", "n", "disable", "disabled", "0"))
+_NUMBER_AND_WORD = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+|%)")
+_DECIMAL_COMMA = re.compile(r"-?[0-9]{1,15},[0-9]{1,15}")
+_MAX_LISTED = 6
+_MAX_LENGTH = 200
+_MIN_BEGINNING = 3
+"""The least length of a word that may stand for a longer one."""
+
+_SIZES: Mapping[str, str] = {
+    **{letter.casefold(): f"{letter}iB" for letter in "KMGT"},
+    **{f"{letter.casefold()}b": f"{letter}iB" for letter in "KMGT"},
+    **dict.fromkeys(("byte", "bytes"), "B"),
+}
+_TIMES: Mapping[str, str] = {
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("msec", "msecs", "millisecond", "milliseconds", "millis"), "ms"),
+    **dict.fromkeys(("usec", "usecs", "microsecond", "microseconds"), "us"),
+    **dict.fromkeys(("nsec", "nanosecond", "nanoseconds"), "ns"),
+    **dict.fromkeys(("minute", "minutes", "mins", "m"), "min"),
+    **dict.fromkeys(("hour", "hours", "hr"), "h"),
+}
+"""The suffix for other spellings of it, in lower case."""
+
+
+@record(frozen=True, kw_only=True)
+class ValueHelp:
+    """The way out for a value that does not fit.
+
+    Attributes:
+        help: An instruction, or None.
+        rewriting: The same as a change of the text, if there is one.
+    """
+
+    help: str | None
+    rewriting: Rewriting | None = None
+
+
+class _Guess(NamedTuple):
+    """A value that was probably meant.
+
+    Attributes:
+        value: The value.
+        is_safe: True if there is no doubt about it.
+    """
+
+    value: Any
+    is_safe: bool = False
+
+
+def help_with_value(mismatch: Mismatch, wanted: OptionType, raw: object) -> ValueHelp:
+    """Return the way out for the value `raw`, or for the item inside it, that does not fit.
+
+    Args:
+        mismatch: The reason.
+        wanted: The type of the option.
+        raw: The whole value.
+    """
+    value: Any = raw
+    for key in mismatch.path:
+        assert wanted.item is not None
+        wanted, value = wanted.item, value[key]
+    for guess in _guesses(wanted, value):
+        if isinstance(coerce(wanted, guess.value), Mismatch):
+            continue
+        text = toml_text(guess.value)
+        unquoted = isinstance(value, str) and value == text
+        help = f"write {text}{' without quotes' if unquoted else ''}"
+        return ValueHelp(help=help, rewriting=_rewriting(value, text, is_safe=guess.is_safe))
+    return ValueHelp(help=mismatch.help or _advice(wanted, value))
+
+
+def toml_text(value: object) -> str:
+    """Return a boolean, number, text or list as TOML has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml_text, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _rewriting(value: object, right: str, *, is_safe: bool) -> Rewriting | None:
+    if isinstance(value, list):
+        return Rewriting(None, right, is_safe)
+    return Rewriting(value if isinstance(value, str) else toml_text(value), right, is_safe)
+
+
+def _guesses(wanted: OptionType, raw: object) -> Iterator[_Guess]:
+    """Yield what may have been meant, the most likely first; not all of it fits."""
+    if isinstance(raw, str) and len(raw) > _MAX_LENGTH:
+        return
+    if wanted.kind is OptionKind.ARRAY:
+        yield from _lists(wanted, raw)
+        return
+    if isinstance(raw, list) and len(raw) == 1 and not isinstance(raw[0], (list, dict)):
+        yield _Guess(raw[0])
+        yield from (_Guess(guess.value) for guess in _guesses(wanted, raw[0]))
+        return
+    if wanted.kind is OptionKind.BOOLEAN:
+        yield from _booleans(raw)
+    elif wanted.kind in (OptionKind.INTEGER, OptionKind.FLOAT):
+        yield from _numbers(wanted, raw)
+    elif wanted.kind is OptionKind.STRING and isinstance(raw, (bool, int, float)):
+        yield _Guess(toml_text(raw), is_safe=True)
+    elif wanted.kind is OptionKind.CHOICE:
+        yield from _choices(wanted, raw)
+
+
+def _booleans(raw: object) -> Iterator[_Guess]:
+    word = str(raw).strip().casefold()
+    if word in _YES | _NO and not isinstance(raw, list):
+        yield _Guess(word in _YES, is_safe=word in ("true", "false"))
+
+
+def _numbers(wanted: OptionType, raw: object) -> Iterator[_Guess]:
+    python_type = int if wanted.kind is OptionKind.INTEGER else float
+    if isinstance(raw, str):
+        text = raw.strip()
+        number = parse_scalar(text)
+        if (
+            isinstance(number, (int, float))
+            and not isinstance(number, bool)
+            and number == python_type(number)
+        ):
+            yield _Guess(python_type(number), is_safe=True)
+        if _DECIMAL_COMMA.fullmatch(text):
+            yield _Guess(float(text.replace(",", ".")))
+        match = _NUMBER_AND_WORD.fullmatch(text)
+        if match:
+            yield from _with_unit(wanted, *match.groups())
+
+
+def _with_unit(wanted: OptionType, number: str, word: str) -> Iterator[_Guess]:
+    """Yield the quantity, or the number without a word that is not a unit."""
+    if wanted.unit is not None:
+        suffixes, others = wanted.unit.suffixes, _SIZES if wanted.unit is Unit.BYTES else _TIMES
+        same = [suffix for suffix in suffixes if suffix.casefold() == word.casefold()]
+        meant = [*same[-1:], *([others[word.casefold()]] if word.casefold() in others else [])]
+        yield from (_Guess(f"{number} {suffix}") for suffix in meant)
+    elif word == "%" and wanted.kind is OptionKind.FLOAT:
+        yield _Guess(round(float(number) / 100, 12))
+    elif word != "%" and not any(_is_quantity(number, word, unit) for unit in Unit):
+        value = parse_scalar(number)
+        yield _Guess(float(value) if wanted.kind is OptionKind.FLOAT else value)
+
+
+def _is_quantity(number: str, word: str, unit: Unit) -> bool:
+    try:
+        parse_quantity(f"{number} {word}", unit)
+    except ValueError:
+        return word.casefold() in _SIZES or word.casefold() in _TIMES
+    return True
+
+
+def _choices(wanted: OptionType, raw: object) -> Iterator[_Guess]:
+    if isinstance(raw, bool):
+        words = _YES if raw else _NO
+        yield from (_Guess(choice) for choice in wanted.choices if str(choice).casefold() in words)
+        return
+    if not isinstance(raw, (str, int)):
+        return
+    text = str(raw).strip()
+    yield from (_Guess(choice, is_safe=True) for choice in wanted.choices if str(choice) == text)
+    plain = _plain(text)
+    same = [choice for choice in wanted.choices if _plain(str(choice)) == plain]
+    if len(same) == 1:
+        yield _Guess(same[0], is_safe=str(same[0]).casefold() == text.casefold())
+    starting = [choice for choice in wanted.choices if _plain(str(choice)).startswith(plain)]
+    if len(plain) >= _MIN_BEGINNING and len(starting) == 1:
+        yield _Guess(starting[0])
+    if isinstance(raw, int):
+        containing = [choice for choice in wanted.choices if text in re.findall(r"[0-9]+", str(choice))]
+        if len(containing) == 1:
+            yield _Guess(containing[0])
+
+
+def _plain(word: str) -> str:
+    return re.sub(r"[-_\s]", "", word).casefold()
+
+
+def _lists(wanted: OptionType, raw: object) -> Iterator[_Guess]:
+    assert wanted.item is not None
+    if isinstance(raw, str):
+        items = _json_list(raw)
+        if items is not None:
+            yield _Guess(items, is_safe=True)
+        if "," in raw:
+            yield _Guess([part.strip() for part in raw.split(",") if part.strip()])
+            yield _Guess([parse_scalar(part.strip()) for part in raw.split(",") if part.strip()])
+    if isinstance(raw, (bool, int, float, str)):
+        yield _Guess([raw])
+        yield from (_Guess([guess.value]) for guess in _guesses(wanted.item, raw))
+
+
+def _json_list(text: str) -> list[object] | None:
+    try:
+        found = json.loads(text) if text.strip().startswith("[") else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
+
+
+def _advice(wanted: OptionType, raw: object) -> str | None:
+    """Return an instruction where no value can be guessed."""
+    if wanted.kind is OptionKind.CHOICE and len(wanted.choices) <= _MAX_LISTED:
+        return f"write one of {', '.join(map(toml_text, wanted.choices))}"
+    if wanted.kind is OptionKind.TABLE and not isinstance(raw, Mapping):
+        return "write a table, such as { name = ... }"
+    if wanted.kind is OptionKind.ARRAY and not isinstance(raw, (list, tuple)):
+        return "write an array, such as [ ... ]"
+    if wanted.kind is OptionKind.INTEGER and isinstance(raw, float):
+        return "write a whole number"
+    if wanted.kind is OptionKind.BOOLEAN and not isinstance(raw, bool):
+        return "write true or false"
+    return None
