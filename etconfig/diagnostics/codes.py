@@ -35,6 +35,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unknown-instance", "No layer declares this named instance."),
     ("invalid-value", "A value has the wrong type or breaks a constraint."),
     ("unproven-value", "An expression may give a value that the option does not accept on some device."),
+    ("unit-mismatch", "An expression has another unit than its option."),
     ("missing-option", "A required option is not set."),
     ("unknown-fact-value", "An expression needs a fact that is not known on this device."),
     ("option-conflict", "Two options contradict each other."),

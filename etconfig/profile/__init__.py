@@ -72,6 +72,7 @@ _HOME = {
     "section_span": "project",
     "select_profile": "selection",
     "typical_value": "expression.example_facts",
+    "unit_of": "expression.units_of",
 }
 """The module of each public name."""
 
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
         ValueRange,
         range_of_value,
     )
+    from etconfig.profile.expression.units_of import unit_of
     from etconfig.profile.inheritance import ProfileReader, load_chain, load_profile
     from etconfig.profile.layer import (
         UNSET,
@@ -199,6 +201,7 @@ __all__ = [
     "section_span",
     "select_profile",
     "typical_value",
+    "unit_of",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOME)

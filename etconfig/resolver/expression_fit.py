@@ -18,10 +18,12 @@ from etconfig.profile import (
     NumberRange,
     TextRange,
     ValueRange,
+    unit_of,
 )
 from etconfig.resolver.value_problems import replacing_expression
 from etconfig.schema import BackendSpec, OptionInfo, OptionKind, OptionType
 from etconfig.schema.coerce import Mismatch, coerce
+from etconfig.schema.units import unit_conversion, units_agree
 
 if TYPE_CHECKING:
     from etconfig.schema.constraints import Constraint
@@ -63,6 +65,9 @@ class ExpressionVerifier:
                 self._known[key] = found
         for doubt in found:
             yield _diagnostic(spec, info, expression, doubt)
+        unit = unit_of(expression.tree, self.registry)
+        if unit is not None and info.unit is not None and not units_agree(unit, info.unit.value):
+            yield _unit_mismatch(spec, info, expression, unit)
 
     def _doubts(
         self, wanted: OptionType, expression: Expression, condition: Expression | None
@@ -91,6 +96,19 @@ def _diagnostic(spec: BackendSpec, info: OptionInfo, expression: Expression, dou
         help=f"write {doubt.better}" if doubt.better else doubt.help,
         severity=Severity.ERROR if doubt.is_certain else Severity.WARNING,
         fix=replacing_expression(expression, doubt.better) if doubt.better else None,
+    )
+
+
+def _unit_mismatch(spec: BackendSpec, info: OptionInfo, expression: Expression, unit: str) -> Diagnostic:
+    assert info.unit is not None
+    factor = unit_conversion(unit, info.unit.value)
+    number = "" if info.type.kind is OptionKind.INTEGER else ".0"
+    return Diagnostic(
+        code="unit-mismatch",
+        message=f"{spec.id}.{info.name}: {_shown(expression)} is in {unit}, expected {info.unit.value}",
+        spans=(expression.span,),
+        help=f"write ({expression.source}) {factor}{number}" if factor else "compute it from other facts",
+        severity=Severity.WARNING,
     )
 
 

@@ -60,6 +60,13 @@ _DURATIONS: Mapping[str, Fraction] = {
     "h": Fraction(3600),
 }
 
+_SIZES: Mapping[Unit, Fraction] = {
+    **{Unit(name): _DURATIONS[name] for name in ("ns", "us", "ms", "s")},
+    Unit.FRACTION: Fraction(1),
+    Unit.PERCENT: Fraction(1, 100),
+}
+"""The sizes of the units that convert into each other: times, and parts of a whole."""
+
 _TIMES = (Unit.NANOSECONDS, Unit.MICROSECONDS, Unit.MILLISECONDS, Unit.SECONDS)
 
 _SUFFIXES: Mapping[Unit, Mapping[str, Fraction]] = {
@@ -69,6 +76,23 @@ _SUFFIXES: Mapping[Unit, Mapping[str, Fraction]] = {
         for unit in _TIMES
     },
 }
+
+_COUNTS = frozenset(unit.value for unit in (Unit.THREADS, Unit.CORES, Unit.COUNT))
+
+
+def units_agree(unit: str, other: str) -> bool:
+    """True if a number of one unit is the same number of the other: units of counts are."""
+    return unit == other or (unit in _COUNTS and other in _COUNTS)
+
+
+def unit_conversion(unit: str, other: str) -> str | None:
+    """Return what turns a number of one unit into the other, such as `* 1000`; None if nothing does."""
+    factors = {each.value: size for each, size in _SIZES.items()}
+    if unit not in factors or other not in factors or (unit in _DURATIONS) != (other in _DURATIONS):
+        return None
+    ratio = factors[unit] / factors[other]
+    return f"* {ratio.numerator}" if ratio >= 1 else f"/ {ratio.denominator}"
+
 
 DECIMAL_PATTERN = r"[0-9]{1,20}(?:\.[0-9]{1,20})?"
 """The pattern of a quantity's number, bounded so that hostile files cannot cause long computations."""

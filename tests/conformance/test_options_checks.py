@@ -114,6 +114,24 @@ class TestValues:
         with pytest.raises(CheckFailedError, match=r"Options\.cores: .*expected an integer >= 1048576"):
             defaults_valid.run(subject())
 
+    def test_a_fact_that_nobody_declares_is_reported(self, declare: Declare):
+        class Options(BackendOptions):
+            cores: int = option(1, from_fact="cpu.availabel_cores", applies="load", doc=DOC)
+
+        declare(options=Options)
+        message = r"Options\.cores follows the fact 'cpu\.availabel_cores', which no plugin declares"
+        with pytest.raises(CheckFailedError, match=message):
+            defaults_valid.run(subject())
+
+    def test_a_fact_of_another_unit_than_its_option_is_reported(self, declare: Declare):
+        class Options(BackendOptions):
+            wait: int = option(1, from_fact="cpu.available_cores", applies="load", unit="ms", doc=DOC)
+
+        declare(options=Options)
+        message = r"Options\.wait is in ms, but follows the fact cpu\.available_cores, which is in cores; use"
+        with pytest.raises(CheckFailedError, match=message):
+            defaults_valid.run(subject())
+
     def test_a_recommendation_is_checked_against_the_options(self, declare: Declare):
         declare(recommend=lambda facts: {"num_threads": 0})
         message = r"fails where no fact is known: .*num_threads: expected an integer >= 1, given 0"

@@ -23,6 +23,7 @@ from etconfig.plugin.call_check import code_place
 from etconfig.provenance import Sourced
 from etconfig.resolver import read_program_values, values_without_configuration
 from etconfig.schema import BackendOptions, BackendSpec, ProblemKind, json_schema, validate_options
+from etconfig.schema.units import units_agree
 
 LEAST_WORDS = 3
 """A shorter description says no more than the name."""
@@ -55,9 +56,29 @@ def schema_documented(subject: Subject) -> None:
 @check("defaults-valid", level=0, prevents="a backend that does not work out of the box")
 def defaults_valid(subject: Subject) -> None:
     """Every option has a valid value without configuration and recommendations, even if no fact is known."""
+    _require_known_facts(subject)
     bare = replace(subject.spec, recommend=None)
     for facts in _devices(subject).values():
         valid_options(bare, usual_values(bare, facts))
+
+
+def _require_known_facts(subject: Subject) -> None:
+    """Require that the facts of defaults exist, and that each has the unit of its option."""
+    registry = subject.installation.fact_registry
+    for name, info in subject.spec.options.option_infos().items():
+        if info.from_fact is None:
+            continue
+        place, fact = options_place(subject.spec, name), registry.get(info.from_fact)
+        if fact is None:
+            raise CheckFailedError(
+                f"{place} follows the fact {info.from_fact!r}, which no plugin declares, so its default "
+                "never does; name a fact that `etconfig facts` lists"
+            )
+        if info.unit is not None and fact.unit is not None and not units_agree(fact.unit, info.unit.value):
+            raise CheckFailedError(
+                f"{place} is in {info.unit.value}, but follows the fact {fact.name}, which is in "
+                f"{fact.unit}; use recommend to convert it"
+            )
 
 
 @check("recommend-valid", level=0, prevents="recommendations that the backend itself refuses")
