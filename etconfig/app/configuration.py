@@ -66,7 +66,7 @@ class Configuration:
     def resolve(self, facts: FactSheet | None = None) -> Resolution:
         """Resolve the arguments on these facts, by default on `Configuration.facts`.
 
-        The chosen profile stays, even if `auto` would choose another one on these facts.
+        The chosen profile stays, even if `auto` would choose another one on these facts: see `selected_on`.
 
         Example:
             >>> program = etconfig.load_program("model.pte")
@@ -84,6 +84,22 @@ class Configuration:
         resolution = self.resolver.resolve(facts)
         name = self.chain[-1].name
         return replace(resolution, profile=name, selection=self.selection, named_by=self.named_by)
+
+    def selected_on(self, facts: FactSheet) -> Configuration:
+        """Return the configuration with the profile that `auto` selects on these facts.
+
+        It is this one if the profile was named, or if every profile matches or not as before: then no file
+        is read.
+
+        Raises:
+            ConfigError, PluginError: as for `configure`.
+        """
+        by_hand = self.resolver.layers[-1].facts
+        if self.selection is None or self.selection.stays_on(
+            self.installation.known_facts(facts, by_hand).values
+        ):
+            return self
+        return self.on_device(facts)
 
     def on_device(self, facts: FactSheet, fact_overrides: FactOverrides | None = None) -> Configuration:
         """Return the configuration with the same arguments for another device; `auto` selects again on it.

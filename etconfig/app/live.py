@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from etconfig.app.configuration import Configuration, configure, documented_like
+from etconfig.app.profile_change import ProfileChange, profile_change
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
 from etconfig.facts import FactSheet
 from etconfig.option_path import OptionPath
@@ -54,16 +55,19 @@ class Refresh:
         postponed: Changes to Methods that were executing; the next refresh tries them again.
         refused: Changes that the backend failed to apply, or that contradict its other options; the
             old values stay in force.
-        needs_reload: Changes that take effect only after the method is loaded again.
+        needs_reload: Changes that take effect only after the method is loaded again. Until then, each
+            refresh lists them, and the old values stay in force.
+        profile: Another profile that `auto` selected, with the reasons; None if it stays.
     """
 
     applied: tuple[LiveChange, ...] = ()
     postponed: tuple[LiveChange, ...] = ()
     refused: tuple[LiveChange, ...] = ()
     needs_reload: tuple[LiveChange, ...] = ()
+    profile: ProfileChange | None = None
 
     def __bool__(self) -> bool:
-        """True if any option differs."""
+        """True if any option or the profile differs."""
         return any(getattr(self, part.name) for part in fields(self))
 
 
@@ -73,8 +77,9 @@ class LiveArguments:
 
     `refresh` compares the options in force in each Method with the configured ones, and applies
     those that may change between two executes. It never waits for a Method and never changes one
-    in the middle of an execute. Nothing runs in the background unless `follow` is called. All
-    methods may be called from any thread.
+    in the middle of an execute. With `auto`, it selects the profile again, as a new `resolve` would;
+    `Refresh.profile` reports another one. Nothing runs in the background unless `follow` is called.
+    All methods may be called from any thread.
 
     Example:
         >>> program = etconfig.load_program("model.pte")
@@ -89,6 +94,7 @@ class LiveArguments:
     exists already, and then `facts`, those to start from, only.
 
     Args: as for `configure`.
+        hold_profile: Keep the profile that `auto` selected first, whatever the facts become.
 
     Raises:
         ConfigError: the configuration is wrong, or does not resolve on these facts.
@@ -107,6 +113,7 @@ class LiveArguments:
         overrides: Overrides | Layer | None = None,
         instances: Mapping[str, Sequence[str]] | None = None,
         installation: Installation | None = None,
+        hold_profile: bool = False,
     ) -> None:
         settings: dict[str, Any] = {
             "profile": profile,
@@ -120,8 +127,11 @@ class LiveArguments:
             _refuse_settings(settings)
         else:
             program = configure(program, facts=facts, **settings)
-        self._configuration = program
-        self._resolution = program.resolve(facts)
+        self._holds_profile = hold_profile
+        # those of the device alone: the resolution's have those that the profile sets, too
+        self._facts = program.facts if facts is None else facts
+        self._configuration = self._configured(program, self._facts)
+        self._resolution = self._configuration.resolve(self._facts)
         self._methods: list[Method] = []
         # Guards the list and orders refreshes. Methods guard themselves: `update` never waits for an
         # execute, so a refresh holds this lock for a short time only.
@@ -152,6 +162,9 @@ class LiveArguments:
             if method not in self._methods:
                 self._methods.append(method)
 
+    def _configured(self, configuration: Configuration, facts: FactSheet) -> Configuration:
+        return configuration if self._holds_profile else configuration.selected_on(facts)
+
     def refresh(self, facts: FactSheet | None = None) -> Refresh:
         """Update all Methods to the options for these facts, as far as possible without a reload.
 
@@ -159,19 +172,23 @@ class LiveArguments:
             facts: The current facts; None tries the postponed changes again.
 
         Returns:
-            The changes, sorted by what became of them.
+            The changes, sorted by what became of them, and the profile if it is another one.
 
         Raises:
-            ConfigError: the configuration does not resolve on these facts; nothing was changed.
+            ConfigError: no profile fits these facts, or the configuration does not resolve on them; nothing
+                was changed, not even the profile.
         """
         with self._lock:
             # Everything that may raise comes before the first change to a Method.
-            resolution = self._resolution if facts is None else self._configuration.resolve(facts)
+            facts = self._facts if facts is None else facts
+            configuration = self._configured(self._configuration, facts)
+            resolution = configuration.resolve(facts)
             wanted = [resolution.arguments(method.name, method.instance) for method in self._methods]
-            self._resolution = resolution
+            profile = profile_change(self._resolution, resolution)
+            self._configuration, self._resolution, self._facts = configuration, resolution, facts
             reports = [self._update(*pair) for pair in zip(tuple(self._methods), wanted, strict=True)]
-        parts = [part.name for part in fields(Refresh)]
-        return Refresh(**{part: tuple(c for r in reports for c in getattr(r, part)) for part in parts})
+        changes = {part: tuple(c for r in reports for c in getattr(r, part)) for part in _CHANGES}
+        return Refresh(**changes, profile=profile)
 
     def follow(
         self,
@@ -187,13 +204,14 @@ class LiveArguments:
             detect: Returns the current facts, given the previous ones, such as
                 `etconfig.facts.redetect`.
             on_refresh: Called in that thread with the result of a refresh, if anything differs.
-            on_error: Called in that thread if facts do not resolve; the thread continues.
+            on_error: Called in that thread if facts select no profile or do not resolve; the thread
+                continues.
             interval_s: The pause between two refreshes, in seconds.
         """
 
         def refresh_once() -> None:
             try:
-                report = self.refresh(detect(self._resolution.facts))
+                report = self.refresh(detect(self._facts))
             except EtconfigError as error:
                 on_error(error)
             else:
@@ -217,6 +235,10 @@ class LiveArguments:
         except (OptionError, DelegateError) as error:
             return Refresh(refused=tuple(replace(c, error=error) for c in now), needs_reload=at_load)
         return Refresh(applied=now, needs_reload=at_load)
+
+
+_CHANGES = ("applied", "postponed", "refused", "needs_reload")
+"""The fields of `Refresh` that list changes of options."""
 
 
 def _refuse_settings(settings: Mapping[str, Any]) -> None:

@@ -70,6 +70,11 @@ class Selection:
         """The selected profile."""
         return self.chain[-1]
 
+    def stays_on(self, facts: Mapping[str, object]) -> bool:
+        """Return True if every condition gives what it gave before, so that nothing else is selected."""
+        conditions = ((match.profile.match, match.result) for match in self.matches)
+        return all(found is None or found.evaluate(facts) == result for found, result in conditions)
+
     @property
     def note(self) -> Diagnostic | None:
         """The note that this is the fallback, or None if the profile is about this device."""

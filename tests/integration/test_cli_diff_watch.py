@@ -189,4 +189,25 @@ class TestWatch:
         )
         detecting([{"power.source": "battery"}])
         watch = ("watch", "model.pte", *SHEET, "--profile-path", "mine", "--interval", "0", "--count", "1")
-        assert "power_mode: 'balanced' → 'low'" in cli(*watch).stdout
+        lines = cli(*watch).stdout.splitlines()
+        start = lines.index("profile generic/linux-x86_64 → battery")
+        assert lines[start + 1 : start + 3] == [
+            '  battery matches: power.source == "battery" holds: power.source is "battery"',
+            "  battery extends generic/linux-x86_64",
+        ]
+        assert "power_mode: 'balanced' → 'low'" in lines[start + 3]
+
+    def test_another_profile_is_said_even_if_no_option_changes(
+        self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
+    ) -> None:
+        (board / "mine").mkdir()
+        (board / "mine" / "battery.toml").write_text(
+            '[profile]\nname = "battery"\nmatch = \'power.source == "battery"\'\n'
+        )
+        watch = ("watch", "model.pte", *SHEET, "--profile-path", "mine", "--interval", "0", "--count", "2")
+        detecting([{"power.source": "battery"}, {"power.source": "mains"}])
+        first, second = (json.loads(line) for line in cli(*watch, "--json").stdout.splitlines())
+        assert (first["changes"], first["profile"]["new"]) == ([], "battery")
+        assert second["profile"]["reasons"][-1] == (
+            'battery no longer matches: power.source == "battery" does not hold: power.source is "mains"'
+        )

@@ -159,6 +159,126 @@ class TestAttach:
             without_program.attach(embed)
 
 
+POWERED = """\
+[profile]
+name = "app/{source}"
+match = 'power.source == "{source}"'
+
+[options.ReferenceNpuBackend]
+power_mode = "{mode}"
+core = {core}
+"""
+
+
+class TestProfile:
+    """With `auto`, a refresh selects the profile again, and says so."""
+
+    @pytest.fixture
+    def installation(self, place: Path) -> etconfig.Installation:
+        directory = place / "profiles" / "app"
+        directory.mkdir(parents=True)
+        for source, mode, core in (("battery", "low", 1), ("mains", "high", 2)):
+            (directory / f"{source}.toml").write_text(POWERED.format(source=source, mode=mode, core=core))
+        dock = 'extends = ["app/mains"]\nmatch = \'power.source == "mains" && cpu.available_cores > 4\'\n'
+        facts = '[facts]\n"device.model" = "Dock"\n'
+        (directory / "dock.toml").write_text(f'[profile]\nname = "app/dock"\n{dock}{facts}')
+        return etconfig.Installation(None, environ={}, profile_directories=[place / "profiles"])
+
+    def test_another_profile_is_reported_with_its_reasons(
+        self, program: etconfig.LoadedProgram, installation: etconfig.Installation
+    ) -> None:
+        live = etconfig.LiveArguments(program, facts=BATTERY, installation=installation)
+        with program.load_method("forward", live.arguments("forward")) as method:
+            live.attach(method)
+            report = live.refresh(device())
+            assert str(report.profile) == "profile app/battery → app/mains"
+            assert report.profile is not None
+            assert report.profile.reasons == (
+                'app/mains matches: power.source == "mains" holds: power.source is "mains"',
+                'app/battery no longer matches: power.source == "battery" does not hold: '
+                'power.source is "mains"',
+            )
+            assert new_values(report.applied) == {"forward:ReferenceNpuBackend.power_mode": "high"}
+            assert new_values(report.needs_reload) == {"forward:ReferenceNpuBackend.core": 2}
+            assert method.options("ReferenceNpuBackend").core == 1
+            again = live.refresh(device())
+            assert (again.profile, again.applied) == (None, ())
+            assert new_values(again.needs_reload) == {"forward:ReferenceNpuBackend.core": 2}
+
+    def test_a_profile_that_extends_the_former_one_says_so(
+        self, program: etconfig.LoadedProgram, installation: etconfig.Installation
+    ) -> None:
+        live = etconfig.LiveArguments(program, facts=device(), installation=installation)
+        report = live.refresh(device(cpu__available_cores=8))
+        assert report.profile is not None
+        assert report.profile.reasons[-1] == "app/dock extends app/mains"
+        assert bool(report)
+
+    def test_it_can_be_held(
+        self, program: etconfig.LoadedProgram, installation: etconfig.Installation
+    ) -> None:
+        held = etconfig.LiveArguments(program, facts=BATTERY, installation=installation, hold_profile=True)
+        assert held.refresh(device()) == Refresh()
+        assert held.resolution.profile == "app/battery"
+        configuration = etconfig.configure(program, facts=BATTERY, installation=installation)
+        starts_elsewhere = etconfig.LiveArguments(configuration, facts=device())
+        assert starts_elsewhere.resolution.profile == "app/mains"
+        held = etconfig.LiveArguments(configuration, facts=device(), hold_profile=True)
+        assert held.resolution.profile == "app/battery"
+
+    def test_a_profile_that_was_named_stays(
+        self, program: etconfig.LoadedProgram, installation: etconfig.Installation
+    ) -> None:
+        named = etconfig.LiveArguments(
+            program, profile="app/battery", facts=BATTERY, installation=installation
+        )
+        assert named.refresh(device()).profile is None
+        assert named.resolution.profile == "app/battery"
+
+    def test_facts_set_by_hand_count_when_it_selects_again(
+        self, program: etconfig.LoadedProgram, installation: etconfig.Installation
+    ) -> None:
+        live = etconfig.LiveArguments(
+            program, facts=device(), fact_overrides={"power.source": "battery"}, installation=installation
+        )
+        assert live.refresh(device(cpu__available_cores=8)).profile is None
+        assert live.resolution.profile == "app/battery"
+
+    def test_a_profile_without_the_instance_of_a_method_changes_nothing(
+        self, program: etconfig.LoadedProgram, installation: etconfig.Installation, place: Path
+    ) -> None:
+        path = place / "profiles" / "app" / "battery.toml"
+        path.write_text(path.read_text() + '[instances.left]\nmethod = "forward"\n')
+        live = etconfig.LiveArguments(program, facts=BATTERY, installation=installation)
+        with program.load_method("forward", live.arguments("forward", "left")) as left:
+            live.attach(left)
+            with pytest.raises(OptionError, match="no instance 'left'"):
+                live.refresh(device())
+            assert live.resolution.profile == "app/battery"
+            assert left.options("ReferenceNpuBackend").power_mode.value == "low"
+            assert live.refresh() == Refresh()
+
+    def test_the_facts_of_a_former_profile_do_not_stay(
+        self, program: etconfig.LoadedProgram, installation: etconfig.Installation
+    ) -> None:
+        live = etconfig.LiveArguments(
+            program, facts=device(cpu__available_cores=8), installation=installation
+        )
+        assert live.resolution.facts["device.model"].value == "Dock"
+        done = threading.Event()
+        seen: list[FactSheet] = []
+
+        def detect(facts: FactSheet) -> FactSheet:
+            seen.append(facts)
+            return facts.with_overrides({"cpu.available_cores": Sourced(2, Origin(OriginKind.SHEET, "x"))})
+
+        with live.follow(detect, lambda report: done.set(), lambda error: None, interval_s=0.001):
+            assert done.wait(30)
+        assert "device.model" not in seen[0].values
+        assert live.resolution.profile == "app/mains"
+        assert "device.model" not in live.resolution.facts.values
+
+
 class TestFollow:
     """A thread follows the facts only on request, and ends on request."""
 

@@ -18,6 +18,7 @@ from etconfig.errors import ConfigError
 
 if TYPE_CHECKING:
     from etconfig.app.loaded_program import LoadedProgram
+    from etconfig.app.profile_change import ProfileChange
     from etconfig.facts import FactSheet
     from etconfig.resolver import OptionChange, Resolution
 
@@ -47,9 +48,10 @@ def command(
     """Follow this device's facts; show which options would change.
 
     Detects repeatedly the facts that may change at any time: cores, memory, battery, temperature.
-    For each option that they change, it says whether a loaded method can take the new value at its
-    next execute or must be loaded again. With --json, each change of facts is one line. Press
-    Ctrl-C to stop.
+    If auto selects another profile, it says which and why. For each option that changes, it says
+    whether a loaded method can take the new value at its next execute or must be loaded again.
+    To hold the profile, name it with --profile. With --json, each change of facts is one line.
+    Press Ctrl-C to stop.
 
     \b
     Examples:
@@ -78,6 +80,7 @@ def _follow(
     as_json: bool,
 ) -> Resolution:
     """Resolve on new facts and print the differences; if they do not resolve, print why."""
+    from etconfig.app.profile_change import profile_change
     from etconfig.resolver import differences, reported_values
 
     try:
@@ -86,10 +89,11 @@ def _follow(
     except ConfigError as error:
         fail(error)
         return before
+    profile = profile_change(before, after)
     changes = differences(reported_values(before), reported_values(after))
-    if changes:
+    if changes or profile:
         fact_changes = _changed_facts(before.facts_used(), after.facts_used())
-        (_print_json if as_json else _print)(fact_changes, changes)
+        (_print_json if as_json else _print)(fact_changes, profile, changes)
     return after
 
 
@@ -102,23 +106,32 @@ def _changed_facts(
 
 
 def _print(
-    fact_changes: Mapping[str, tuple[object | None, object | None]], changes: Sequence[OptionChange]
+    fact_changes: Mapping[str, tuple[object | None, object | None]],
+    profile: ProfileChange | None,
+    changes: Sequence[OptionChange],
 ) -> None:
     from etconfig.resolver import show_setting
 
     for name, sides in fact_changes.items():
         old, new = ("unknown" if value is None else show_setting(value) for value in sides)
         show(f"{name}: {old} → {new}")
+    if profile is not None:
+        show(str(profile))
+        for reason in profile.reasons:
+            show(f"  {reason}")
     for change in changes:
         effect = _EFFECTS[change.applies.value] if change.applies else "needs a reload"
         show(f"  {change}, {effect}")
 
 
 def _print_json(
-    fact_changes: Mapping[str, tuple[object | None, object | None]], changes: Sequence[OptionChange]
+    fact_changes: Mapping[str, tuple[object | None, object | None]],
+    profile: ProfileChange | None,
+    changes: Sequence[OptionChange],
 ) -> None:
     data = {
         "facts": {name: {"old": old, "new": new} for name, (old, new) in fact_changes.items()},
+        "profile": None if profile is None else profile.to_jsonable(),
         "changes": [
             {**change.to_jsonable(), "applies": change.applies.value if change.applies else "load"}
             for change in changes
