@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from etconfig.errors import ScaffoldError
+from etconfig.packages import WHEELS
 from etconfig.program.editing.renaming import rename_backend
 from etconfig.scaffold.licenses import License
 from etconfig.scaffold.names import PackageNames
@@ -32,6 +33,11 @@ _LICENSE = "LicenseRef-Example"
 _CACHES = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 _UNSAFE_IN_TOML = re.compile(r'["\\\x00-\x1f\x7f\ud800-\udfff]')
 """Characters that end a string or a line, and surrogates, which stand for bytes that are not UTF-8."""
+_UNTIL_PUBLISHED = re.compile(
+    r"^(?:#|<!--) until etconfig is on PyPI(?: -->)?\n(?P<lines>.*?)^(?:#|<!--) end(?: -->)?\n",
+    re.MULTILINE | re.DOTALL,
+)
+"""Lines of the template that only a package needs whose etconfig does not come from PyPI."""
 
 
 class _Renaming:
@@ -133,7 +139,14 @@ def _template_files() -> Iterator[tuple[Path, bytes]]:
 def _rendered(path: Path, content: bytes, rename: _Renaming, names: PackageNames) -> bytes:
     if path.suffix == ".pte":
         return rename_backend(content, TEMPLATE_NAMES.backend_id, names.backend_id)
-    return rename(content.decode()).encode()
+    return rename(_for_this_release(content.decode())).encode()
+
+
+def _for_this_release(text: str) -> str:
+    """Return the text with or without the lines on where etconfig comes from, until it is on PyPI."""
+    if WHEELS is None:
+        return _UNTIL_PUBLISHED.sub("", text).replace(" --find-links wheels", "")
+    return _UNTIL_PUBLISHED.sub(lambda found: found["lines"], text)
 
 
 def _check_names_are_free(files: Mapping[Path, bytes], rename: _Renaming) -> None:

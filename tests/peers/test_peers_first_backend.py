@@ -14,9 +14,8 @@ ABOUT_THE_SAME_PACKAGE = ("conformance.md", "packaging.md", "debugging.md")
 """Pages whose commands are run in the package, if they need no executorch."""
 
 
-def test_following_the_page_gives_what_it_shows(tmp_path: Path) -> None:
-    variables = {**reader_environment(THIS_PYTHON), "CHECKOUT": str(ROOT)}
-    shell = Shell(tmp_path, variables)
+def test_following_the_page_gives_what_it_shows(tmp_path: Path, checkout: Path) -> None:
+    shell = Shell(tmp_path, reader_environment(THIS_PYTHON), checkout)
     page = Page(ROOT / "docs" / "first-backend.md")
     for fence in page.fences():
         if "[aot]" in fence.text:

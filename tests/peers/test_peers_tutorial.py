@@ -15,10 +15,11 @@ pytestmark = [pytest.mark.peers, pytest.mark.timeout(600)]  # it exports, and ge
 PROGRAM = ROOT / "tests" / "data" / "tutorial" / "model.pte"
 
 
-def test_the_page_exports_the_committed_program(tmp_path: Path) -> None:
+def test_the_page_exports_the_committed_program(tmp_path: Path, checkout: Path) -> None:
     environment = tmp_path / ".venv"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     lend_packages(environment)
-    Shell(tmp_path, reader_environment(environment / "bin")).follow(Page(ROOT / "docs" / "backends.md"))
+    shell = Shell(tmp_path, reader_environment(environment / "bin"), checkout)
+    shell.follow(Page(ROOT / "docs" / "backends.md"))
     exported = tmp_path / "model.pte"
     assert exported.read_bytes() == PROGRAM.read_bytes(), f"to accept it: cp {exported} {PROGRAM}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -28,17 +29,23 @@ THIS_PYTHON = Path(sys.executable).parent
 """The directory of the commands of this environment."""
 
 
+_BUILDS_WHEELS = re.compile(r"make (-C .+ )?dist\n")
+
+
 class Shell:
     """A reader's shell: commands can change the directory and variables for later ones.
 
     Args:
         directory: The directory to start in; files of a page are written there.
         environment: All of its variables.
+        checkout: A directory with the wheels of `make dist` in `dist`. Pages say how to build them; that was
+            done before, and `dist` and `$CHECKOUT` lead to them.
     """
 
-    def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, directory: Path, environment: Mapping[str, str], checkout: Path) -> None:
         self._home = self._here = directory
-        self._environment = dict(environment)
+        self._environment = {**environment, "CHECKOUT": str(checkout)}
+        (directory / "dist").symlink_to(checkout / "dist")
 
     def follow(self, page: Page) -> None:
         """Follow a whole page."""
@@ -51,7 +58,7 @@ class Shell:
             path = self._home / fence.file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(fence.text, encoding="utf-8")
-        elif fence.language == "sh":
+        elif fence.language == "sh" and not _BUILDS_WHEELS.fullmatch(fence.text):
             self._run(fence, f"{page.path}:{fence.line}")
 
     def _run(self, fence: Fence, place: str) -> None:

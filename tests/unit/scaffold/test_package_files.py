@@ -18,6 +18,10 @@ TEMPLATE = Path(__file__).parents[3] / "etconfig" / "templates" / "example-npu"
 TEMPLATE_WORD = re.compile("example", re.IGNORECASE)
 
 
+_MARK = re.compile(r"^(#|<!--) (until etconfig is on PyPI|end)( -->)?\n", re.MULTILINE)
+"""The lines around what a package needs only until etconfig is on PyPI."""
+
+
 def render(
     name: str, backend_id: str | None = None, license_name: str = "mit", **given: str
 ) -> Mapping[str, bytes]:
@@ -28,6 +32,22 @@ def render(
 
 def texts(files: Mapping[str, bytes]) -> Mapping[str, str]:
     return {path: content.decode() for path, content in files.items() if not path.endswith(".pte")}
+
+
+class TestPublication:
+    """Until etconfig is on PyPI, a package says where it comes from; one constant decides."""
+
+    def test_until_then_the_workflow_and_the_readme_name_the_wheels(self) -> None:
+        files = texts(render("acme-npu"))
+        assert "\nenv:\n  PIP_FIND_LINKS: wheels" in files[".github/workflows/ci.yml"]
+        assert "pip install --find-links wheels -e '.[test]'" in files["README.md"]
+        assert [path for path, text in files.items() if "until etconfig" in text or "<!-- end" in text] == []
+
+    def test_then_nothing_does(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("etconfig.scaffold.package.WHEELS", None)
+        files = texts(render("acme-npu"))
+        assert [path for path, text in files.items() if "wheels" in text or "FIND_LINKS" in text] == []
+        assert "pip install -e '.[test]'\npytest\n" in files["README.md"]
 
 
 class TestRename:
@@ -65,7 +85,7 @@ class TestRename:
             ):
                 text, path = text.replace(new, old), path.replace(new, old)
             if path not in ("LICENSE", "pyproject.toml"):  # these contain the license's name, too
-                assert text == (TEMPLATE / path).read_text(), path
+                assert text == _MARK.sub("", (TEMPLATE / path).read_text()), path
 
     def test_golden_programs_delegate_to_the_new_backend(self) -> None:
         programs = {path: data for path, data in render("acme-npu").items() if path.endswith(".pte")}

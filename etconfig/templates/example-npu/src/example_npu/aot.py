@@ -1,6 +1,6 @@
 """The ahead-of-time half: delegates parts of a model to the backend when the model is exported.
 
-It needs executorch (`pip install example-npu[aot]`):
+It needs executorch and torch, which the extra `aot` installs:
 
     edge = to_edge_transform_and_lower(
         torch.export.export(model, args), partitioner=[ExampleNpuPartitioner()]

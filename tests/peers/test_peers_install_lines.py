@@ -1,0 +1,110 @@
+"""Every line of the documentation that installs something, run by a newcomer in an empty directory.
+
+The newcomer has the wheels that `make dist` built and a registry: no wheel of torch at hand, no cache of pip,
+no configuration. Lines that bring torch are resolved but not downloaded, which would take gigabytes.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from doc_pages import ROOT, Page
+from install_lines import EVERY_PAGE, has_install_block, newcomer_environment, packages_in_report
+
+pytestmark = [pytest.mark.peers, pytest.mark.timeout(900)]  # they install from a registry
+
+INSTALLING = [page for page in EVERY_PAGE if has_install_block(page) and "templates" not in page.parts]
+"""The pages with lines that install something. The template's page is followed in a package made of it."""
+
+_EXTRA = re.compile(r"\baot\b")
+
+
+class Newcomer:
+    """A user with an empty home directory, in an empty directory, with a new virtual environment.
+
+    Args:
+        directory: An empty directory.
+        checkout: The directory with the wheels in `dist`.
+    """
+
+    def __init__(self, directory: Path, checkout: Path) -> None:
+        self.home, self.here = directory / "home", directory / "here"
+        for each in (self.home, self.here):
+            each.mkdir()
+        (self.here / "dist").symlink_to(checkout / "dist")
+        subprocess.run([sys.executable, "-m", "venv", directory / "venv"], check=True)
+        environment = newcomer_environment(self.home, directory / "venv" / "bin")
+        self.environment: Mapping[str, str] = {**environment, "CHECKOUT": str(checkout)}
+
+    def run(self, line: str) -> str:
+        """Run one line in the newcomer's shell; return what it prints."""
+        done = subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.here,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def install(self, line: str) -> None:
+        """Run a line that installs; of one that brings torch, let pip decide what it would install."""
+        if not _EXTRA.search(line):
+            self.run(line)
+            return
+        report = self.home / "report.json"
+        self.run(f"{line.replace('pip install', 'pip install --dry-run --quiet', 1)} --report {report}")
+        would_be = packages_in_report(report)
+        assert would_be["executorch"].startswith("1.5.")
+        assert would_be["torch"].startswith("2.13.")
+
+
+@pytest.fixture
+def newcomer(tmp_path: Path, checkout: Path) -> Newcomer:
+    return Newcomer(tmp_path, checkout)
+
+
+def commands(page: Page) -> Iterator[str]:
+    """Yield what a reader of a page types to write packages and to install them, with the files."""
+    for fence in page.fences():
+        if fence.language in ("sh", "console") and fence.file is None:
+            for line in fence.text.splitlines():
+                command = line.removeprefix("$ ").partition("  #")[0]
+                if re.match(r"pip install |etconfig new-backend |cd acme-npu$", command):
+                    yield command
+
+
+@pytest.mark.parametrize("path", INSTALLING, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_newcomer_can_install_what_a_page_says(path: Path, newcomer: Newcomer) -> None:
+    page = Page(path)
+    for fence in page.fences():
+        if fence.file is not None and "/" in fence.file:
+            target = newcomer.here / fence.file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(fence.text, encoding="utf-8")
+    for command in commands(page):
+        if command.startswith("cd "):
+            newcomer.here /= shlex.split(command)[1]
+        elif command.startswith("etconfig new-backend"):
+            if not (newcomer.here / "acme-npu").exists():
+                newcomer.run("command -v etconfig || pip install --quiet --find-links dist etconfig")
+                newcomer.run(command)
+        else:
+            newcomer.install(command)
+    newcomer.run("if command -v etconfig; then etconfig doctor; fi")
+
+
+def test_nothing_but_the_wheels_is_at_hand(newcomer: Newcomer) -> None:
+    """The environment of these tests is the one that they promise."""
+    shown = newcomer.run("pip config list; pip list --format freeze")
+    assert "find-links" not in shown
+    assert "extra-index-url" not in shown
+    assert not re.search("torch|numpy", shown)
