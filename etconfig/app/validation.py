@@ -28,7 +28,6 @@ from etconfig.diagnostics import Diagnostic, Severity, nearest
 from etconfig.errors import (
     BackendUnavailableError,
     ConfigError,
-    DocumentError,
     PluginError,
     ProfileError,
     ProgramError,
@@ -44,6 +43,7 @@ from etconfig.profile import (
     Reference,
     layers_of,
     load_document,
+    parse_plugin_choices,
     parse_project,
     salvage_layer,
     salvage_layers,
@@ -100,7 +100,7 @@ class Validator:
         """
         try:
             validator = self._for(path)
-        except DocumentError as error:
+        except ConfigError as error:
             return error.diagnostics
         found = tuple(dict.fromkeys(validator._problems(path)))
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
@@ -109,14 +109,14 @@ class Validator:
         """Return the validator of a file: a project file is checked with the plugins that it names itself.
 
         Raises:
-            DocumentError: the project file cannot be read, or is not TOML.
+            ConfigError: the project file cannot be read, is not TOML, or chooses plugins wrongly.
         """
         if path.name not in PROJECT_FILES:
             return self
         try:
             return replace(self, installation=self.installation.with_project(path))
         except ConfigError:
-            load_document(path)  # what is not TOML is reported under the name that was given
+            parse_plugin_choices(load_document(path))  # so problems have the name that was given
             return self  # the rest is reported as problems of the file
 
     @cached_property

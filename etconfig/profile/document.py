@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from etconfig.errors import DocumentError
 from etconfig.flatbuffer.identifier import has_program_identifier
 from etconfig.parameters import home_help
 from etconfig.profile.bounds import MAX_DOCUMENT_BYTES, check_bounds, document_error, too_large
-from etconfig.profile.positions import KeyPath, Position, scan_positions
+from etconfig.profile.positions import Header, KeyPath, Position, scan_headers, scan_positions
 from etconfig.profile.source_text import find_invisible
 from etconfig.records import record
 
@@ -48,6 +48,25 @@ class Document:
     def positions(self) -> Mapping[KeyPath, Position]:
         """The position of every key and value, found by one pass over the text on first use."""
         return scan_positions(self.source.text)
+
+    @cached_property
+    def _all_headers(self) -> Sequence[Header]:
+        return scan_headers(self.source.text)[0]
+
+    @property
+    def first_header(self) -> Header | None:
+        """The first header, or None if there is none."""
+        return self._all_headers[0] if self._all_headers else None
+
+    @cached_property
+    def headers(self) -> Mapping[tuple[str, ...], Sequence[Header]]:
+        """The headers of each table and of those below it, by its name without indices."""
+        found: dict[tuple[str, ...], list[Header]] = {}
+        for header in self._all_headers:
+            names = tuple(part for part in header.path if isinstance(part, str))
+            for length in range(1, len(names) + 1):
+                found.setdefault(names[:length], []).append(header)
+        return found
 
     def key_span(self, path: KeyPath) -> Span:
         """Return the span of the key that `path` ends with; the whole value for an element of an array."""

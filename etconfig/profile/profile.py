@@ -17,11 +17,8 @@ from etconfig.provenance import OriginKind
 from etconfig.records import record
 
 _HEAD_KEYS = ("name", "extends", "description", "match")
+_KEYS = ("profile", *SETTINGS_KEYS)
 _HEAD_HELP = 'a profile starts with [profile] and name = "vendor/device"'
-_FOREIGN_KEYS = {
-    "plugins": "[plugins] belongs in the project file",
-    **{key: f"write {key} under [profile]" for key in _HEAD_KEYS},
-}
 
 
 @record(frozen=True)
@@ -93,14 +90,16 @@ def salvage_profile(document: Document, expressions: ExpressionParser) -> Profil
 
 def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
     """Read a profile; problems go to `root.problems`."""
-    root.check_keys(("profile", *SETTINGS_KEYS), _FOREIGN_KEYS)
-    root.require("profile", _HEAD_HELP)
+    if "profile" in root.data:
+        root.check_keys(_KEYS, "root")
+    elif "profile" not in root.check_keys((*_KEYS, *_HEAD_KEYS), "root"):
+        _report_missing_head(root)
     settings = read_settings(root, expressions, OriginKind.PROFILE)
     head = root.table("profile", _HEAD_HELP)
-    if head is None:  # a document without a head is an empty one
+    if head is None:  # which is reported; a document without a head is an empty one
         head = TomlTable(root.document, (), {}, [])
-    head.check_keys(_HEAD_KEYS)
-    head.require("name", 'write name = "vendor/device"')
+    elif "name" not in head.check_keys(_HEAD_KEYS, "head"):
+        head.require("name", 'write name = "vendor/device"')
     name = head.string("name")
     if name is not None and not is_profile_name(name):
         head.report(
@@ -119,3 +118,14 @@ def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
         settings=settings,
         path=root.document.path,
     )
+
+
+def _report_missing_head(root: TomlTable) -> None:
+    """Report that a document has no [profile], at the keys that belong there."""
+    from etconfig.profile.headers import missing_head_fix
+
+    keys = [key for key in root.data if key in _HEAD_KEYS]
+    span = root.key_span(keys[0]) if keys else root.own_span()
+    help = f"write [profile] above {keys[0]}" if keys else _HEAD_HELP
+    fix = missing_head_fix(root.document, keys)
+    root.report("missing-key", "the document has no 'profile'", span, help, fix)

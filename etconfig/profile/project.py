@@ -19,6 +19,7 @@ from etconfig.provenance import OriginKind
 from etconfig.records import record
 
 _PYPROJECT = "pyproject.toml"
+_SELECTION_HELP = 'a project file selects a profile: profile = "vendor/device"'
 _KEYS = ("profile", "require_match", "profile_path", "executor", "programs", "plugins", *SETTINGS_KEYS)
 _PLUGIN_KEYS = ("prefer", "allow", "deny")
 
@@ -78,7 +79,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
     if section is None:
         project = ProjectFile(name=document.name)
     else:
-        section.check_keys(_KEYS)
+        section.check_keys(_KEYS, "project")
         project = ProjectFile(
             name=document.name,
             profile=_read_selection(section),
@@ -173,7 +174,18 @@ def _section(root: TomlTable) -> TomlTable | None:
 
 
 def _read_selection(section: TomlTable) -> Reference | None:
-    target = section.string("profile", 'a project file selects a profile: profile = "vendor/device"')
+    head = section.data.get("profile")
+    if isinstance(head, dict):
+        from etconfig.profile.headers import selection_fix
+        from etconfig.profile.syntax_values import quoted
+
+        name = head.get("name")
+        help = f"write profile = {quoted(name)}" if isinstance(name, str) else _SELECTION_HELP
+        message = "'profile' must be a string, but is a table"
+        fix = selection_fix(section.document, (*section.path, "profile"), head)
+        section.report("wrong-type", message, section.value_span("profile"), help, fix)
+        return None
+    target = section.string("profile", _SELECTION_HELP)
     return None if target is None else Reference(target, partial(section.value_span, "profile"))
 
 
@@ -199,7 +211,7 @@ def _read_plugins(section: TomlTable) -> PluginChoices:
     plugins = section.table("plugins")
     if plugins is None:
         return PluginChoices()
-    plugins.check_keys(_PLUGIN_KEYS)
+    plugins.check_keys(_PLUGIN_KEYS, "plugins")
     prefer = plugins.table("prefer", 'write prefer = { XnnpackBackend = "some-distribution" }')
     chosen = {name: prefer.string(name) for name in prefer.data} if prefer else {}
     return PluginChoices(

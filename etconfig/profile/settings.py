@@ -177,8 +177,8 @@ class _Reader:
 
     def when(self, table: TomlTable) -> None:
         """Read one `[[when]]`."""
-        table.check_keys(_WHEN_KEYS)
-        table.require("if", """write the condition, as in if = 'power.source == "battery"'""")
+        if "if" not in table.check_keys(_WHEN_KEYS, "when"):
+            table.require("if", """write the condition, as in if = 'power.source == "battery"'""")
         condition = read_expression(table, "if", self.expressions, ExpressionType.BOOL)
         self.overlay(table, condition)
 
@@ -194,7 +194,7 @@ class _Reader:
             for name, entry in instances.tables("write [instances.NAME]"):
                 if table is self.root:
                     self.declare(name, entry)
-                _check_entry_keys(entry, ("method", "options") if table is self.root else ("options",))
+                entry.check_keys(("method", "options") if table is self.root else ("options",), "instance")
                 declaration = self.declared.get(name)
                 method = None if declaration is None else declaration.method
                 if method is None:
@@ -205,7 +205,7 @@ class _Reader:
         """Read the options of methods, the globs first; of two globs, the one of the later line wins."""
         start = len(self.assignments)
         for name, entry in entries:
-            _check_entry_keys(entry, ("options",))
+            entry.check_keys(("options",), "method")
             self.options(entry, condition, method=name)
         globs = [name for name, _ in entries if is_glob(name)]
         if len(globs) > 1 and not self._is_in_line_order(globs):
@@ -254,6 +254,9 @@ class _Reader:
         """Return the value of the option; None if it is wrong, which is reported."""
         if isinstance(raw, dict) and ("expr" in raw or "unset" in raw):
             return self.special_value(TomlTable(table.document, (*table.path, option), raw, table.problems))
+        if option == "when" and _has_condition(raw):
+            TomlTable(table.document, table.path, {option: raw}, table.problems).check_keys((), "backend")
+            return None
         if _is_raw_value(raw):
             return cast(RawValue, raw)
         message = f"{option!r} is a date or time, which no option accepts"
@@ -264,9 +267,7 @@ class _Reader:
         """Read `{ expr = "..." }` or `{ unset = true }`."""
         meaning = "expr" if "expr" in table.data else "unset"
         if len(table.data) > 1:
-            table.check_keys(
-                (meaning,), dict.fromkeys(table.data, f"a table with {meaning!r} has no other key")
-            )
+            table.check_keys((meaning,), "value")
         if meaning == "expr":
             help = f"write the value itself: {table.path[-1]} = ..., or an expression in quotes"
             return read_expression(table, "expr", self.expressions, help=help)
@@ -293,25 +294,18 @@ def _order_of_methods(assignment: Assignment) -> tuple[bool, int, int]:
     return False, span.line, span.column
 
 
-def _check_entry_keys(entry: TomlTable, known: tuple[str, ...]) -> None:
-    """Report unknown keys of a method or an instance, with the key that was probably meant."""
-    if entry.data.keys() <= set(known):
-        return
-    help_by_key = {
-        key: f"write [{entry.name}.options.{key}]"
-        for key, value in entry.data.items()
-        if isinstance(value, dict)
-    }
-    help_by_key["method"] = "only [instances.NAME] names a method, outside [[when]]"
-    entry.check_keys(known, help_by_key)
-
-
 def _check_names(table: TomlTable, role: str) -> None:
     """Report keys that are not allowed as names for a `role`: method, instance, backend or option."""
     for key in table.data:
         if not is_name_of(role, key):
             message = f"{key!r} cannot be the name of {'an' if role[0] in 'io' else 'a'} {role}"
             table.report("invalid-name", message, table.key_span(key), NAME_RULES[role])
+
+
+def _has_condition(value: object) -> bool:
+    """Return True for a table `when` that is written below a backend."""
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, dict) and {"if", "options"} & item.keys() for item in items)
 
 
 def _is_raw_value(value: object) -> bool:

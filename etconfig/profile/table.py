@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
-from etconfig.diagnostics import Diagnostic, Fix, Respelling, Span, nearest
+from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.errors import ProfileError
 from etconfig.profile.document import Document
 from etconfig.profile.positions import KeyPath
@@ -18,6 +18,9 @@ _TOML_TYPES: Mapping[type, str] = {
     list: "an array",
     dict: "a table",
 }
+
+
+_NONE: frozenset[str] = frozenset()
 
 
 class TomlTable:
@@ -71,17 +74,26 @@ class TomlTable:
         problems = sorted(self.problems, key=lambda problem: _place(problem.spans[0]))
         return ProfileError(diagnostics=tuple(problems))
 
-    def check_keys(self, known: Collection[str], help_by_key: Mapping[str, str] | None = None) -> None:
-        """Report the keys that are not `known`; `help_by_key` has the help for some."""
-        for key in self.data:
-            if key in known:
-                continue
-            help, fix, span = (help_by_key or {}).get(key), None, self.key_span(key)
-            guess = None if help else nearest(key, known)
-            if guess is not None:
-                help, fix = f"did you mean {guess!r}?", Respelling(key, guess).at(span)
-            help = help or f"its keys are {', '.join(known)}"
-            self.report("unknown-key", f"{self.header} has no key {key!r}", span, help, fix)
+    def check_keys(self, known: Collection[str], kind: str) -> frozenset[str]:
+        """Report the keys that are not `known`, with the advice for a table of this kind.
+
+        Returns:
+            The keys that were probably meant by those.
+        """
+        if self.data.keys() <= set(known):
+            return _NONE
+        from etconfig.profile.misplaced import UnknownKey, advise
+
+        meant = set()
+        for key, value in self.data.items():
+            if key not in known:
+                unknown = UnknownKey(self.document, self.path, key, value, tuple(known), self.data)
+                advice = advise(kind, unknown)
+                message = f"{self.header} has no key {key!r}"
+                self.report("unknown-key", message, unknown.span(), advice.help, advice.fix)
+                if advice.meant is not None:
+                    meant.add(advice.meant)
+        return frozenset(meant)
 
     def string(self, key: str, help: str | None = None) -> str | None:
         """Return the string at `key`; None if it is missing or not a string."""
@@ -109,7 +121,9 @@ class TomlTable:
         """Return the array of strings at `key`; empty if it is missing or something else."""
         value = self.data.get(key, [])
         if not isinstance(value, list):
-            self._wrong_type(key, value, "an array of strings", f'write {key} = ["..."]')
+            fix = _as_array(value, self.value_span(key))
+            help = f"write {key} = {fix.replacement}" if fix else f'write {key} = ["..."]'
+            self._wrong_type(key, value, "an array of strings", help, fix)
             return []
         wrong = [(index, item) for index, item in enumerate(value) if not isinstance(item, str)]
         for index, item in wrong:
@@ -123,16 +137,24 @@ class TomlTable:
         if isinstance(value, dict):
             return TomlTable(self.document, (*self.path, key), value, self.problems)
         if value is not None:
-            self._wrong_type(key, value, "a table", help)
+            self._no_table(key, value, help)
         return None
 
     def tables(self, help: str) -> Iterator[tuple[str, TomlTable]]:
         """Yield every key with its table; report other values with `help`, where `{table}` is the name."""
+        wrong: list[str] = []
         for key, value in self.data.items():
             if isinstance(value, dict):
                 yield key, TomlTable(self.document, (*self.path, key), value, self.problems)
+            elif is_tables(value):
+                self._no_table(key, value, help.replace("{table}", self.name))
             else:
-                self._wrong_type(key, value, "a table", help.replace("{table}", self.name))
+                wrong.append(key)
+        if wrong:
+            what = f"{self._dotted(wrong[0])!r} must be a table, but is {toml_type(self.data[wrong[0]])}"
+            more = f"; so are {len(wrong) - 1} more keys of {self.header}" if wrong[1:] else ""
+            span = self.value_span(wrong[0])
+            self.report("wrong-type", f"{what}{more}", span, help.replace("{table}", self.name))
 
     def array_of_tables(self, key: str) -> Iterator[TomlTable]:
         """Yield the elements of the array of tables at `key`; none if it is missing or something else."""
@@ -141,7 +163,7 @@ class TomlTable:
             for index, item in enumerate(value):
                 yield TomlTable(self.document, (*self.path, key, index), item, self.problems)
         elif value is not None:
-            self._wrong_type(key, value, "an array of tables", f"write [[{self._dotted(key)}]]")
+            self._no_array_of_tables(key, value)
 
     def own_span(self) -> Span:
         """Return the place of the table's own key or header; the first character for the document's root."""
@@ -150,9 +172,56 @@ class TomlTable:
     def _dotted(self, key: str) -> str:
         return dotted((*self.path, key))
 
-    def _wrong_type(self, key: str, value: object, wanted: str, help: str | None = None) -> None:
+    def _wrong_type(
+        self,
+        key: str,
+        value: object,
+        wanted: str,
+        help: str | None = None,
+        fix: Fix | None = None,
+    ) -> None:
         message = f"{self._dotted(key)!r} must be {wanted}, but is {toml_type(value)}"
-        self.report("wrong-type", message, self.value_span(key), help)
+        self.report("wrong-type", message, self.value_span(key), help, fix)
+
+    def _no_table(self, key: str, value: object, help: str | None) -> None:
+        """Report a value that must be a table; an array of one table can become one."""
+        if not is_tables(value):
+            self._wrong_type(key, value, "a table", help)
+            return
+        from etconfig.profile.headers import header_fix, header_text
+
+        names = self._names(key)
+        fix = header_fix(self.document, names, names, is_array=False) if len(value) == 1 else None
+        message = f"{self._dotted(key)!r} must be a table, but is an array of tables"
+        self.report("wrong-type", message, self.value_span(key), f"write {header_text(names)}", fix)
+
+    def _no_array_of_tables(self, key: str, value: object) -> None:
+        """Report a value that must be an array of tables; one table can become its first element."""
+        from etconfig.profile.headers import header_fix, header_text
+
+        names = self._names(key)
+        is_table = isinstance(value, dict)
+        fix = header_fix(self.document, names, names, is_array=True) if is_table else None
+        help = f"write {header_text(names, is_array=True)}"
+        if is_table and fix is None:
+            help += " above its keys"
+        self._wrong_type(key, value, "an array of tables", help, fix)
+
+    def _names(self, key: str) -> tuple[str, ...]:
+        return (*(part for part in self.path if isinstance(part, str)), key)
+
+
+def _as_array(value: object, span: Span) -> Fix | None:
+    """Return the fix that makes an array of one string."""
+    text = span.underlined
+    if not isinstance(value, str) or text is None or len(text) < 2 or text[-1] != text[0]:
+        return None
+    return Fix(span=span, replacement=f"[{text}]", is_safe=True)
+
+
+def is_tables(value: object) -> TypeGuard[list[dict[str, Any]]]:
+    """Return True for an array of tables that is not empty."""
+    return isinstance(value, list) and value != [] and all(isinstance(item, dict) for item in value)
 
 
 def _place(span: Span) -> tuple[int, int]:

@@ -155,7 +155,7 @@ class TestProfiles:
             "base",
             "unknown-key",
             "[profile] has no key 'base'",
-            advice="its keys are name, extends, description, match",
+            advice="did you mean 'extends'?",
         )
 
 

@@ -10,8 +10,9 @@ import pytest
 from command_line import Outcome
 from mistakes import Mistake
 from syntax_mistakes import SYNTAX_MISTAKES
+from table_mistakes import TABLE_MISTAKES
 
-MISTAKES = (*SYNTAX_MISTAKES,)
+MISTAKES = (*SYNTAX_MISTAKES, *TABLE_MISTAKES)
 
 
 def named(mistakes: tuple[Mistake, ...]) -> dict[str, Mistake]:

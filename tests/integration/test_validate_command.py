@@ -356,7 +356,6 @@ core = 77
         "20:12 unknown-instance",
         "24:7 expression-type",
         "25:43 invalid-value",
-        "27:3 missing-key",
         "28:1 unknown-key",
         "29:52 invalid-value",
         "31:10 unknown-method",

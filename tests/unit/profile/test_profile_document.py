@@ -61,7 +61,7 @@ class TestProfile:
             (
                 "[profile]\nname = 'p'\nextends = 'q'",
                 "3:11-13 wrong-type: 'profile.extends' must be an array of strings, but is a string; "
-                'write extends = ["..."]',
+                "write extends = ['q']",
             ),
             (
                 "[profile]\nname = 'p'\nextends = ['q', 1]",
@@ -157,8 +157,7 @@ class TestProjectFile:
         [
             (
                 "[profile]\nname = 'p'",
-                "1:2-8 wrong-type: 'profile' must be a string, but is a table; "
-                'a project file selects a profile: profile = "vendor/device"',
+                "1:2-8 wrong-type: 'profile' must be a string, but is a table; write profile = \"p\"",
             ),
             (
                 "[plugin]",
@@ -180,7 +179,7 @@ class TestProjectFile:
             (
                 "plugins.deny = 'x'",
                 "1:16-18 wrong-type: 'plugins.deny' must be an array of strings, but is a string; "
-                'write deny = ["..."]',
+                "write deny = ['x']",
             ),
         ],
     )

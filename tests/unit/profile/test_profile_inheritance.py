@@ -212,7 +212,8 @@ class TestProblems:
         write_profiles(tmp_path, a="extends = ['b', 'c', 'gone']", b="colour = 1", c="match = '1'\n[broken")
         assert refusals(tmp_path, "a") == [
             "3:1-6 unknown-key: [profile] has no key 'colour'; "
-            "its keys are name, extends, description, match",
+            "its keys are name, extends, description, match; "
+            "options of a backend belong in [options.BACKEND]",
             "4:1-7 invalid-toml: invalid TOML: a header has no closing bracket; close it: [broken]",
             "3:22-27 unknown-profile: there is no profile 'gone'; "
             "`etconfig profiles list` shows the known ones",

@@ -151,7 +151,8 @@ class TestProblems:
             (
                 "[colours]\n",
                 "3:2-8 unknown-key: the document has no key 'colours'; "
-                "its keys are profile, facts, options, methods, instances, when",
+                "its keys are profile, facts, options, methods, instances, when; "
+                "options of a backend belong in [options.BACKEND]",
             ),
             (
                 "[options]\nnum_threads = 1\n",
@@ -169,7 +170,8 @@ class TestProblems:
             ),
             (
                 "[methods.decode]\nnum_threads = 1\n",
-                "4:1-11 unknown-key: [methods.decode] has no key 'num_threads'; its keys are options",
+                "4:1-11 unknown-key: [methods.decode] has no key 'num_threads'; "
+                "write [methods.decode.options.BACKEND] above the options of a backend",
             ),
             (
                 "[instances]\ncamera0 = 'forward'\n",
@@ -238,7 +240,7 @@ class TestProblems:
             ),
             (
                 "[[when]]\nif = 'true'\nthen = 1\n",
-                "5:1-4 unknown-key: [[when]] has no key 'then'; its keys are if, options, methods, instances",
+                "5:1-4 unknown-key: [[when]] has no key 'then'; write its options in [when.options.BACKEND]",
             ),
             (
                 "[[when]]\nif = true\n",
@@ -284,7 +286,6 @@ class TestProblems:
         text = "[facts]\n'x.y' = 1\n[options.B]\na = { expr = 'x.z' }\n'b c' = 1\n[option]\n"
         problems = problems_of(lambda: profile(f"[profile]\nnam = 'p'\n{text}"))
         assert [(problem.spans[0].line, problem.code) for problem in problems] == [
-            (1, "missing-key"),
             (2, "unknown-key"),
             (4, "unknown-fact"),
             (6, "unknown-fact"),

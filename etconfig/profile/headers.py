@@ -1,0 +1,101 @@
+"""Fixes that rename the headers of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from etconfig.diagnostics import Edit, Fix
+from etconfig.profile.document import Document
+from etconfig.profile.positions import Header, KeyPath
+from etconfig.profile.syntax_values import key_text
+
+_Names = Sequence[str]
+
+
+def header_fix(
+    document: Document,
+    old: _Names,
+    new: _Names,
+    below: _Names | None = None,
+    *,
+    is_array: bool | None = None,
+) -> Fix | None:
+    """Return the fix that renames the headers of a table and of the tables below it.
+
+    Args:
+        document: The document.
+        old: The name of the table, without indices.
+        new: Its name after the fix; empty if it becomes the document's root.
+        below: The new name in the headers of tables below it, `new` by default.
+        is_array: True for double brackets afterwards, False for single ones; as before by default.
+
+    Returns:
+        The fix; None if the table has no header, or if there is a table of the new name already.
+    """
+    headers = document.headers.get(tuple(old), ())
+    if not headers or not _starts_with_header(document, headers[0]):
+        return None
+    if new != old and not is_array and _exists(document, new):
+        return None
+    edits = []
+    for header in headers:
+        names = [part for part in header.path if isinstance(part, str)]
+        is_own = len(names) == len(old)
+        renamed = [*(new if is_own or below is None else below), *names[len(old) :]]
+        doubled = header.is_array if is_array is None or not is_own else is_array
+        if not renamed and header != document.first_header:
+            return None  # its keys would belong to the table above
+        text = header_text(renamed, is_array=doubled) if renamed else ""
+        span = document.source.span(header.start, header.end)
+        if text != span.underlined:
+            edits.append(Edit(span=span, replacement=text))
+    if not edits:
+        return None
+    return Fix(span=edits[0].span, replacement=edits[0].replacement, further=tuple(edits[1:]))
+
+
+def missing_head_fix(document: Document, keys: _Names) -> Fix | None:
+    """Return the fix that writes [profile] above its `keys`, if the document starts with only these."""
+    if not keys or any(key not in keys and (key,) not in document.headers for key in document.data):
+        return None
+    span = min((document.key_span((key,)) for key in keys), key=lambda span: (span.line, span.column))
+    return Fix(span=span, replacement=f"[profile]\n{span.underlined}")
+
+
+def selection_fix(document: Document, path: KeyPath, head: Mapping[str, object]) -> Fix | None:
+    """Return the fix that writes the name in a table [profile] of a project file as `profile = NAME`."""
+    first = document.first_header  # a later one would leave the key to the table above it
+    if first is None or path != first.path or head.keys() != {"name"}:
+        return None
+    key, name = document.key_span((*path, "name")), document.value_span((*path, "name"))
+    if key.line != name.line or key.text is None:
+        return None
+    header = document.source.span(first.start, first.end)
+    name_and_sign = replace(key, length=name.column - key.column)
+    removal = Edit(span=header, replacement="")
+    return Fix(span=name_and_sign, replacement="profile = ", further=(removal,))
+
+
+def header_text(names: _Names, *, is_array: bool = False) -> str:
+    """Return a header, such as `[options.XnnpackBackend]`."""
+    text = f"[{'.'.join(map(key_text, names))}]"
+    return f"[{text}]" if is_array else text
+
+
+def _starts_with_header(document: Document, header: Header) -> bool:
+    """Return True if a table is first written as a header, and not as a dotted key or an inline table."""
+    return any(
+        header.start < position.key_start < header.end
+        for path in (header.path, header.path[:-1])
+        if (position := document.positions.get(path))
+    )
+
+
+def _exists(document: Document, names: _Names) -> bool:
+    found: object = document.data
+    for name in names:
+        if not isinstance(found, dict) or name not in found:
+            return False
+        found = found[name]
+    return bool(names)
