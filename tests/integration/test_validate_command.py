@@ -66,6 +66,37 @@ class TestArguments:
         done = cli("validate", "gone.toml", "typo.toml", "--format", "concise")
         assert [line.split()[1] for line in done.stdout.splitlines()] == ["unreadable-file", "unknown-option"]
 
+        assert done.status == 2
+
+    @pytest.mark.parametrize(("text", "count"), [(GOOD, 0), (TYPO, 1)])
+    def test_missing_files_do_not_keep_the_others_from_being_checked(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path], text: str, count: int
+    ) -> None:
+        write("board.toml", text)
+        done = cli("validate", "gone.toml", "board.toml", "*.tml", "--format", "concise")
+        assert done.status == 2
+        assert len(done.stdout.splitlines()) == count
+        first, second, summary = done.stderr.splitlines()
+        assert first == "error: File 'gone.toml' does not exist"
+        assert second == "error: No file matches '*.tml'"
+        assert summary.startswith(f"1 file checked: {count} error")
+
+    def test_missing_files_keep_json_valid_and_fixes_working(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        path = write("board.toml", TYPO)
+        done = cli("validate", "gone.toml", "board.toml", "--format", "json")
+        assert (done.status, [each["code"] for each in done.json]) == (2, ["unknown-option"])
+        assert cli("validate", "gone.toml", "board.toml", "--fix", "--unsafe-fixes").status == 2
+        assert path.read_text() == GOOD
+
+    def test_a_missing_thing_that_a_file_names_is_a_finding(
+        self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
+    ) -> None:
+        write("etconfig.toml", 'programs = ["gone.pte"]\nprofile_path = ["gone"]\n')
+        done = cli("validate", "etconfig.toml")
+        assert (done.status, done.stdout.count("unreadable-file")) == (1, 2)
+
     def test_a_problem_of_a_shared_base_is_reported_once(
         self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
     ) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from etconfig.app.installation import Installation
-from etconfig.cli.shared.files import files_argument
+from etconfig.cli.shared.files import FoundFiles, files_argument
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import device_options, make_installation, profile_path_option, read_device
 from etconfig.cli.shared.output import (
+    print_error,
     show,
     show_commands,
     show_diff,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 )
 @profile_path_option
 def command(
-    files: Sequence[Path],
+    files: FoundFiles,
     programs: Sequence[Path],
     sheet: Path | None,
     fact_texts: Sequence[str],
@@ -75,7 +76,8 @@ def command(
 
     Files named etconfig.toml and pyproject.toml are project files, all others are profiles. In a
     directory, every *.toml below it is checked. With --facts or --fact, the arguments must resolve
-    on that device. A file called - is a profile on standard input.
+    on that device. A file called - is a profile on standard input. Files that do not exist or cannot
+    be read do not keep the others from being checked; the exit status is then 2.
 
     \b
     Examples:
@@ -89,16 +91,16 @@ def command(
         raise click.UsageError("--diff shows what --fix would do; give one of them")
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
-    if fix and any(isinstance(file, StandardInput) for file in files):
+    if fix and any(isinstance(file, StandardInput) for file in files.paths):
         raise click.UsageError("--fix cannot change standard input; --diff shows what it would change")
     from etconfig.app.fixing import fix_files
 
     def check() -> list[Diagnostic]:
         validator = _make_validator(make_installation(profile_paths), programs, sheet, fact_texts)
-        return _check(files, validator)
+        return _check(files.paths, validator)
 
     problems = check()
-    fixed = fix_files(files, problems, with_unsafe=unsafe_fixes) if fix or diff else []
+    fixed = fix_files(files.paths, problems, with_unsafe=unsafe_fixes) if fix or diff else []
     if diff:
         show_diff("".join(file.diff() for file in fixed))
     if fix and fixed:
@@ -109,8 +111,24 @@ def command(
         show(f"{format_count(count, 'problem')} fixed in {format_count(len(fixed), 'file')}", err=True)
     if not diff:
         _print(problems, form)
-    show(_summary(files, problems), err=True)
+    for message in files.missing:
+        print_error(message)
+    show(_summary(files.paths, problems), err=True)
+    return _exit_status(files, problems)
+
+
+def _exit_status(files: FoundFiles, problems: Iterable[Diagnostic]) -> int:
+    """Return 2 if some files could not be checked, else 1 if there are errors."""
+    names = {str(path) for path in files.paths}
+    if files.missing or any(_is_unread(problem, names) for problem in problems):
+        return 2
     return 1 if any(problem.is_error for problem in problems) else 0
+
+
+def _is_unread(problem: Diagnostic, names: Collection[str]) -> bool:
+    """Return True if a file could not be read; other things that it names may be unreadable, too."""
+    is_file = [span.file in names and span.text is None for span in problem.spans[:1]]
+    return problem.code == "unreadable-file" and is_file == [True]
 
 
 def _print(problems: Sequence[Diagnostic], form: str) -> None:

@@ -10,23 +10,47 @@ from pathlib import Path
 import click
 
 from etconfig.cli.shared.standard_input import standard_input
+from etconfig.records import record
 
 _SUFFIX = ".toml"
 
 
-def find_files(texts: Sequence[str]) -> list[Path]:
-    """Expand the arguments to files, each once, in the order of the arguments.
+@record(frozen=True, kw_only=True)
+class FoundFiles:
+    """The files that arguments stand for.
+
+    Attributes:
+        paths: The files, each once, in the order of the arguments.
+        missing: The reason for each argument that stands for no file, and for each directory below one that
+            cannot be read.
+    """
+
+    paths: list[Path]
+    missing: tuple[str, ...] = ()
+
+
+def find_files(texts: Sequence[str]) -> FoundFiles:
+    """Expand the arguments to files.
 
     A directory stands for every *.toml below it, except in hidden directories; a pattern such as
     `profiles/**/*.toml` for the files that match it. Both are sorted by path. `-` is standard input.
 
     Raises:
-        click.BadParameter: an argument stands for no file.
+        click.BadParameter: no argument stands for a file.
     """
-    return list(dict.fromkeys(path for text in texts for path in _files_of(text)))
+    paths: dict[Path, None] = {}
+    missing: list[str] = []
+    for text in texts:
+        try:
+            paths.update(dict.fromkeys(_files_of(text, missing)))
+        except click.BadParameter as error:
+            missing.append(error.message)
+    if missing and not paths:
+        raise click.BadParameter("; ".join(missing))
+    return FoundFiles(paths=list(paths), missing=tuple(missing))
 
 
-def _find_argument(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> list[Path]:
+def _find_argument(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> FoundFiles:
     try:
         return find_files(texts)
     except click.BadParameter as error:
@@ -37,12 +61,13 @@ def _find_argument(context: click.Context, parameter: click.Parameter, texts: Se
 files_argument = click.argument("files", nargs=-1, required=True, type=click.Path(), callback=_find_argument)
 
 
-def _files_of(text: str) -> list[Path]:
+def _files_of(text: str, unread: list[str]) -> list[Path]:
+    """Return the files of one argument; directories below it that cannot be read are added to `unread`."""
     if text == "-":
         return [standard_input()]
     path = Path(text)
     if path.is_dir():
-        return _all_of(_below(path), f"Directory {text!r} contains no {_SUFFIX} file")
+        return _all_of(_below(path, unread), f"Directory {text!r} contains no {_SUFFIX} file")
     if os.path.lexists(path):  # also if its name looks like a pattern, or it is a broken link
         return [path]
     if set(text) & set("*?["):
@@ -59,7 +84,10 @@ def _all_of(paths: Iterator[Path], otherwise: str) -> list[Path]:
     return found
 
 
-def _below(directory: Path) -> Iterator[Path]:
-    for parent, directories, names in os.walk(directory):
+def _below(directory: Path, unread: list[str]) -> Iterator[Path]:
+    def report(error: OSError) -> None:
+        unread.append(f"Directory {str(error.filename)!r} cannot be read: {error.strerror}")
+
+    for parent, directories, names in os.walk(directory, onerror=report):
         directories[:] = [name for name in directories if not name.startswith(".")]
         yield from (Path(parent, name) for name in names if name.endswith(_SUFFIX))

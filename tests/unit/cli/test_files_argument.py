@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from etconfig.cli.shared.files import find_files
+from etconfig.cli.shared.files import FoundFiles, find_files
 
 FILES = ["b.toml", "a.toml", "sub/c.toml", "sub/deep/d.toml", ".hidden/e.toml", "sub/note.txt", "[x].toml"]
 
@@ -38,14 +40,26 @@ class TestFindFiles:
         ],
     )
     def test_an_argument_is_expanded(self, arguments: list[str], found: list[str]) -> None:
-        assert find_files(arguments) == [Path(name) for name in found]
+        assert find_files(arguments) == FoundFiles(paths=[Path(name) for name in found])
 
     def test_patterns_may_be_absolute(self, tmp_path: Path) -> None:
-        assert find_files([f"{tmp_path}/s*/c.toml"]) == [tmp_path / "sub" / "c.toml"]
+        assert find_files([f"{tmp_path}/s*/c.toml"]).paths == [tmp_path / "sub" / "c.toml"]
 
     def test_a_broken_link_counts_as_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "gone.toml").symlink_to("nowhere")
-        assert find_files(["gone.toml"]) == [Path("gone.toml")]
+        assert find_files(["gone.toml"]).paths == [Path("gone.toml")]
+
+    def test_a_directory_that_cannot_be_read_is_reported(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def scan(path: str) -> Iterator[os.DirEntry[str]]:
+            if str(path).endswith("deep"):
+                raise PermissionError(13, "Permission denied", path)
+            return original(path)
+
+        original = os.scandir
+        monkeypatch.setattr(os, "scandir", scan)
+        found = find_files(["sub"])
+        assert found.paths == [Path("sub/c.toml")]
+        assert found.missing == ("Directory 'sub/deep' cannot be read: Permission denied",)
 
     @pytest.mark.parametrize(
         ("argument", "message"),
@@ -55,7 +69,11 @@ class TestFindFiles:
             ("*.tml", "No file matches '*.tml'"),
         ],
     )
-    def test_an_argument_without_files_is_refused(self, argument: str, message: str) -> None:
+    def test_an_argument_without_files_is_refused_unless_others_have_some(
+        self, argument: str, message: str
+    ) -> None:
         with pytest.raises(click.BadParameter) as caught:
-            find_files(["a.toml", argument])
+            find_files([argument])
         assert caught.value.message == message
+        found = find_files(["b.toml", argument, "a.toml"])
+        assert found == FoundFiles(paths=[Path("b.toml"), Path("a.toml")], missing=(message,))
