@@ -18,6 +18,7 @@ from etconfig.app.targets import (
     targets_of_program,
     with_program_values,
 )
+from etconfig.display import count_text, shown_text
 from etconfig.errors import OptionError, PluginError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.parameters import AnyPath, check_type
@@ -37,6 +38,8 @@ from etconfig.resolver import (
 )
 
 if TYPE_CHECKING:
+    from etconfig.resolver.explanation import Explanation
+    from etconfig.resolver.what_if import WhatIf
     from etconfig.schema import BackendOptions
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
@@ -82,8 +85,13 @@ class Configuration:
         """
         facts = self.facts if facts is None else facts
         resolution = self.resolver.resolve(facts)
-        name = self.chain[-1].name
-        return replace(resolution, profile=name, selection=self.selection, named_by=self.named_by)
+        return replace(
+            resolution,
+            profile=self.chain[-1].name,
+            selection=self.selection,
+            named_by=self.named_by,
+            _again=partial(self._resolve_again, facts),
+        )
 
     def selected_on(self, facts: FactSheet) -> Configuration:
         """Return the configuration with the profile that `auto` selects on these facts.
@@ -113,6 +121,22 @@ class Configuration:
         """
         by_hand = source_facts(fact_overrides, facts.registry)
         return self._again(facts=facts, fact_overrides={**self.resolver.layers[-1].facts, **by_hand})
+
+    def explain(self, path: str) -> Explanation:
+        """Do the same as `Resolution.explain`, on the facts of this configuration."""
+        return self.resolve().explain(path)
+
+    def what_if(self, facts: FactOverrides) -> WhatIf[Resolution]:
+        """Do the same as `Resolution.what_if`, on the facts of this configuration."""
+        return self.resolve().what_if(facts)
+
+    def __repr__(self) -> str:
+        profiles = " < ".join(shown_text(profile.name) for profile in reversed(self.chain))
+        count = count_text(len(self.resolver.instances), "method instance")
+        return f"<Configuration: profile {profiles}; {count}>"
+
+    def _resolve_again(self, facts: FactSheet, fact_overrides: FactOverrides) -> Resolution:
+        return self.on_device(facts, fact_overrides).resolve()
 
 
 def configure(

@@ -11,12 +11,14 @@ from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
 from etconfig.backend import BoundBackend, Capabilities
-from etconfig.errors import BackendUnavailableError, MissingOperatorError
+from etconfig.display import Display, DisplayTable, shown_names, shown_text
+from etconfig.errors import BackendUnavailableError, MissingOperatorError, ProgramError
 from etconfig.method import ExecutorProgram
 from etconfig.method.method import Method, guarded_method
 from etconfig.parameters import check_type
 from etconfig.program import MethodMeta, Program
 from etconfig.program.delegated import delegated_dtypes
+from etconfig.program.metadata import signature_texts
 from etconfig.provenance import Sourced
 from etconfig.resolver import ANY_METHOD, Arguments, read_program_values
 from etconfig.schema import change_options
@@ -205,7 +207,21 @@ class LoadedProgram:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<LoadedProgram {self.program.path or 'in memory'}: {', '.join(self.method_names)}>"
+        path = shown_text(self.program.path or "in memory")
+        return f"<LoadedProgram {path}: {shown_names(self.method_names)}>"
+
+    def _repr_html_(self) -> str:
+        headers = ("METHOD", "INPUTS", "OUTPUTS", "BACKENDS")
+        table = DisplayTable(caption="", headers=headers, rows=map(self._row, self.method_names))
+        size = f"{self.program.size_bytes:,} bytes"
+        title = f"LoadedProgram: {self.program.path or 'in memory'}, {size}"
+        return Display(title=title, tables=(table,)).html()
+
+    def _row(self, method: str) -> tuple[str, ...]:
+        try:
+            return method, *signature_texts(self.metadata(method)), ", ".join(self.backends(method)) or "none"
+        except ProgramError as error:  # the program is closed, or was opened without verifying its methods
+            return method, error.message, "", ""
 
     def _executor_program(self) -> ExecutorProgram:
         if self._opened is None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.facts import sheet_json
 from etconfig.facts.builtin import BUILTIN_FACTS
 from etconfig.facts.fact import Fact, unknown_facts
@@ -15,9 +16,12 @@ from etconfig.facts.registry import FactRegistry, FactValue
 from etconfig.parameters import AnyPath, as_path
 from etconfig.provenance import Origin, OriginKind
 
+_TELLING = ("device.model", "os.name", "cpu.arch", "cpu.available_cores", "power.source")
+"""The facts by which a device is recognized in one line."""
 
-@dataclass(frozen=True, eq=False)
-class FactSheet:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FactSheet(Displayed):
     """All facts of one device, by name.
 
     A sheet contains every fact of its registry, unknown ones with a reason, and the members of indexed
@@ -67,6 +71,36 @@ class FactSheet:
 
     def __hash__(self) -> int:
         return hash(frozenset(self.values.items()))
+
+    def __repr__(self) -> str:
+        named = ", ".join(
+            f"{name} {shown_text(fact_text(self.values[name]))}" for name in _TELLING if name in self.values
+        )
+        known = f"{len(self.values)} of {count_text(len(self.facts), 'fact')} known"
+        return f"<FactSheet: {known}{f'; {named}' if named else ''}>"
+
+    def _display(self) -> Display:
+        known = [fact for fact in self.facts.values() if fact.is_known]
+        unknown = [fact for fact in self.facts.values() if not fact.is_known]
+        return Display(
+            title=f"FactSheet: {len(known)} of {count_text(len(self.facts), 'fact')} known",
+            tables=(
+                DisplayTable(
+                    caption="",
+                    headers=("FACT", "VALUE", "UNIT", "FROM"),
+                    rows=[
+                        (fact.name, fact_text(fact.value), fact.unit or "", str(fact.origin))
+                        for fact in known
+                    ],
+                ),
+                DisplayTable(
+                    caption=count_text(len(unknown), "unknown fact"),
+                    headers=("FACT", "REASON"),
+                    rows=[(fact.name, fact.reason or "") for fact in unknown],
+                    is_folded=True,
+                ),
+            ),
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         return FactSheet, (self.facts, self.registry)  # a MappingProxyType cannot be pickled
@@ -141,3 +175,10 @@ def load_fact_sheet(path: AnyPath, registry: FactRegistry = BUILTIN_FACTS) -> Fa
     """
     path = as_path("path", path)
     return FactSheet.from_json(sheet_json.load_text(path), str(path), registry)
+
+
+def fact_text(value: FactValue | None) -> str:
+    """Return the value of a fact as text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

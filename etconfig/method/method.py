@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from etconfig.display import Display, DisplayTable, shown_text
 from etconfig.errors import (
     AttributeNotFoundError,
     BackendUnavailableError,
@@ -17,7 +18,9 @@ from etconfig.errors import (
 )
 from etconfig.method.contract import ExecutorProgram, MethodRequest, RunnableMethod
 from etconfig.method.options_update import validated_changes
+from etconfig.parameters import plain_value
 from etconfig.program import MethodMeta
+from etconfig.program.metadata import signature_texts
 
 
 class Method:
@@ -211,8 +214,22 @@ class Method:
         self.close()
 
     def __repr__(self) -> str:
+        return f"<Method {self._title()}>"
+
+    def _repr_html_(self) -> str:
+        inputs, outputs = signature_texts(self._meta)
+        rows = [
+            (backend, option, str(plain_value(value)))
+            for backend, options in self._options.items()
+            for option, value in _fields(options)
+        ]
+        table = DisplayTable(caption="options in force", headers=("BACKEND", "OPTION", "VALUE"), rows=rows)
+        lines = (f"inputs: {inputs or 'none'}", f"outputs: {outputs or 'none'}")
+        return Display(title=f"Method {self._title()}", lines=lines, tables=(table,)).html()
+
+    def _title(self) -> str:
         name = self.name if self._instance is None else f"{self.name}@{self._instance}"
-        return f"<Method {name}{' (closed)' if self._runnable is None else ''}>"
+        return f"{shown_text(name)}{' (closed)' if self._runnable is None else ''}"
 
     @contextmanager
     def _attribute(self, name: str) -> Iterator[RunnableMethod]:
@@ -247,6 +264,11 @@ class Method:
         if self._runnable is None:
             raise MethodClosedError(method=self.name)
         return self._runnable
+
+
+def _fields(options: Any) -> Iterator[tuple[str, object]]:
+    """Yield the names and values of an options object, in the order of declaration."""
+    return ((name, getattr(options, name)) for name in options.option_infos())
 
 
 def guarded_method(meta: MethodMeta, request: MethodRequest, program: ExecutorProgram) -> Method:

@@ -149,3 +149,15 @@ def _tensor_info(value: model.EValue, role: str) -> TensorInfo:
 
 def _describe(value: model.EValue) -> str:
     return repr(TensorInfo(value)) if isinstance(value, model.SerializedTensor) else _tag(value)
+
+
+def signature_texts(meta: MethodMeta) -> tuple[str, str]:
+    """Return the types of the inputs and of the outputs as text, such as `float32 [1, 3]`."""
+    inputs, outputs = (", ".join(map(_short_text, values)) for values in (meta._inputs, meta._outputs))
+    return inputs, outputs
+
+
+def _short_text(value: model.EValue) -> str:
+    if not isinstance(value, model.SerializedTensor):
+        return _tag(value)
+    return f"{value.scalar_type.dtype_name} {list(value.sizes)}"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
 from etconfig.diagnostics import Span
-from etconfig.provenance import Origin
+from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names, shown_text
+from etconfig.provenance import Origin, OriginKind
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
 from etconfig.resolver.option_candidates import OptionCandidates
 from etconfig.resolver.provenance import Provenance
 from etconfig.resolver.recommendation import Recommendation
+from etconfig.schema import show_value
 
 if TYPE_CHECKING:
     from etconfig.schema import BackendOptions
@@ -87,7 +89,7 @@ class BackendArguments:
 
 
 @record(frozen=True, kw_only=True)
-class Arguments:
+class Arguments(Displayed):
     """The options of every backend of one method instance: what an executor receives.
 
     `arguments[XnnpackOptions]` and `arguments["XnnpackBackend"]` give a backend's options.
@@ -140,6 +142,16 @@ class Arguments:
             raise LookupError(f"{len(found)} backends have {key.__name__}; use a backend id")
         return found[0]
 
+    def __repr__(self) -> str:
+        set_here, defaults = set_and_default_rows(self)
+        first = [f"{backend}.{option}={value}" for backend, option, value, _ in set_here]
+        parts = [shown_names(first)] if first else []
+        parts += [count_text(len(defaults), "default")] if defaults else []
+        return f"<Arguments {shown_text(self.label)}: {'; '.join(parts) or 'no backend'}>"
+
+    def _display(self) -> Display:
+        return Display(title=f"Arguments of {self.label}", tables=argument_tables(self, ""))
+
     def __iter__(self) -> Iterator[str]:
         """Return the backend ids."""
         return iter(self.backends)
@@ -165,3 +177,35 @@ class Arguments:
             KeyError: no such backend or option here.
         """
         return self.backends[backend].provenance(option)
+
+
+_FEW = 20
+"""The number of options up to which none is folded away."""
+
+ShownOption: TypeAlias = "tuple[str, str, str, str]"
+"""Backend, option, value and origin as text."""
+
+
+def set_and_default_rows(arguments: Arguments) -> tuple[list[ShownOption], list[ShownOption]]:
+    """Return the options that something sets, and those that have the default of their schema."""
+    set_here: list[ShownOption] = []
+    defaults: list[ShownOption] = []
+    for backend, resolved in arguments.backends.items():
+        for option in resolved.candidates:
+            winner = resolved.provenance(option).winner
+            rows = defaults if winner.origin.kind is OriginKind.DEFAULT else set_here
+            rows.append((backend, option, show_value(winner.value), str(winner.origin)))
+    return set_here, defaults
+
+
+def argument_tables(arguments: Arguments, caption: str) -> tuple[DisplayTable, ...]:
+    """Return the options of a method instance; if there are many, its defaults are folded."""
+    headers = ("BACKEND", "OPTION", "VALUE", "FROM")
+    set_here, defaults = set_and_default_rows(arguments)
+    if len(set_here) + len(defaults) <= _FEW:
+        return (DisplayTable(caption=caption, headers=headers, rows=[*set_here, *defaults]),)
+    folded = f"{f'{caption}, ' if caption else ''}{count_text(len(defaults), 'default')}"
+    return (
+        DisplayTable(caption=caption, headers=headers, rows=set_here),
+        DisplayTable(caption=folded, headers=headers, rows=defaults, is_folded=True),
+    )

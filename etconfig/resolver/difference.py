@@ -8,7 +8,7 @@ from typing import Any
 
 from etconfig.option_path import OptionPath
 from etconfig.records import record
-from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolved import Resolved
 from etconfig.schema import Applies, jsonable, show_value
 
 ABSENT_TEXT = "(absent)"
@@ -73,7 +73,7 @@ class OptionChange:
         }
 
 
-def reported_values(resolution: Resolution) -> dict[OptionPath, ReportedValue]:
+def reported_values(resolution: Resolved) -> dict[OptionPath, ReportedValue]:
     """Return every option of every method instance of a resolution."""
     return {
         OptionPath(backend, name, arguments.method, arguments.instance): ReportedValue(

@@ -11,11 +11,11 @@ from etconfig.option_path import OptionPath
 from etconfig.profile import UNSET
 from etconfig.provenance import Sourced
 from etconfig.resolver.provenance import Provenance
-from etconfig.resolver.resolution import Resolution
+from etconfig.resolver.resolved import Resolved
 from etconfig.schema import show_value
 
 
-def find_provenance(resolution: Resolution, path: OptionPath) -> list[tuple[OptionPath, Provenance]]:
+def find_provenance(resolution: Resolved, path: OptionPath) -> list[tuple[OptionPath, Provenance]]:
     """Return the provenance of the option in every method instance that `path` means, with its full path.
 
     A former name of an option means the option; the full path has its current name.
@@ -39,23 +39,29 @@ def find_provenance(resolution: Resolution, path: OptionPath) -> list[tuple[Opti
     return found
 
 
-def explain_option(resolution: Resolution, path: OptionPath) -> str:
+def explain_option(resolution: Resolved, path: OptionPath) -> str:
     """Describe the value, its origin, what it beat and the facts it depends on; one block per instance.
 
     Raises:
         OptionError: `path` means nothing in the resolution.
     """
-    blocks = (
-        "\n".join(
-            [
-                f"{full} = {show_setting(found.winner.value)}",
-                *([] if full.option == path.option else [f"  {path.option} was renamed to {full.option}"]),
-                *_lines(found, resolution.facts),
-            ]
-        )
-        for full, found in find_provenance(resolution, path)
-    )
-    return "\n\n".join(blocks) + "\n"
+    found = find_provenance(resolution, path)
+    return "\n\n".join(option_text(*each, resolution.facts, path.option) for each in found) + "\n"
+
+
+def option_text(path: OptionPath, found: Provenance, facts: FactSheet, asked: str) -> str:
+    """Describe the value of an option of one method instance in a few lines.
+
+    Args:
+        path: The option, by its current name.
+        found: Its provenance.
+        facts: The facts of the device.
+        asked: The option's name in the question, which may be a former one.
+    """
+    lines = [f"{path} = {show_setting(found.winner.value)}"]
+    if path.option != asked:
+        lines.append(f"  {asked} was renamed to {path.option}")
+    return "\n".join([*lines, *_lines(found, facts)])
 
 
 def show_setting(value: object) -> str:
@@ -82,7 +88,7 @@ def _beaten_line(beaten: Sourced[object]) -> str:
     return f"  beat {value} from {beaten.origin}"
 
 
-def _nothing_meant(resolution: Resolution, path: OptionPath) -> Diagnostic:
+def _nothing_meant(resolution: Resolved, path: OptionPath) -> Diagnostic:
     backends = {backend: arguments for arguments in resolution for backend in arguments}
     if path.backend not in backends:
         known = sorted(backends)

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
+from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_text
 from etconfig.profile import UNSET
 from etconfig.provenance import Origin, Sourced
 from etconfig.records import record
-from etconfig.schema import jsonable
+from etconfig.schema import jsonable, show_value
 
 
 @record(frozen=True, kw_only=True)
-class Provenance:
+class Provenance(Displayed):
     """The origin of a value with the values that it beat.
 
     Attributes:
@@ -34,6 +35,17 @@ class Provenance:
         """The origin of the value, and those of the keys that come from elsewhere."""
         return tuple(dict.fromkeys((self.winner.origin, *self.keys.values())))
 
+    def __repr__(self) -> str:
+        beaten = f"; beat {count_text(len(self.beaten), 'other value')}" if self.beaten else ""
+        return f"<Provenance: {_value_text(self.winner)} from {shown_text(str(self.winner.origin))}{beaten}>"
+
+    def _display(self) -> Display:
+        return Display(
+            title=f"{_value_text(self.winner)} from {self.winner.origin}",
+            lines=(f"depends on {', '.join(self.facts)}",) if self.facts else (),
+            tables=(provenance_table("", self),),
+        )
+
     def to_jsonable(self) -> dict[str, Any]:
         """Return the provenance as plain data."""
         keys = {key: _origin_data(origin) for key, origin in self.keys.items()}
@@ -43,6 +55,19 @@ class Provenance:
             "beat": [_sourced_data(beaten) for beaten in self.beaten],
             "facts": list(self.facts),
         }
+
+
+def provenance_table(caption: str, provenance: Provenance) -> DisplayTable:
+    """Return the value and those that it beat as a table."""
+    rows = [("wins", _value_text(provenance.winner), str(provenance.winner.origin))]
+    if len(provenance.origins) > 1:
+        rows += [(f"key {key!r}", "", str(origin)) for key, origin in provenance.keys.items()]
+    rows += [("beat", _value_text(each), str(each.origin)) for each in provenance.beaten]
+    return DisplayTable(caption=caption, headers=("", "VALUE", "FROM"), rows=rows)
+
+
+def _value_text(sourced: Sourced[object]) -> str:
+    return "unset" if sourced.value is UNSET else show_value(sourced.value)
 
 
 def _sourced_data(sourced: Sourced[object]) -> dict[str, Any]:

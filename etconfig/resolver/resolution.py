@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from etconfig.diagnostics import Diagnostic, did_you_mean
+from etconfig.display import Display, Displayed, count_text, shown_names, shown_text
 from etconfig.errors import OptionError
-from etconfig.facts import FactSheet, FactValue
+from etconfig.facts import FactOverrides, FactSheet, FactValue, source_facts
 from etconfig.fingerprint import fingerprint
 from etconfig.records import record
-from etconfig.resolver.arguments import ANY_METHOD, Arguments
+from etconfig.resolver.arguments import ANY_METHOD, Arguments, argument_tables
 from etconfig.resolver.matching import declare_instance_help
 from etconfig.resolver.toml_text import profile_text
 
 if TYPE_CHECKING:
     from etconfig.profile import Reference, Selection
+    from etconfig.resolver.explanation import Explanation
+    from etconfig.resolver.what_if import WhatIf
+
+_MAX_INSTANCES = 50
+_MAX_WARNINGS = 3
 
 
 @record(frozen=True, kw_only=True)
-class Resolution:
+class Resolution(Displayed):
     """The resolver's result. Two are equal when their arguments are; origins do not count.
 
     Attributes:
@@ -42,6 +48,10 @@ class Resolution:
     selection: Selection | None = field(default=None, compare=False, repr=False)
     named_by: Reference | None = field(default=None, compare=False, repr=False)
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
+    _again: Callable[[FactOverrides], Resolution] | None = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_again": None}  # it refers to the open program
 
     def __iter__(self) -> Iterator[Arguments]:
         return iter(self.instances.values())
@@ -75,6 +85,78 @@ class Resolution:
         if self.named_by is not None:
             return self.named_by.span.place
         return None if self.selection is None else "auto"
+
+    def explain(self, path: str) -> Explanation:
+        """Explain where the value of an option comes from, what it beat, and the facts it depends on.
+
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> config = etconfig.resolve(program, overrides={"ReferenceCpuBackend.num_threads": 2})
+            >>> config.explain("forward:ReferenceCpuBackend.num_threads").value
+            2
+
+        Args:
+            path: `[METHOD[@INSTANCE]:]BACKEND.OPTION`. Without a method, every method instance is meant;
+                without an instance, the default one, or all named ones if only those have arguments.
+                Without a backend, the one that has such an option, if there is only one.
+
+        Raises:
+            OptionError: the path means nothing here; with a suggestion.
+            TypeError: it is not a text.
+        """
+        from etconfig.resolver.explanation import make_explanation
+
+        return make_explanation(self, path)
+
+    def what_if(self, facts: FactOverrides) -> WhatIf[Resolution]:
+        """Resolve again as if facts were different, and compare. Nothing changes here.
+
+        With `auto`, the profile is selected again.
+
+        Example:
+            >>> config = etconfig.resolve(program, profile="generic/any", facts=pi5)
+            >>> answer = config.what_if({"cpu.available_cores": 2})
+            >>> [str(change) for change in answer.changes]
+            ['forward:ReferenceCpuBackend.num_threads: 4 → 2']
+
+        Args:
+            facts: Plain values of facts by name; they win over all others.
+
+        Raises:
+            ConfigError: a fact is wrong, or the configuration does not resolve on these facts.
+            TypeError: `facts` is not a mapping with names as keys.
+            ValueError: this resolution was not made by `etconfig.resolve` or `Configuration.resolve` here,
+                but for example unpickled.
+        """
+        from etconfig.resolver.what_if import compare_what_if
+
+        if self._again is None:
+            raise ValueError("this resolution cannot be repeated: call etconfig.resolve, and ask its result")
+        overrides = source_facts(facts, self.facts.registry, "facts")
+        return compare_what_if(self, self._again(overrides), overrides)
+
+    def __repr__(self) -> str:
+        labels = shown_names(arguments.label for arguments in self)
+        count = sum(len(b.candidates) for arguments in self for b in arguments.backends.values())
+        return f"<Resolution: {shown_text(self._profile_text())}; {labels}; {count_text(count, 'option')}>"
+
+    def _profile_text(self) -> str:
+        if self.profile is None:
+            return "no profile"
+        by = "" if self.selected_by is None else f" ({self.selected_by})"
+        return f"profile {self.profile}{by}"
+
+    def _display(self) -> Display:
+        shown = [*self][:_MAX_INSTANCES]
+        more = len(self) - len(shown)
+        tables = [table for each in shown for table in argument_tables(each, each.label)]
+        lines = [f"{problem.severity.value}: {problem}" for problem in self.warnings[:_MAX_WARNINGS]]
+        lines += [f"and {count_text(more, 'more method instance')}"] if more else []
+        return Display(
+            title=f"Resolution: {self._profile_text()}, {count_text(len(self), 'method instance')}",
+            lines=lines,
+            tables=sorted(tables, key=lambda table: table.is_folded),
+        )
 
     def fingerprint(self) -> str:
         """Return a SHA-256 of methods, instances, backends and option values: equal for equal resolutions."""
