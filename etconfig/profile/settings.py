@@ -31,7 +31,7 @@ SETTINGS_KEYS = ("facts", "options", "methods", "instances", "when")
 
 _SCALARS = frozenset((bool, int, float, str))
 _MAX_COUNTED_GLOBS = 8
-"""The most globs that are looked for in the text; for more, one pass over the document is faster."""
+"""The most globs of a document that are looked for in its text; for more, one pass over it is faster."""
 _WHEN_KEYS = ("if", "options", "methods", "instances")
 
 
@@ -133,6 +133,12 @@ class _PlaceInDocument:
         self._condition = condition
         self._value = value
 
+    @property
+    def offset(self) -> int:
+        """The first character of the option's name: its place among the lines of the document."""
+        path = (*self._table.path, self._option)
+        return self._table.document.positions[path].key_start
+
     def find(self) -> AssignmentPlace:
         found: AssignmentPlace | None = self.__dict__.get("_found")
         # if two threads find it at the same time, both get the same object
@@ -172,6 +178,7 @@ class _Reader:
         self.expressions = expressions
         self.kind = kind
         self.assignments: list[Assignment] = []
+        self._counted_globs = 0
         self.declared: dict[str, InstanceDeclaration] = {}
         self.inherited: dict[str, Callable[[], Span]] = {}
 
@@ -215,7 +222,8 @@ class _Reader:
     def _is_in_line_order(self, globs: Sequence[str]) -> bool:
         """True if each glob is certainly written once, so that TOML's order is that of the lines."""
         text = self.root.document.source.text
-        is_worth_counting = len(globs) <= _MAX_COUNTED_GLOBS and "\\" not in text
+        self._counted_globs += len(globs)
+        is_worth_counting = self._counted_globs <= _MAX_COUNTED_GLOBS and "\\" not in text
         return is_worth_counting and all(text.count(glob) == 1 for glob in globs)
 
     def declare(self, name: str, entry: TomlTable) -> None:
@@ -285,13 +293,12 @@ class _Reader:
         table.report("wrong-type", message, span, help, fix)
 
 
-def _order_of_methods(assignment: Assignment) -> tuple[bool, int, int]:
+def _order_of_methods(assignment: Assignment) -> tuple[bool, int]:
     """Return the place of an assignment to methods in the merge order: globs by line, then exact names."""
     assert assignment.path.method is not None
-    if not is_glob(assignment.path.method):
-        return True, 0, 0
-    span = assignment.key_span
-    return False, span.line, span.column
+    assert isinstance(assignment.place, _PlaceInDocument)
+    is_exact = not is_glob(assignment.path.method)
+    return is_exact, 0 if is_exact else assignment.place.offset
 
 
 def _check_names(table: TomlTable, role: str) -> None:
