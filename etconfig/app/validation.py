@@ -63,7 +63,8 @@ from etconfig.schema import BackendSpec
 
 if TYPE_CHECKING:
     from etconfig.app.loaded_program import LoadedProgram
-    from etconfig.profile import ConditionChecker
+    from etconfig.profile import ConditionChecker, ProfileFile
+    from etconfig.profile.contestant import Contestant
     from etconfig.resolver import CombinationVerifier, ExpressionVerifier, Fit
 
 
@@ -87,6 +88,7 @@ class Validator:
     _known: dict[str, BackendSpec | Diagnostic] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _contestants: dict[str, Contestant] = field(default_factory=dict, init=False, repr=False, compare=False)
     _known_fits: set[Fit] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def problems(self, path: Path) -> tuple[Diagnostic, ...]:
@@ -104,6 +106,18 @@ class Validator:
             return error.diagnostics
         found = tuple(dict.fromkeys(validator._problems(path)))
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
+
+    def selection_problems(self) -> tuple[Diagnostic, ...]:
+        """Return a warning for each profile checked so far that `auto` can never select beside others.
+
+        These are the profiles on the profile path; for a profile that is not there, those checked so far
+        that lie in the same directory of profiles.
+        """
+        if not self._contestants:
+            return ()
+        from etconfig.app.selectability import unselectable_profiles
+
+        return tuple(unselectable_profiles(tuple(self._contestants.values()), self._profiles))
 
     def _for(self, path: Path) -> Validator:
         """Return the validator of a file: a project file is checked with the plugins that it names itself.
@@ -229,12 +243,21 @@ class Validator:
         if path.name not in PROJECT_FILES:
             file = self._profiles.library.find(path)
             try:
-                return self._profiles.chain(file), None
+                chain = self._profiles.chain(file)
             finally:
                 self._profiles.forget(file)  # keep only bases: there may be thousands of files
+            self._note_contestant(file, chain[-1])
+            return chain, None
         project = parse_project(load_document(path), self._profiles.expressions)
         facts = self._facts.with_overrides({**project.settings.facts, **self._by_hand})
         return choose_project_profile(self.installation, project, facts).chain, project
+
+    def _note_contestant(self, file: ProfileFile, profile: Profile) -> None:
+        """Remember a profile that lies where its name says, and so may be found by that name."""
+        if file.name is not None or file.path.as_posix().endswith(f"{profile.name}.toml"):
+            from etconfig.profile.contestant import Contestant
+
+            self._contestants[file.real_path] = Contestant.of(file, profile)
 
     def _salvaged_problems(self, path: Path) -> Iterator[Diagnostic]:
         """Find what else is wrong with a file that is wrong somewhere, as far as it can be read."""
@@ -395,7 +418,7 @@ def validate_file(
     validator = Validator(
         installation=installation, programs=programs, device=facts, fact_overrides=fact_overrides
     )
-    return validator.problems(path)
+    return (*validator.problems(path), *validator.selection_problems())
 
 
 @record(frozen=True, kw_only=True)

@@ -67,6 +67,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("expression-type", "A part of an expression has a type that does not fit."),
     ("evaluation-failed", "An expression divides by zero or exceeds 64 bits."),
     ("constant-condition", "A condition never holds, or always does."),
+    ("unselectable-profile", "Another profile matches wherever this one does, so auto never selects it."),
     ("shadowed-assignment", "A later assignment always replaces this one."),
     ("unchecked-combinations", "Conditions combine in more ways than validate tries."),
     # facts

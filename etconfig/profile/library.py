@@ -104,6 +104,11 @@ class ProfileLibrary:
         return tuple(sorted(self._files))
 
     @property
+    def files(self) -> tuple[ProfileFile, ...]:
+        """The files of all profiles, sorted by name; several of one name are a conflict."""
+        return tuple(file for name in self.names for file in self._files[name])
+
+    @property
     def problems(self) -> tuple[Diagnostic, ...]:
         """The directories that are missing, empty though a package promises profiles, or cannot be read."""
         return (*self.missing, *self._listing[1])

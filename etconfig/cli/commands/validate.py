@@ -169,7 +169,7 @@ def _load(path: Path, installation: Installation) -> LoadedProgram:
 def _check(files: Sequence[Path], validator: Validator) -> list[Diagnostic]:
     """Return the problems of all files, each once: several files may extend the same broken one."""
     found = (problem for file in with_progress(files, "checking") for problem in validator.problems(file))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys((*found, *validator.selection_problems())))
 
 
 def _summary(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:

@@ -148,7 +148,12 @@ class Assumptions:
 
     def implies(self, condition: Checked) -> bool:
         """Return True if a condition holds on every device that meets these assumptions."""
-        has_value = all(self.known.get(name) for name in fact_names(condition)) and not _may_fail(condition)
+        if isinstance(condition, Logic) and _is_simple(condition, _MAX_CONDITION):
+            # an operand that is true decides `||`, whatever is unknown of the others
+            decides = any if condition.decisive else all
+            if decides(map(self.implies, condition.operands)):
+                return True
+        has_value = all(map(self.known.get, _values_read(condition))) and not _may_fail(condition)
         return has_value and self.is_always(condition)
 
     def may_divide_by_zero(self, tree: Checked) -> bool:
@@ -347,6 +352,14 @@ def _needed_facts(tree: Checked) -> Iterator[str]:
     elif isinstance(tree, (Operation, ListOf)):
         for operand in tree.items if isinstance(tree, ListOf) else tree.operands:
             yield from _needed_facts(operand)
+
+
+def _values_read(tree: Checked) -> Iterator[str]:
+    """Yield the facts whose values an expression may read; `has` reads none."""
+    if isinstance(tree, FactValueOf):
+        yield tree.name
+    for each in children(tree):
+        yield from _values_read(each)
 
 
 def _may_fail(tree: Checked) -> bool:
