@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 
 import pytest
+
+_ON_WINDOWS = pytest.mark.skip(reason="Windows lacks what the test needs")
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    if sys.platform == "win32":
+        for item in items:
+            if item.get_closest_marker("posix"):
+                item.add_marker(_ON_WINDOWS)
 
 
 @pytest.fixture(autouse=True, scope="session")

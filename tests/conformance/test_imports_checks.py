@@ -77,6 +77,7 @@ class TestLoading:
         )
         assert message.endswith("scratch_bytes, accumulate; declare the same options each time")
 
+    @pytest.mark.posix
     def test_a_plugin_that_ends_the_process_is_reported(self, monkeypatch: pytest.MonkeyPatch):
         ended = Ended(problem="its process ended with signal SIGSEGV")
         monkeypatch.setattr(ASKING, lambda *given, **named: ended)
@@ -218,6 +219,7 @@ except FileNotFoundError as error:
 class TestGuards:
     """Guards block or record actions of Python code, with file and line."""
 
+    @pytest.mark.posix
     def test_each_guard_sees_python_code(self, tmp_path: Path):
         script = tmp_path / "acme.py"
         script.write_text(GUARDED)

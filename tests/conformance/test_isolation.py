@@ -93,6 +93,7 @@ class TestIsolation:
         assert run(passing) == (Outcome.PASSED, None)
         assert run(failing) == (Outcome.FAILED, "seen 2, expected 1")
 
+    @pytest.mark.posix
     def test_a_crash_is_reported_with_the_last_output(self, run: Callable[..., object]) -> None:
         message = "its process ended with signal SIGABRT; its last output: last words"
         outcome, said = run(crashing)  # type: ignore[misc]

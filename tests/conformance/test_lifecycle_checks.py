@@ -141,6 +141,7 @@ class TestHoldings:
             end.set()
             thread.join()
 
+    @pytest.mark.posix
     @linux
     def test_open_files_have_their_path(self):
         descriptor = os.open(os.devnull, os.O_RDONLY)
@@ -184,6 +185,7 @@ class TestResources:
         with pytest.raises(CheckFailedError, match="off by"):
             resources.payload_freed.run(Fronted(KeepsAddress))
 
+    @pytest.mark.posix
     @linux
     def test_the_end_of_a_child_is_reported(self):
         def wrong() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pty
 import shutil
 import subprocess
 import sys
@@ -79,6 +78,8 @@ def refused(cli: Callable[..., Outcome], place: Path) -> Callable[..., str]:
 @pytest.fixture
 def shell(place: Path) -> Callable[..., Outcome]:
     """Run a line in a shell, where `etconfig` is the installed command."""
+    if sys.platform == "win32":
+        pytest.skip("Windows has another shell")
 
     def run(line: str, **environment: str) -> Outcome:
         path = f"{SCRIPT.parent}{os.pathsep}{os.environ['PATH']}"
@@ -99,6 +100,7 @@ def shell(place: Path) -> Callable[..., Outcome]:
 @pytest.fixture
 def terminal(place: Path) -> Callable[..., str]:
     """Run a command on a pseudo-terminal; what it shows there, as the terminal receives it."""
+    pty = pytest.importorskip("pty", reason="Windows has no such terminals", exc_type=ImportError)
 
     def run(*arguments: str, **environment: str) -> str:
         ours, theirs = pty.openpty()

@@ -110,6 +110,7 @@ class TestManyProblems:
 class TestOddPlaces:
     """Streams, terminals and files that are not what a command expects."""
 
+    @pytest.mark.posix
     @pytest.mark.parametrize(
         "command",
         [
@@ -134,6 +135,7 @@ class TestOddPlaces:
         assert "nan is not a finite number" in cli("verify", "model.pte", "--rtol", "nan").stderr
         assert "inf is not a finite number" in cli("bench", "model.pte", "--time", "inf").stderr
 
+    @pytest.mark.posix
     def test_a_pipe_in_place_of_the_lock_file_is_refused(self, cli: Cli, place: Path) -> None:
         os.mkfifo(place / "etconfig.lock")
         done = cli("resolve", "model.pte", "--facts", "device.json", "--locked")
@@ -145,6 +147,7 @@ class TestOddPlaces:
             "error: cannot write etconfig.lock: it is not a regular file; remove it\n",
         )
 
+    @pytest.mark.posix
     def test_a_sheet_can_be_written_into_a_pipe(self, shell: Callable[..., Outcome]) -> None:
         done = shell("etconfig facts --facts device.json --save /dev/stdout | cat")
         assert done.status == 0

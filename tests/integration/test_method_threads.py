@@ -220,6 +220,7 @@ class TestProcesses:
         )
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
+    @pytest.mark.posix
     @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
     def test_a_method_in_use_at_a_fork_stays_in_use_in_the_child(self) -> None:
         """The thread inside does not exist in the child, so it never leaves: load another Method there."""

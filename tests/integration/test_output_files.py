@@ -84,6 +84,7 @@ class TestOutputFiles:
         assert (place / "y.npz").is_symlink()
         assert (place / "results" / "latest.npz").is_file()
 
+    @pytest.mark.posix
     def test_a_device_stays_a_device(self, cli: Callable[..., Outcome]) -> None:
         assert cli(*self.RUN, "--output", "/dev/null").status == 0
         assert Path("/dev/null").is_char_device()

@@ -259,6 +259,7 @@ class TestFix:
         assert base.read_bytes().decode() == self.TEXT
         assert done.stderr == "1 file checked: 1 error, 1 warning\n"
 
+    @pytest.mark.posix
     def test_the_mode_of_the_file_stays(
         self, cli: Callable[..., Outcome], write: Callable[[str, str], Path]
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 DIGITS = DATA / "digits"
 TWO_CAMERAS = ROOT / "examples" / "two_cameras"
-SCRIPT = Path(sysconfig.get_path("scripts")) / "etconfig"
+SCRIPT = Path(sysconfig.get_path("scripts")) / ("etconfig.exe" if sys.platform == "win32" else "etconfig")
 
 DEVICE = {
     "os.name": "linux",

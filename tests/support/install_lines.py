@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from doc_pages import PAGES, ROOT, Page
+from doc_pages import PAGES, ROOT
 
 EVERY_PAGE = [
     *PAGES,
@@ -70,11 +70,6 @@ def install_lines(page: Path) -> Iterator[InstallLine]:
         for found in _COMMAND.finditer(line):
             words = re.split(r" \(|; ", found["words"])[0]
             yield InstallLine(f"{page.relative_to(ROOT)}:{number}", f"pip install {words.strip()}")
-
-
-def has_install_block(page: Path) -> bool:
-    """Return True if a `sh` block of the page installs something."""
-    return any(each.language == "sh" and "pip install" in each.text for each in Page(page).fences())
 
 
 def newcomer_environment(home: Path, commands: Path) -> dict[str, str]:

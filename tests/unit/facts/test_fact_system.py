@@ -88,6 +88,7 @@ class TestCpuLists:
 class TestHost:
     """A `Host` comes from system calls on this device, and from `machine.json` in a captured tree."""
 
+    @pytest.mark.posix
     def test_the_current_host_is_this_process(self):
         host = Host.current()
         assert (host.system, host.machine) == (os.uname().sysname, os.uname().machine)

@@ -72,6 +72,7 @@ class TestUserProfiles:
 class TestWritableByEverybody:
     """A file that everybody can write is refused unless it was named."""
 
+    @pytest.mark.posix
     @pytest.mark.parametrize("name", [".", "mine", "mine/board.toml"])
     def test_a_profile_of_the_user(self, tmp_path: Path, user_profiles: Path, name: str) -> None:
         path = user_profiles / name
@@ -83,6 +84,7 @@ class TestWritableByEverybody:
         named = installation(tmp_path, **{PROFILE_PATH_VARIABLE: str(user_profiles)})
         assert "mine/board" in named.profiles.names
 
+    @pytest.mark.posix
     @pytest.mark.parametrize(
         ("name", "text"),
         [("etconfig.toml", 'profile = "generic/any"\n'), ("pyproject.toml", "[tool.etconfig]\n")],
@@ -100,12 +102,14 @@ class TestWritableByEverybody:
         path.chmod(0o664)
         assert installation(tmp_path, below).project is not None
 
+    @pytest.mark.posix
     def test_a_pyproject_without_a_table_of_etconfig_is_ignored(self, tmp_path: Path) -> None:
         path = tmp_path / "pyproject.toml"
         path.write_text("[tool.other]\n")
         path.chmod(0o666)
         assert installation(tmp_path, tmp_path).project is None
 
+    @pytest.mark.posix
     def test_the_path_is_shown_as_short_as_it_can_be(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -120,6 +124,7 @@ class TestWritableByEverybody:
 class TestOwnedBySomebodyElse:
     """A file that belongs to neither this user nor root is refused unless it was named."""
 
+    @pytest.mark.posix
     @needs_root
     def test_a_project_file(self, tmp_path: Path) -> None:
         path = tmp_path / "etconfig.toml"
@@ -154,6 +159,7 @@ class TestOwnedBySomebodyElse:
             f"or name the directory: {PROFILE_PATH_VARIABLE}={user_profiles}"
         ] * 2
 
+    @pytest.mark.posix
     def test_the_owner_is_compared_with_the_user_who_runs_etconfig(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -56,6 +56,7 @@ class TestReading:
         (problem,) = problems_of(lambda: load_document(tmp_path))
         assert problem.message == f"cannot read {tmp_path}: not a regular file"
 
+    @pytest.mark.posix
     def test_a_pipe_is_refused_rather_than_waited_for(self, tmp_path: Path) -> None:
         pipe = tmp_path / "pipe.toml"
         os.mkfifo(pipe)

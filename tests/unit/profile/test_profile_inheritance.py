@@ -219,6 +219,7 @@ class TestProblems:
             "`etconfig profiles list` shows the known ones",
         ]
 
+    @pytest.mark.posix
     def test_an_unreadable_base_is_named(self, tmp_path: Path) -> None:
         write_profiles(tmp_path, a="extends = ['pipe.toml']")
         os.mkfifo(tmp_path / "pipe.toml")

@@ -69,6 +69,7 @@ class TestUnreadable:
             open_program(tmp_path, load_mode=load_mode)
         assert str(caught.value) == f"{tmp_path}: Is a directory [unreadable-file]"
 
+    @pytest.mark.posix
     def test_a_pipe_is_refused_without_waiting_for_a_writer(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe.pte")
         with pytest.raises(UnreadableProgramError) as caught:

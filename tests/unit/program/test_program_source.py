@@ -204,6 +204,7 @@ def resident_bytes() -> int:
 class TestForks:
     """A child process is not blocked by a lock that a thread of its parent had taken."""
 
+    @pytest.mark.posix
     @pytest.mark.parametrize(
         ("module", "name", "work"),
         [
