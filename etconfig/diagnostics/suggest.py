@@ -36,9 +36,12 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name nearest to `name`, or None if all are too different to be a likely typo.
 
     Case does not count. Up to a third of the name's length may differ, at least one character.
-    Ties go to the alphabetically first.
+    Ties go to the alphabetically first. The name itself is not a suggestion.
     """
-    return _nearest(name, tuple(known)) if len(name) <= _MAX_NAME_LENGTH else None
+    names = tuple(known)
+    if name in names:
+        names = tuple(each for each in names if each != name)
+    return _nearest(name, names) if len(name) <= _MAX_NAME_LENGTH else None
 
 
 @lru_cache(maxsize=4096)  # one mistake is often repeated all over a file
@@ -68,8 +71,8 @@ def _in_order(known: tuple[str, ...]) -> Sequence[tuple[str, str, frozenset[str]
 def nearest_backend(backend: str, known: Collection[str]) -> str | None:
     """Like `nearest`, for backend ids: the ending `Backend` does not count and may be missing."""
     stems = {_stem(candidate): candidate for candidate in known}
-    guess = nearest(_stem(backend), stems)
-    if guess is not None:
+    guess = _nearest(_stem(backend), tuple(stems)) if len(backend) <= _MAX_NAME_LENGTH else None
+    if guess is not None and stems[guess] != backend:
         return stems[guess]
     return nearest(backend, known) if _stem(backend) == backend else None
 

@@ -23,6 +23,9 @@ _FOREIGN_WORD = re.compile(r"\b(?:true|false|none|null|nil|undefined|not|i?if)\b
 """Words of other languages that are names in this one."""
 
 _SHOWN_CHARACTERS = 80
+MAX_EXPLAINED = 200
+"""The most wrong expressions of one file that are explained; each further one has its first problem only."""
+
 _MAX_KNOWN = 1024
 """The most expressions that a parser remembers."""
 
@@ -265,6 +268,7 @@ class ExpressionParser:
     def __init__(self, registry: FactRegistry, checked: Mapping[str, CheckedCondition] | None = None) -> None:
         self.registry = registry
         self.checked = checked or {}
+        self._explained: dict[str, dict[tuple[int, int], tuple[str, tuple[Diagnostic, ...]]]] = {}
         self._known = lru_cache(_MAX_KNOWN)(partial(_parse_quickly, registry=registry))
 
     def parse(
@@ -285,8 +289,31 @@ class ExpressionParser:
         try:
             return self._known(text, expect=expect).found_at(find_span)
         except ProfileError:
-            # parse once more, so that the problems point into the document
-            return parse_expression(text, self.registry, span=find_span(), expect=expect)
+            return self._explain(text, find_span(), expect)
+
+    def _explain(self, text: str, span: Span, expect: ExpressionType | None) -> Expression:
+        """Parse once more, so that the problems point into the document.
+
+        The first `MAX_EXPLAINED` wrong expressions of a file are explained, and remembered: a file with
+        mistakes is read twice, and must have the same problems.
+
+        Raises:
+            ProfileError: always.
+        """
+        known = self._explained.setdefault(span.file, {})
+        if len(self._explained) > 1:
+            self._explained = {span.file: known}
+        place = (span.line, span.column)
+        if place not in known and len(known) >= MAX_EXPLAINED:
+            from etconfig.profile.expression.source import ExpressionSource
+
+            return _parsed(ExpressionSource(text, span), self.registry, expect)
+        if place not in known or known[place][0] != text:
+            try:
+                return parse_expression(text, self.registry, span=span, expect=expect)
+            except ProfileError as error:
+                known[place] = (text, error.diagnostics)
+        raise ProfileError(diagnostics=known[place][1])
 
 
 def _run(evaluator: Evaluator, facts: Mapping[str, object]) -> EvaluationResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from etconfig.profile.expression.pieces import Piece
+from etconfig.profile.expression.pieces import MAX_DISTANCE, Piece
 
 CLOSING_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 """The bracket that closes each opening one."""
@@ -144,7 +144,7 @@ class PieceWalk:
     def find(self, word: str, start: int) -> int:
         """Return the first piece that is this word, outside of brackets that open later, or 0."""
         depth = 0
-        for index in range(start, len(self.pieces)):
+        for index in range(start, min(len(self.pieces), start + MAX_DISTANCE)):
             text = self.at(index)
             depth += (text in CLOSING_BRACKETS) - (text in (")", "]", "}"))
             if depth < 0:
@@ -156,7 +156,7 @@ class PieceWalk:
     def commas(self, bracket: int) -> list[int]:
         """Return the commas directly inside a bracket."""
         depth, found = 0, []
-        for index in range(bracket, len(self.pieces)):
+        for index in range(bracket, min(len(self.pieces), bracket + MAX_DISTANCE)):
             text = self.at(index)
             depth += (text in CLOSING_BRACKETS) - (text in (")", "]", "}"))
             if depth == 0:

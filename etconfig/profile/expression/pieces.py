@@ -24,6 +24,9 @@ _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _WORD_ENDS = frozenset(("and", "or", "then", "else", "if", "andalso", "orelse"))
 _ENDS = frozenset(("&&", "||", "?", ":", ",", ";", "&", "|"))
 
+MAX_DISTANCE = 64
+"""The most pieces between two that belong together, such as `if` and `else`: looking for each takes time."""
+
 
 class Piece(NamedTuple):
     """One piece of a text.
@@ -117,7 +120,7 @@ def group_end(pieces: Sequence[Piece], first: int) -> int:
 def matching_bracket(pieces: Sequence[Piece], first: int) -> int | None:
     """Return the index of the bracket that closes the one at `first`, or None."""
     depth = 0
-    for index in range(first, len(pieces)):
+    for index in range(first, min(len(pieces), first + MAX_DISTANCE)):
         depth += (pieces[index].text in _OPENING) - (pieces[index].text in _CLOSING)
         if depth == 0:
             return index

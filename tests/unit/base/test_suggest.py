@@ -61,3 +61,8 @@ def test_did_you_mean_is_a_question() -> None:
     assert did_you_mean("num_thread", OPTIONS) == "did you mean 'num_threads'?"
     assert did_you_mean("zzz", OPTIONS) is None
     assert did_you_mean_backend("xnnpack", ["XnnpackBackend"]) == "did you mean 'XnnpackBackend'?"
+
+
+def test_a_name_is_never_suggested_for_itself() -> None:
+    assert nearest("core", ["core"]) is None
+    assert nearest("core", ["core", "cores"]) == "cores"
