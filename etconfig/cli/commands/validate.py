@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from etconfig.app.installation import Installation
-from etconfig.cli.shared.files import FoundFiles, files_argument
+from etconfig.cli.shared.files import FoundFiles, files_argument, named_as_given
 from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import device_options, make_installation, profile_path_option, read_device
 from etconfig.cli.shared.output import (
@@ -169,7 +169,8 @@ def _load(path: Path, installation: Installation) -> LoadedProgram:
 def _check(files: Sequence[Path], validator: Validator) -> list[Diagnostic]:
     """Return the problems of all files, each once: several files may extend the same broken one."""
     found = (problem for file in with_progress(files, "checking") for problem in validator.problems(file))
-    return list(dict.fromkeys((*found, *validator.selection_problems())))
+    every = (*found, *validator.selection_problems())  # in this order: the second depends on the first
+    return list(dict.fromkeys(named_as_given(every, files)))
 
 
 def _summary(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:

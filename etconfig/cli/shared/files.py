@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from glob import glob
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from etconfig.cli.shared.standard_input import standard_input
 from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.diagnostics import Diagnostic
 
 _SUFFIX = ".toml"
 
@@ -59,6 +64,28 @@ def _find_argument(context: click.Context, parameter: click.Parameter, texts: Se
 
 
 files_argument = click.argument("files", nargs=-1, required=True, type=click.Path(), callback=_find_argument)
+
+
+def named_as_given(problems: Iterable[Diagnostic], files: Iterable[Path]) -> Iterator[Diagnostic]:
+    """Call each file by the name that was given for it, also where another file refers to it by its path.
+
+    Then one problem that is found in two ways is the same, and its fix is one of a given file.
+    """
+    files = list(files)
+    names = {str(path): str(path) for path in files}
+    given: dict[str, str] = {}
+    for problem in problems:
+        for span in problem.spans:
+            if span.file not in names:
+                given = given or {os.path.realpath(path): str(path) for path in files}
+                names[span.file] = given.get(os.path.realpath(span.file), span.file)
+        if any(names[span.file] != span.file for span in problem.spans):
+            spans = tuple(replace(span, file=names[span.file]) for span in problem.spans)
+            fix = problem.fix
+            if fix is not None and fix.span.file in names:
+                fix = replace(fix, span=replace(fix.span, file=names[fix.span.file]))
+            problem = replace(problem, spans=spans, fix=fix)
+        yield problem
 
 
 def _files_of(text: str, unread: list[str]) -> list[Path]:

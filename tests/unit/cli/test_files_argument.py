@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from etconfig.cli.shared.files import FoundFiles, find_files
+from etconfig.cli.shared.files import FoundFiles, find_files, named_as_given
+from etconfig.diagnostics import Diagnostic, Respelling, Span
 
 FILES = ["b.toml", "a.toml", "sub/c.toml", "sub/deep/d.toml", ".hidden/e.toml", "sub/note.txt", "[x].toml"]
 
@@ -77,3 +78,18 @@ class TestFindFiles:
         assert caught.value.message == message
         found = find_files(["b.toml", argument, "a.toml"])
         assert found == FoundFiles(paths=[Path("b.toml"), Path("a.toml")], missing=(message,))
+
+
+class TestNamedAsGiven:
+    """A problem names a file as the command line does, so that two ways to it give one problem."""
+
+    def test_another_path_of_a_given_file_is_replaced(self, tmp_path: Path) -> None:
+        def problem(file: str | Path) -> Diagnostic:
+            span = Span(file=str(file), line=1, column=1, length=4, text="coer = 1")
+            return Diagnostic(
+                code="unknown-option", message="m", spans=(span,), fix=Respelling("coer", "core").at(span)
+            )
+
+        files = [Path("b.toml"), Path("sub/c.toml")]
+        found = (problem(tmp_path / "b.toml"), problem("b.toml"), problem("sub/../b.toml"), problem("a.toml"))
+        assert [*named_as_given(found, files)] == [problem("b.toml")] * 3 + [problem("a.toml")]
