@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import choose_project_profile
-from etconfig.app.project_programs import (
-    backends_by_method,
-    programs_of_project,
-    unreadable_program,
-    user_layers,
-)
+from etconfig.app.project_programs import backends_by_method, user_layers
 from etconfig.app.targets import (
     Delegating,
     find_installation,
@@ -24,14 +19,14 @@ from etconfig.app.targets import (
     targets_of_program,
     with_program_values,
 )
-from etconfig.diagnostics import Diagnostic, Severity, nearest
-from etconfig.errors import (
-    BackendUnavailableError,
-    ConfigError,
-    PluginError,
-    ProfileError,
-    ProgramError,
+from etconfig.app.validated_programs import (
+    ProjectPrograms,
+    load_project_programs,
+    programs_by_name,
+    unchecked_program,
 )
+from etconfig.diagnostics import Diagnostic, Severity, nearest
+from etconfig.errors import BackendUnavailableError, ConfigError, PluginError, ProfileError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.parameters import AnyPath, as_path, check_type
 from etconfig.plugin import EXECUTORS
@@ -40,7 +35,6 @@ from etconfig.profile import (
     Profile,
     ProfileReader,
     ProjectFile,
-    Reference,
     layers_of,
     load_document,
     parse_plugin_choices,
@@ -173,11 +167,7 @@ class Validator:
         """The programs of the project file, unless others are given."""
         if self.programs is not None:
             return ProjectPrograms()
-        try:
-            named = programs_of_project(self.installation)
-        except ConfigError as error:
-            return ProjectPrograms(problems=error.diagnostics)
-        return _load_programs(self.installation, named) if named else ProjectPrograms()
+        return load_project_programs(self.installation)
 
     @property
     def _readable_programs(self) -> Mapping[str, Delegating]:
@@ -373,7 +363,7 @@ class Validator:
         except BackendUnavailableError as error:
             if self.programs is not None:
                 raise
-            yield _unchecked_program(self._project_programs.references[name], error)
+            yield unchecked_program(self._project_programs.references[name], error)
             return
         targets = with_program_values(targets_of_program(program, {}), program, specs)
         yield from self._settings_problems(layers, specs, targets)
@@ -409,7 +399,7 @@ def validate_file(
         TypeError: an argument is of a wrong type.
     """
     path = as_path("path", path)
-    programs = _programs_by_name(program)
+    programs = programs_by_name(program)
     installation = find_installation(installation, next(iter(programs.values()), None) if programs else None)
     if facts is not None:
         check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.facts.load_fact_sheet reads it")
@@ -419,72 +409,6 @@ def validate_file(
         installation=installation, programs=programs, device=facts, fact_overrides=fact_overrides
     )
     return (*validator.problems(path), *validator.selection_problems())
-
-
-@record(frozen=True, kw_only=True)
-class ProjectPrograms:
-    """The programs of a project file, as far as they can be read.
-
-    Attributes:
-        loaded: Those that can be read, by the paths that the project file has.
-        references: The places of these paths.
-        unread: The paths of the others.
-        problems: The reasons why they cannot be read, or what is wrong with the list.
-    """
-
-    loaded: Mapping[str, Delegating] = field(default_factory=dict)
-    references: Mapping[str, Reference] = field(default_factory=dict)
-    unread: tuple[str, ...] = ()
-    problems: tuple[Diagnostic, ...] = ()
-
-
-def _load_programs(installation: Installation, named: Iterable[tuple[Reference, Path]]) -> ProjectPrograms:
-    from etconfig.app.api import NUMPY, load_program
-
-    loaded: dict[str, Delegating] = {}
-    references: dict[str, Reference] = {}
-    unread: dict[str, Diagnostic] = {}
-    for reference, path in named:
-        references[reference.target] = reference
-        try:
-            loaded[reference.target] = load_program(path, executor=NUMPY, installation=installation)
-        except ProgramError as error:
-            unread[reference.target] = unreadable_program(reference, error)
-    return ProjectPrograms(
-        loaded=loaded, references=references, unread=tuple(unread), problems=tuple(unread.values())
-    )
-
-
-def _unchecked_program(reference: Reference, error: BackendUnavailableError) -> Diagnostic:
-    """Return the warning about a program of the project file whose backend is not installed here."""
-    needed = f"{reference.target} needs {error.backend}, but {error.reason}"
-    return Diagnostic(
-        code="backend-not-installed",
-        message=f"{needed}; its arguments are not checked",
-        spans=(reference.span,),
-        help=error.help,
-        severity=Severity.WARNING,
-    )
-
-
-def _programs_by_name(
-    program: LoadedProgram | Iterable[LoadedProgram] | None,
-) -> Mapping[str, LoadedProgram] | None:
-    """Return the programs by the names that messages use, which are their paths.
-
-    Raises:
-        TypeError: one of them is not a program.
-    """
-    if program is None:
-        return None
-    expected = "what etconfig.load_program returns, or a list of that"
-    check_type("program", program, (Delegating, Iterable), expected)
-    programs = [program] if isinstance(program, Delegating) else list(program)
-    named: dict[str, LoadedProgram] = {}
-    for number, each in enumerate(programs, 1):
-        check_type("program", each, Delegating, expected)
-        named[each.program.path or f"program {number}"] = each
-    return named
 
 
 def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:
