@@ -208,7 +208,7 @@ class TestValuesOfTheProgram:
         assert text.splitlines() == [
             f"forward:CoreMLBackend.compute_unit = {value!r}",
             *expected,
-            "  beat none from default CoreMLOptions",
+            "  beat no value from default CoreMLOptions",
         ]
         assert bare["CoreMLBackend"].to_jsonable()["compute_unit"] == "cpu_and_ne"
 
