@@ -171,7 +171,12 @@ class ProfileLibrary:
             known = reference.target in self._files
             sibling = None if known else self._find_sibling(reference.target, origin, origin_name)
             return sibling or self._find_name(reference.target, (reference.span,))
-        path = _path_inside(origin, reference)
+        from etconfig.errors import ProfileError
+
+        try:
+            path = _path_inside(origin, reference)
+        except ProfileError as error:
+            raise self._with_meant_name(error, reference) from None
         real_path = self._real_path(path)
         return self._files_by_path.get(real_path) or ProfileFile(path, real_path, origin.root)
 
@@ -217,6 +222,19 @@ class ProfileLibrary:
         if self.problems:  # it may be in what cannot be read
             raise type(unknown)(diagnostics=(*unknown.diagnostics, *self.problems))
         raise unknown
+
+    def _with_meant_name(self, error: ProfileError, reference: Reference) -> ProfileError:
+        """Return the error about a path to no file with the profile that was meant, if one has its name."""
+        from etconfig.diagnostics import Respelling
+
+        name = reference.target.removesuffix(SUFFIX).rsplit("../", 1)[-1].removeprefix("./")
+        named = [name] if name in self._files else []
+        meant = named or [k for k in self._files if k.endswith(f"/{name}") or name.endswith(f"/{k}")]
+        if len(meant) != 1 or error.diagnostics[0].code != "unknown-profile":
+            return error
+        fix = Respelling(reference.target, meant[0]).at(reference.span)
+        help = f"did you mean {meant[0]!r}? Names of profiles do not end in {SUFFIX}"
+        return type(error)(diagnostics=tuple(replace(d, help=help, fix=fix) for d in error.diagnostics))
 
     def _nearest(self, name: str) -> str | None:
         """Return the name that was probably meant: `app/phone` for `phone`, or the nearest one."""

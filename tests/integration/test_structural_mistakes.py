@@ -61,3 +61,16 @@ def test_the_fix_leaves_a_valid_file(check: Callable[..., Outcome], mistake: Mis
     assert path.read_text(encoding="utf-8") == mistake.fixed
     found = json.loads(check(mistake.file, mistake.fixed, "--format", "json").stdout)
     assert [problem for problem in found if problem["code"] != "backend-not-installed"] == []
+
+
+@pytest.mark.parametrize(
+    "written", ["generic/any.toml", "any.toml", "./generic/any.toml", "profiles/generic/any.toml"]
+)
+def test_the_path_of_a_known_profile_is_fixed_to_its_name(
+    check: Callable[..., Outcome], written: str
+) -> None:
+    text = '[profile]\nname = "acme/board"\nextends = ["{}"]\n'
+    done = check("board.toml", text.format(written), "--format", "concise")
+    assert "did you mean 'generic/any'?" in done.stdout
+    check("board.toml", text.format(written), "--fix", "--unsafe-fixes")
+    assert Path("board.toml").read_text(encoding="utf-8") == text.format("generic/any")
