@@ -157,6 +157,10 @@ def configure(
         >>> configuration = etconfig.configure(program, profile="generic/any")
         >>> [profile.name for profile in configuration.chain]
         ['generic/any']
+        >>> facts = {"cpu.available_cores": 3}
+        >>> configuration = etconfig.configure(program, profile="generic/any", fact_overrides=facts)
+        >>> configuration.explain("forward:ReferenceCpuBackend.num_threads").value
+        3
 
     Args:
         program: The program that `load_program` returned. Without one, options are resolved for the

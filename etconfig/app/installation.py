@@ -191,7 +191,7 @@ class Installation:
 
         return PluginRegistry(self.index)
 
-    @property
+    @cached_property
     def backend_ids(self) -> tuple[str, ...]:
         """The ids of all installed backends."""
         return tuple(sorted({entry.name for entry in self.index.entries(BACKENDS)}))

@@ -10,6 +10,7 @@ from etconfig.diagnostics import Diagnostic, did_you_mean_backend
 from etconfig.errors import OptionError
 from etconfig.method.contract import OptionChanges
 from etconfig.option_path import parse_option_path
+from etconfig.parameters import plain_value
 
 
 def validated_changes(
@@ -35,7 +36,7 @@ def validated_changes(
         problem = _key_problem(method, backends, key)
         if problem is None:
             path = parse_option_path(key)
-            by_backend.setdefault(path.backend, {})[path.option] = value
+            by_backend.setdefault(path.backend, {})[path.option] = plain_value(value)
         else:
             problems.append(problem)
     validated: dict[str, tuple[Any, frozenset[str]]] = {}

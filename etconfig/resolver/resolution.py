@@ -114,6 +114,8 @@ class Resolution(Displayed):
         With `auto`, the profile is selected again.
 
         Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> pi5 = etconfig.load_fact_sheet("pi-5.json")
             >>> config = etconfig.resolve(program, profile="generic/any", facts=pi5)
             >>> answer = config.what_if({"cpu.available_cores": 2})
             >>> [str(change) for change in answer.changes]

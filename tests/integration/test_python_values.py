@@ -87,7 +87,7 @@ class TestFacts:
             "resolve": lambda: etconfig.resolve(program, facts=PI5, fact_overrides=wrong),
             "validate_file": lambda: etconfig.validate_file(path, facts=PI5, fact_overrides=wrong),
             "Validator": lambda: Validator(
-                installation=Installation(), program=program, device=PI5, fact_overrides=wrong
+                installation=Installation(), device=PI5, fact_overrides=wrong
             ).problems(path),
             "with_overrides": lambda: PI5.with_overrides(wrong),
         }
@@ -186,6 +186,21 @@ class TestOverrides:
         first = resolved(program, overrides={"ReferenceNpuBackend.core": 1})
         second = resolved(program, overrides=first.arguments("forward")["ReferenceNpuBackend"])
         assert second.arguments("forward")["ReferenceNpuBackend"].core == 1
+
+
+class TestUpdate:
+    """`Method.update` takes the same values."""
+
+    @pytest.mark.parametrize("value", [PowerMode.LOW, "low"])
+    def test_a_member_of_an_enum(self, program: etconfig.LoadedProgram, value: object) -> None:
+        with program.load_method("forward") as method:
+            changes = {
+                "ReferenceNpuBackend.power_mode": value,
+                "ReferenceCpuBackend.num_threads": np.int64(2),
+            }
+            method.update(changes)
+            assert method.options("ReferenceNpuBackend").power_mode is PowerMode.LOW
+            assert type(method.options("ReferenceCpuBackend").num_threads) is int
 
 
 class TestMistakesInOverrides:
