@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,8 @@ class Lock:
     def to_json(self) -> str:
         """Return the lock as JSON text, one value per line; `load_lock` reads it."""
         shared = {part: getattr(self, part) for part in _SHARED_PARTS}
-        data = {_VERSION_KEY: LOCK_VERSION, **shared, _DEVICES_KEY: [asdict(self.device)]}
+        device = {part: getattr(self.device, part) for part in _DEVICE_PARTS}
+        data = {_VERSION_KEY: LOCK_VERSION, **shared, _DEVICES_KEY: [device]}
         return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
     def differences(self, now: Lock) -> list[str]:

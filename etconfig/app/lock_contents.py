@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from etconfig.app.configuration import Configuration
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.lock import LOCK_FILE, Lock, LockedDevice
+from etconfig.option_path import OptionPath
 from etconfig.plugin import BACKENDS
-from etconfig.profile import load_document, project_values
-from etconfig.resolver import Resolution, reported_values
+from etconfig.profile import Profile
+from etconfig.resolver import Resolution
 from etconfig.schema import BackendSpec, schema_signature
 
 _IN_MEMORY = "a program in memory"
@@ -22,22 +23,21 @@ def make_lock(configuration: Configuration, resolution: Resolution, program: Loa
     """Make the lock of a resolution.
 
     Raises:
-        DocumentError: a profile or the project file can no longer be read.
-        ProgramError: the same for the program.
+        ProgramError: the program can no longer be read.
     """
     installation = configuration.installation
     specs = _specs(configuration)
-    files = {profile.name: profile.path for profile in configuration.chain}
+    project = installation.project
     entries = (installation.index.find(BACKENDS, backend) for backend in specs)
     return Lock(
         program={} if program is None else _program(program),
         plugins=dict(sorted({entry.distribution: entry.version for entry in entries}.items())),
         schemas={backend: schema_signature(spec) for backend, spec in sorted(specs.items())},
-        project=_project(configuration),
+        project={} if project is None else _plain(project.values),
         device=LockedDevice(
-            profiles={name: _profile(path) for name, path in files.items() if path},
+            profiles={profile.name: _profile(profile) for profile in configuration.chain},
             facts=resolution.facts_used(),
-            options={str(path): option.value for path, option in reported_values(resolution).items()},
+            options=dict(_options(resolution)),
             result={"fingerprint": resolution.fingerprint()},
         ),
     )
@@ -64,15 +64,17 @@ def _program(program: LoadedProgram) -> dict[str, Any]:
     }
 
 
-def _project(configuration: Configuration) -> Mapping[str, Any]:
-    project = configuration.installation.project
-    return _plain(project_values(load_document(Path(project.name)))) if project else {}
-
-
-def _profile(path: Path) -> dict[str, Any]:
-    values: dict[str, Any] = _plain(load_document(path).data)
+def _profile(profile: Profile) -> dict[str, Any]:
+    values: dict[str, Any] = _plain(profile.values)
     values["profile"].pop("description", None)
     return values
+
+
+def _options(resolution: Resolution) -> Iterator[tuple[str, object]]:
+    for arguments in resolution:
+        for backend in arguments:
+            for name, value in arguments[backend].to_jsonable().items():
+                yield str(OptionPath(backend, name, arguments.method, arguments.instance)), value
 
 
 def _plain(value: Any) -> Any:

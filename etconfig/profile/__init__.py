@@ -65,7 +65,6 @@ _HOME = {
     "parse_profile_path": "project",
     "parse_programs": "project",
     "parse_project": "project",
-    "project_values": "project",
     "range_of_value": "expression.ranges",
     "salvage_layer": "project",
     "salvage_layers": "layers",
@@ -130,7 +129,6 @@ if TYPE_CHECKING:
         parse_profile_path,
         parse_programs,
         parse_project,
-        project_values,
         salvage_layer,
         section_span,
     )
@@ -194,7 +192,6 @@ __all__ = [
     "parse_profile_path",
     "parse_programs",
     "parse_project",
-    "project_values",
     "range_of_value",
     "salvage_layer",
     "salvage_layers",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,7 @@ class Profile:
         match: The condition under which it may be selected; None if it never is.
         settings: The settings.
         path: The file it came from, or None.
+        values: All values of the document, as the parser has them.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Profile:
     match: Expression | None = None
     settings: DocumentSettings = field(default_factory=DocumentSettings)
     path: Path | None = None
+    values: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name_span(self) -> Span:
@@ -117,6 +119,7 @@ def _read_profile(root: TomlTable, expressions: ExpressionParser) -> Profile:
         match=read_expression(head, "match", expressions, ExpressionType.BOOL),
         settings=settings,
         path=root.document.path,
+        values=root.data,
     )
 
 

@@ -54,6 +54,7 @@ class ProjectFile:
         programs: The programs that it configures; their paths are relative to the file.
         plugins: Its choice of plugins.
         settings: The settings.
+        values: All values that belong to etconfig, as the parser has them.
     """
 
     name: str
@@ -64,6 +65,7 @@ class ProjectFile:
     programs: tuple[Reference, ...] = ()
     plugins: PluginChoices = field(default_factory=PluginChoices)
     settings: DocumentSettings = field(default_factory=DocumentSettings)
+    values: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
 
 
 def parse_project(document: Document, expressions: ExpressionParser) -> ProjectFile:
@@ -89,6 +91,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
             programs=_read_programs(section),
             plugins=_read_plugins(section),
             settings=read_settings(section, expressions, OriginKind.PROJECT),
+            values=section.data,
         )
     if root.problems:
         raise root.error()
@@ -144,12 +147,6 @@ def _read_part(document: Document, read: Callable[[TomlTable], _ValueT], otherwi
     if root.problems:
         raise root.error()
     return value
-
-
-def project_values(document: Document) -> Mapping[str, object]:
-    """Return all values of a project file as the parser has them; empty if it sets nothing."""
-    section = _section(TomlTable(document, (), document.data, []))
-    return {} if section is None else section.data
 
 
 def salvage_layer(document: Document, expressions: ExpressionParser, kind: OriginKind) -> Layer:
