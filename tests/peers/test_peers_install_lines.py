@@ -57,6 +57,7 @@ class Newcomer:
         if not _EXTRA.search(line):
             self.run(line)
             return
+        self.run("python -m pip install --quiet --upgrade pip")  # before 23.3, it downloads nonetheless
         report = self.home / "report.json"
         self.run(f"{line.replace('pip install', 'pip install --dry-run --quiet', 1)} --report {report}")
         would_be = packages_in_report(report)
