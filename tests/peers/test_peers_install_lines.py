@@ -102,6 +102,8 @@ def test_a_newcomer_can_install_what_a_page_says(path: Path, newcomer: Newcomer)
             target = newcomer.here / fence.file
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(fence.text, encoding="utf-8")
+        elif fence.text.startswith("[plugins.prefer]"):
+            (newcomer.here / "etconfig.toml").write_text(fence.text, encoding="utf-8")
     for command in commands(page):
         if command.startswith("cd "):
             newcomer.here /= shlex.split(command)[1]
