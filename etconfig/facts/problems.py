@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest
+from etconfig.diagnostics import Diagnostic, Respelling, Rewriting, Span, nearest
 from etconfig.facts.misnomers import meant_value
 from etconfig.facts.registry import FactInfo, FactRegistry
 
@@ -39,13 +39,23 @@ def invalid_value(name: str, info: FactInfo, value: object, error: ValueError, *
     guess = nearest(value, info.choices) if isinstance(value, str) else None
     guess = meant_value(name, value) or guess
     unit = f", {info.unit}" if info.unit else ""
+    help = f"did you mean {guess!r}?" if guess is not None else _value_help(info, value)
+    fix = Respelling(str(value), guess).at(spans[0]) if guess is not None and spans else None
+    if guess is None:
+        from etconfig.facts.likely_values import fact_value_in_toml, likely_value
+
+        likely = likely_value(info, value)
+        if likely is not None:
+            text = fact_value_in_toml(likely)
+            help = f"write {text}"
+            fix = Rewriting(str(value), text).at(spans[0]) if spans else None
     return Diagnostic(
         code="invalid-fact-value",
         message=f"fact {name!r}: {error}",
         spans=spans,
         notes=(f"{name} ({info.type.value}{unit}): {info.doc}",),
-        help=f"did you mean {guess!r}?" if guess is not None else _value_help(info, value),
-        fix=Respelling(str(value), guess).at(spans[0]) if guess is not None and spans else None,
+        help=help,
+        fix=fix,
     )
 
 

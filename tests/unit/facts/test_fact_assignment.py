@@ -95,8 +95,8 @@ class TestProblems:
                 "--fact:1:17: fact 'cpu.quota_cores': expected a finite number, found 'inf'",
             ),
             (
-                "power.battery_level=80",
-                "--fact:1:21: fact 'power.battery_level': expected at most 1, found 80.0",
+                "power.battery_level=-1",
+                "--fact:1:21: fact 'power.battery_level': expected at least 0, found -1.0",
             ),
         ],
     )
@@ -152,3 +152,23 @@ class TestSeveral:
             "invalid-fact-value",
             "unknown-fact",
         ]
+
+
+@pytest.mark.parametrize(
+    ("text", "help_text"),
+    [
+        ('cpu.available_cores="4"', "write 4"),
+        ("cpu.available_cores=4.0", "write 4"),
+        ("memory.total=4GB", "write 4000000000"),
+        ("memory.total=4 GiB", "write 4294967296"),
+        ("memory.total=4_000", "write 4000"),
+        ("power.battery_level=20%", "write 0.2"),
+        ("power.battery_level=0,2", "write 0.2"),
+        ("power.battery_level=20", "write 0.2"),
+        ("power.source==battery", "did you mean 'battery'?"),
+    ],
+)
+def test_a_value_that_can_be_guessed_is_written_in_the_help(text: str, help_text: str) -> None:
+    with pytest.raises(FactError) as caught:
+        parse_fact_assignment(text)
+    assert [each.help for each in caught.value.diagnostics] == [help_text]
