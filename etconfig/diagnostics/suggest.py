@@ -49,7 +49,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return _nearest(name, names) if len(name) <= _MAX_NAME_LENGTH else None
 
 
-@lru_cache(maxsize=4096)  # one mistake is often repeated all over a file
+@lru_cache(maxsize=1 << 16)  # mistakes are often repeated, and files with problems are read twice
 def _nearest(name: str, known: tuple[str, ...]) -> str | None:
     folded, best = name.casefold(), None
     limit = max(1, len(name) // 3)
