@@ -114,6 +114,10 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
         lambda p: etconfig.configure(profile=p, facts=etconfig.FactSheet.empty()).chain[-1].name,
     ),
     "etconfig.resolve profile": ("camera.toml", _resolved),
+    "etconfig.LiveArguments profile": (
+        "camera.toml",
+        lambda p: etconfig.LiveArguments(profile=p, facts=etconfig.FactSheet.empty()).resolution.profile,
+    ),
     "etconfig.load_fact_sheet path": (str(SHEET), lambda p: _facts(etconfig.load_fact_sheet(p))),
     "etconfig.load_program source": ("model.pte", lambda p: etconfig.load_program(p).method_names),
     "etconfig.load_program data": (
