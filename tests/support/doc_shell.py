@@ -39,13 +39,15 @@ class Shell:
         directory: The directory to start in; files of a page are written there.
         environment: All of its variables.
         checkout: A directory with the wheels of `make dist` in `dist`. Pages say how to build them; that was
-            done before, and `dist` and `$CHECKOUT` lead to them.
+            done before, and `dist` and `$CHECKOUT` lead to them. None for pages that install nothing of ours.
     """
 
-    def __init__(self, directory: Path, environment: Mapping[str, str], checkout: Path) -> None:
+    def __init__(self, directory: Path, environment: Mapping[str, str], checkout: Path | None = None) -> None:
         self._home = self._here = directory
-        self._environment = {**environment, "CHECKOUT": str(checkout)}
-        (directory / "dist").symlink_to(checkout / "dist")
+        self._environment = dict(environment)
+        if checkout is not None:
+            self._environment["CHECKOUT"] = str(checkout)
+            (directory / "dist").symlink_to(checkout / "dist")
 
     def follow(self, page: Page) -> None:
         """Follow a whole page."""
