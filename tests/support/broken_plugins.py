@@ -532,7 +532,8 @@ CASES = [
         "",
         "aot-id-match",
         "PluginLoadError: plugin 'AcmeBackend' (etconfig.conformance) of acme-npu 1.0 failed: its "
-        "programs are a str; give a pathlib.Path, or None",
+        "programs are in golden, which is another directory wherever etconfig is run; give "
+        "Path(__file__).parent / ...",
     ),
     (
         "kit.py",
