@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from shlex import quote
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import FactError
@@ -13,6 +14,8 @@ from etconfig.facts.registry import FactRegistry, FactType, FactValue
 from etconfig.provenance import Origin, OriginKind, Sourced
 
 _SOURCE = "--fact"
+_OTHER_SIGN = re.compile(r"([^\s:]*)(\s*:?\s*)(.*)", re.DOTALL)
+_QUOTED = re.compile(r"""(["'])(.*)\1""")
 _INT = re.compile(r"[+-]?[0-9]{1,19}")
 _FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -23,7 +26,7 @@ def parse_fact_assignment(
     """Parse `NAME=VALUE`; the type of the fact decides how the value is read.
 
     A bool is `true` or `false`, a string is taken unchanged, and the items of a string list are separated by
-    commas.
+    commas, in brackets and quotes or not.
 
     Raises:
         FactError: the `=` is missing, the fact is unknown, or the value has the wrong type.
@@ -31,7 +34,7 @@ def parse_fact_assignment(
     name, equals, value_text = text.partition("=")
     name = name.strip()
     if not equals:
-        raise FactError(diagnostics=(_no_value(text),))
+        raise FactError(diagnostics=(_no_value(text, registry),))
     info = registry.get(name)
     if info is None:
         raise FactError(diagnostics=(unknown_fact(name, registry, _span(text, name)),))
@@ -66,13 +69,33 @@ def parse_fact_assignments(
     return facts
 
 
-def _no_value(text: str) -> Diagnostic:
+def _no_value(text: str, registry: FactRegistry) -> Diagnostic:
     return Diagnostic(
         code="invalid-fact-assignment",
         message=f"{text!r} sets no fact; expected NAME=VALUE",
         spans=(_span(text, text),),
-        help="write, for example, --fact power.source=battery",
+        help=_help_with_value(text.strip(), registry),
     )
+
+
+def _help_with_value(text: str, registry: FactRegistry) -> str:
+    """Return the assignment that a text without `=` was probably meant as, else an example."""
+    match = _OTHER_SIGN.fullmatch(text)
+    assert match is not None, "the pattern matches any text"
+    name, sign, value = match.groups()
+    info = registry.get(name)
+    if info is None:
+        from etconfig.facts.suggestions import likely_facts
+
+        likely = likely_facts(name, registry)
+        name = likely[0] if len(likely) == 1 else "power.source"
+        info = registry.get(name)
+        value = value if len(likely) == 1 else ""
+    if sign and value:
+        return f"write --fact {quote(f'{name}={value}')}"
+    if info is None or info.choices or info.type is FactType.BOOL:
+        return f"write, for example, --fact {name}={info.choices[-1] if info and info.choices else 'true'}"
+    return f"write --fact {name}=VALUE; `etconfig facts` shows the values here"
 
 
 def _span(text: str, part: str, after: int = 0) -> Span:
@@ -89,5 +112,13 @@ def _read(fact_type: FactType, text: str) -> object:
     if fact_type is FactType.FLOAT and _FLOAT.fullmatch(text):
         return float(text)
     if fact_type is FactType.STRING_LIST:
-        return tuple(part.strip() for part in text.split(",") if part.strip())
+        return _read_list(text)
     return text
+
+
+def _read_list(text: str) -> object:
+    """Return the items of a list, in brackets and quotes or not; the text itself if one is left open."""
+    is_bracketed = text.startswith("[") and text.endswith("]") and len(text) > 1
+    items = [part.strip() for part in (text[1:-1] if is_bracketed else text).split(",")]
+    items = [_QUOTED.sub(r"\2", item) for item in items if item]
+    return text if any(set(item) & set("[](){}\"'") for item in items) else tuple(items)

@@ -42,7 +42,8 @@ def _guesses(info: FactInfo, value: object) -> Iterator[object]:
         return
     text = value.strip().lstrip("=").strip().strip("\"'")
     if info.type is FactType.STRING_LIST:
-        yield (text,)
+        items = [part.strip().strip("\"'") for part in text.strip("[](){}").split(",")]
+        yield tuple(item for item in items if item)
     elif info.type is FactType.BOOL and text.casefold() in ("true", "false"):
         yield text.casefold() == "true"
     elif info.type is FactType.STRING and text != value:

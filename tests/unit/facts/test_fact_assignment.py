@@ -42,6 +42,9 @@ class TestValues:
             ("os.version=12", "os.version", "12"),
             ("cpu.features=avx2, fma", "cpu.features", ("avx2", "fma")),
             ("cpu.features=", "cpu.features", ()),
+            ("cpu.features=[avx2, fma]", "cpu.features", ("avx2", "fma")),
+            ("cpu.features=[\"avx2\", 'fma',]", "cpu.features", ("avx2", "fma")),
+            ("cpu.features=[]", "cpu.features", ()),
             ("gpu.1.name=Mali-G610", "gpu.1.name", "Mali-G610"),
         ],
     )
@@ -166,6 +169,16 @@ class TestSeveral:
         ("power.battery_level=0,2", "write 0.2"),
         ("power.battery_level=20", "write 0.2"),
         ("power.source==battery", "did you mean 'battery'?"),
+        ("cpu.features=[avx2, fma", 'write ["avx2", "fma"]'),
+        ("cpu.features=avx2, fma]", 'write ["avx2", "fma"]'),
+        ("cpu.features=(avx2, 'fma'", 'write ["avx2", "fma"]'),
+        ("power.source:battery", "write --fact power.source=battery"),
+        ("power.source : battery", "write --fact power.source=battery"),
+        ("power.source battery", "write --fact power.source=battery"),
+        ("power.sorce:battery", "write --fact power.source=battery"),
+        ("device.model: Pi 5", "write --fact 'device.model=Pi 5'"),
+        ("memory.total", "write --fact memory.total=VALUE; `etconfig facts` shows the values here"),
+        ("zebra", "write, for example, --fact power.source=battery"),
     ],
 )
 def test_a_value_that_can_be_guessed_is_written_in_the_help(text: str, help_text: str) -> None:
