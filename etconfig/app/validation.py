@@ -94,11 +94,12 @@ class Validator:
             BackendUnavailableError: the program delegates to a backend that is not installed.
             PluginError: a plugin that the program needs is broken.
         """
+        is_project = path.name in PROJECT_FILES
         try:
-            validator = self._for(path)
+            validator = self._for_project(path) if is_project else self
         except ConfigError as error:
             return error.diagnostics
-        found = tuple(dict.fromkeys(validator._problems(path)))
+        found = tuple(dict.fromkeys(validator._problems(path, is_project)))
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
 
     def selection_problems(self) -> tuple[Diagnostic, ...]:
@@ -113,14 +114,12 @@ class Validator:
 
         return tuple(unselectable_profiles(tuple(self._contestants.values()), self._profiles))
 
-    def _for(self, path: Path) -> Validator:
-        """Return the validator of a file: a project file is checked with the plugins that it names itself.
+    def _for_project(self, path: Path) -> Validator:
+        """Return the validator of a project file: it is checked with the plugins that it names itself.
 
         Raises:
             ConfigError: the project file cannot be read, is not TOML, or chooses plugins wrongly.
         """
-        if path.name not in PROJECT_FILES:
-            return self
         try:
             return replace(self, installation=self.installation.with_project(path))
         except ConfigError:
@@ -180,36 +179,37 @@ class Validator:
             unread=self._project_programs.unread,
         )
 
-    def _problems(self, path: Path) -> Iterator[Diagnostic]:
+    def _problems(self, path: Path, is_project: bool) -> Iterator[Diagnostic]:
         try:
-            yield from self._project_problems(path)
-            chain, project = self._read(path)
+            yield from self._project_problems(is_project)
+            chain, project = self._read_project(path) if is_project else (self._read_profile(path), None)
             layers = layers_of(chain, project)
         except ConfigError as error:
             yield from error.diagnostics
-            yield from self._salvaged_problems(path)
+            yield from self._salvaged_problems(path, is_project)
             return
         yield from self._condition_problems(layers[-1], None if project else chain[-1])
         specs, broken = self._specs(layers)
         yield from broken
-        if not self._readable_programs and self.device is not None:
+        programs = self._readable_programs
+        if not programs and self.device is not None:
             targets = (Target(method=ANY_METHOD, backends=tuple(specs)),)
             yield from self._settings_problems(layers, specs, targets)
             return
         found = tuple(self._settings_problems(layers, specs))
         yield from found
         yield from self._name_problems(chain if project else chain[:-1], layers)
-        for name, program in self._readable_programs.items():
+        for name, program in programs.items():
             yield from self._program_problems(name, program, layers)
         if self.device is None and not any(problem.is_error for problem in found):
             is_base = project is None and chain[-1].match is None
             yield from self._combined_problems(layers, specs, is_base)
 
-    def _project_problems(self, path: Path) -> Iterator[Diagnostic]:
+    def _project_problems(self, is_project: bool) -> Iterator[Diagnostic]:
         """Check where profiles are found; for a project file also its executor, and that it has an effect."""
         yield from self.installation.profile_path_problems
         yield from self._project_programs.problems
-        if path.name in PROJECT_FILES:
+        if is_project:
             yield from self.installation.project_warnings
             yield from self._executor_problems()
 
@@ -229,15 +229,16 @@ class Validator:
             severity = Severity.ERROR if is_typo else Severity.WARNING
             yield replace(unknown_executor(executor, known), severity=severity)
 
-    def _read(self, path: Path) -> tuple[tuple[Profile, ...], ProjectFile | None]:
-        if path.name not in PROJECT_FILES:
-            file = self._profiles.library.find(path)
-            try:
-                chain = self._profiles.chain(file)
-            finally:
-                self._profiles.forget(file)  # keep only bases: there may be thousands of files
-            self._note_contestant(file, chain[-1])
-            return chain, None
+    def _read_profile(self, path: Path) -> tuple[Profile, ...]:
+        file = self._profiles.library.find(path)
+        try:
+            chain = self._profiles.chain(file)
+        finally:
+            self._profiles.forget(file)  # keep only bases: there may be thousands of files
+        self._note_contestant(file, chain[-1])
+        return chain
+
+    def _read_project(self, path: Path) -> tuple[tuple[Profile, ...], ProjectFile]:
         project = parse_project(load_document(path), self._profiles.expressions)
         facts = self._facts.with_overrides({**project.settings.facts, **self._by_hand})
         return choose_project_profile(self.installation, project, facts).chain, project
@@ -249,10 +250,10 @@ class Validator:
 
             self._contestants[file.real_path] = Contestant.of(file, profile)
 
-    def _salvaged_problems(self, path: Path) -> Iterator[Diagnostic]:
+    def _salvaged_problems(self, path: Path, is_project: bool) -> Iterator[Diagnostic]:
         """Find what else is wrong with a file that is wrong somewhere, as far as it can be read."""
         try:
-            if path.name in PROJECT_FILES:
+            if is_project:
                 document, expressions = load_document(path), self._profiles.expressions
                 layers: tuple[Layer, ...] = (salvage_layer(document, expressions, OriginKind.PROJECT),)
                 profile = None

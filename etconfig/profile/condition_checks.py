@@ -51,6 +51,8 @@ class ConditionChecker:
             if assignment.condition is not None and not isinstance(assignment.value, dict):  # tables merge
                 by_path.setdefault(assignment.path, []).append(assignment)
         for overlays in by_path.values():
+            if len(overlays) == 1:
+                continue
             last_of = {overlay.condition: overlay for overlay in overlays}
             for index, earlier in enumerate(overlays):
                 assert earlier.condition is not None

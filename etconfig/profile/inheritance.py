@@ -142,6 +142,10 @@ class _Walk:
 
     def add(self, file: ProfileFile, profile: Profile, bases: list[tuple[Reference, ProfileFile]]) -> None:
         """Add a profile whose bases were visited, with the order of all that it extends."""
+        if not bases:  # as in most files
+            self.found[file.real_path] = FoundProfile(profile, {}, (file.real_path,))
+            self.longest[file.real_path] = (file,)
+            return
         listed = [(reference, base.real_path) for reference, base in bases]
         self.problems += duplicate_bases(listed)
         references = {key: reference for reference, key in reversed(listed)}

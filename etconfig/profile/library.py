@@ -199,7 +199,8 @@ class ProfileLibrary:
     def _real_path(self, path: Path) -> str:
         if os.path.islink(path):  # noqa: PTH114  (pathlib is slower)
             return os.path.realpath(path)
-        return os.path.join(self._real_directory(str(path.parent)), path.name)  # noqa: PTH118  (pathlib is slower)
+        directory, name = os.path.split(path)
+        return os.path.join(self._real_directory(directory), name)  # noqa: PTH118
 
     def _find_name(self, name: str, spans: tuple[Span, ...]) -> ProfileFile:
         files = self._files.get(name, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from etconfig.option_path import parse_option_path
 
@@ -40,6 +41,11 @@ def is_name_of(role: str, name: str) -> bool:
     """Return True if this name is allowed for a `role`: method, instance, backend or option."""
     if name.isidentifier() and name.isascii():  # nearly all names, and allowed in every role
         return True
+    return _is_unusual_name_of(role, name)
+
+
+@lru_cache(1024)  # patterns are often repeated, in one file and in many
+def _is_unusual_name_of(role: str, name: str) -> bool:
     if role == "instance" and is_glob(name):
         return False
     try:

@@ -214,6 +214,8 @@ class _Reader:
         for name, entry in entries:
             entry.check_keys(("options",), "method")
             self.options(entry, condition, method=name)
+        if len(entries) == 1:
+            return
         globs = [name for name, _ in entries if is_glob(name)]
         if len(globs) > 1 and not self._is_in_line_order(globs):
             # by the text of the option's name, since a table may be continued below another one
@@ -304,6 +306,8 @@ def _order_of_methods(assignment: Assignment) -> tuple[bool, int]:
 def _check_names(table: TomlTable, role: str) -> None:
     """Report keys that are not allowed as names for a `role`: method, instance, backend or option."""
     for key in table.data:
+        if key.isascii() and key.isidentifier():  # nearly all; `is_name_of` would say the same
+            continue
         if not is_name_of(role, key):
             message = f"{key!r} cannot be the name of {'an' if role[0] in 'io' else 'a'} {role}"
             table.report("invalid-name", message, table.key_span(key), NAME_RULES[role])

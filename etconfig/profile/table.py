@@ -80,8 +80,13 @@ class TomlTable:
         Returns:
             The keys that were probably meant by those.
         """
-        if self.data.keys() <= set(known):
-            return _NONE
+        for key in self.data:  # nearly always few and right
+            if key not in known:
+                return self._report_unknown_keys(known, kind)
+        return _NONE
+
+    def _report_unknown_keys(self, known: Collection[str], kind: str) -> frozenset[str]:
+        """Do the same as `check_keys`, which found that some are unknown."""
         from etconfig.profile.misplaced import UnknownKey, advise
 
         meant = set()

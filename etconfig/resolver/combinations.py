@@ -50,7 +50,7 @@ class CombinationVerifier:
     def __init__(self, registry: FactRegistry) -> None:
         self.registry = registry
         self._known_good: set[object] = set()
-        self._process_options: dict[str, frozenset[str]] = {}
+        self._conflicting: dict[str, frozenset[str] | None] = {}
 
     def problems(
         self, spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None = None
@@ -66,9 +66,12 @@ class CombinationVerifier:
         own = [a for layer in layers for a in layer.assignments if a.path.backend == spec.id]
         if not own or not self._can_conflict(spec, own):
             return
-        key = _key(spec, own, layers, methods)
-        if key is not None and key in self._known_good:
-            return
+        key: object = _key(spec, own, layers, methods)
+        try:
+            if key in self._known_good:
+                return
+        except TypeError:  # a list or a table
+            key = None
         is_good = True
         for problem in self._find_problems(spec, _layers_of_backend(layers, spec.id), methods):
             is_good = False
@@ -78,17 +81,10 @@ class CombinationVerifier:
 
     def _can_conflict(self, spec: BackendSpec, assignments: Sequence[Assignment]) -> bool:
         """Return True if the backend has checks of its own, or options of the whole process that are set."""
-        found = self._process_options.get(spec.id)
-        if found is None:
-            infos = spec.options.option_infos()
-            found = frozenset(
-                each
-                for name, info in infos.items()
-                if info.scope is Scope.PROCESS
-                for each in (name, *info.renamed_from)
-            )
-            self._process_options[spec.id] = found
-        return has_own_checks(spec.options) or any(a.path.option in found for a in assignments)
+        if spec.id not in self._conflicting:
+            self._conflicting[spec.id] = _conflicting_options(spec)
+        found = self._conflicting[spec.id]
+        return found is None or not found.isdisjoint([a.path.option for a in assignments])
 
     def _find_problems(
         self, spec: BackendSpec, layers: Sequence[Layer], methods: Collection[str] | None
@@ -112,22 +108,43 @@ class CombinationVerifier:
             yield _unchecked(spec, conditions, skipped)
 
 
+def _conflicting_options(spec: BackendSpec) -> frozenset[str] | None:
+    """Return the names of the options of the whole process; None if checks of its own may combine any."""
+    if has_own_checks(spec.options):
+        return None
+    infos = spec.options.option_infos()
+    return frozenset(
+        each
+        for name, info in infos.items()
+        if info.scope is Scope.PROCESS
+        for each in (name, *info.renamed_from)
+    )
+
+
 def _key(
     spec: BackendSpec,
     assignments: Sequence[Assignment],
     layers: Sequence[Layer],
     methods: Collection[str] | None,
 ) -> object:
-    """Return all that the result depends on, or None if it cannot be remembered."""
-    settings = tuple([(a.path, type(a.value), a.value, a.condition) for a in assignments])
+    """Return all that the result depends on; it has no hash if a value is a list or a table."""
+    # of plain texts: comparing paths and expressions is slower, and files are many
+    settings = tuple(
+        [
+            (
+                a.path.option,
+                a.path.method,
+                a.path.instance,
+                type(a.value),
+                a.value,
+                None if a.condition is None else a.condition.source,
+            )
+            for a in assignments
+        ]
+    )
     facts = tuple([(name, fact.value) for layer in layers for name, fact in layer.facts.items()])
     instances = tuple([(each.name, each.method) for layer in layers for each in layer.instances])
-    key = (spec.id, settings, facts, instances, None if methods is None else tuple(methods))
-    try:
-        hash(key)
-    except TypeError:  # a list or a table
-        return None
-    return key
+    return (spec.id, settings, facts, instances, None if methods is None else tuple(methods))
 
 
 def _layers_of_backend(layers: Sequence[Layer], backend: str) -> tuple[Layer, ...]:

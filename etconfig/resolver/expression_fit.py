@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.facts.registry import FactRegistry
@@ -32,6 +32,9 @@ _MAX_SHOWN_WORDS = 5
 _MAX_SHOWN_CHARACTERS = 80
 _MAX_KNOWN = 4096
 
+_Finding: TypeAlias = "tuple[tuple[_Doubt, ...], str | None]"
+"""What is wrong with an expression for an option: its values, and its unit if that is another one."""
+
 
 class ExpressionVerifier:
     """Finds values of expressions that options do not accept, on some device or on all.
@@ -44,7 +47,7 @@ class ExpressionVerifier:
 
     def __init__(self, registry: FactRegistry) -> None:
         self.registry = registry
-        self._known: dict[tuple[str, str, Expression, Expression | None], tuple[_Doubt, ...]] = {}
+        self._known: dict[tuple[str, str, Expression, Expression | None], _Finding] = {}
 
     def problems(
         self, spec: BackendSpec, info: OptionInfo, expression: Expression, condition: Expression | None
@@ -60,14 +63,21 @@ class ExpressionVerifier:
         key = (spec.id, info.name, expression, condition)
         found = self._known.get(key)
         if found is None:
-            found = tuple(self._doubts(info.type, expression, condition))
+            found = tuple(self._doubts(info.type, expression, condition)), self._wrong_unit(info, expression)
             if len(self._known) < _MAX_KNOWN:
                 self._known[key] = found
-        for doubt in found:
+        doubts, wrong_unit = found
+        for doubt in doubts:
             yield _diagnostic(spec, info, expression, doubt)
+        if wrong_unit is not None:
+            yield _unit_mismatch(spec, info, expression, wrong_unit)
+
+    def _wrong_unit(self, info: OptionInfo, expression: Expression) -> str | None:
+        """Return the unit of an expression's values if it is known and another one than the option's."""
+        if info.unit is None:
+            return None
         unit = unit_of(expression.tree, self.registry)
-        if unit is not None and info.unit is not None and not units_agree(unit, info.unit.value):
-            yield _unit_mismatch(spec, info, expression, unit)
+        return None if unit is None or units_agree(unit, info.unit.value) else unit
 
     def _doubts(
         self, wanted: OptionType, expression: Expression, condition: Expression | None
