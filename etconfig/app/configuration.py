@@ -14,6 +14,7 @@ from etconfig.app.targets import (
     Delegating,
     find_installation,
     find_spec,
+    options_by_backend,
     targets_of_layers,
     targets_of_program,
     with_program_values,
@@ -207,7 +208,8 @@ def configure(
     )
     known = installation.known_facts(facts, by_hand.facts)
     choice = choose_profile(installation, profile, known, require_match=require_match)
-    environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""))
+    known_options = partial(options_by_backend, installation)
+    environment = layer_from_environment(installation.environ.get(SET_VARIABLE, ""), known_options)
     set_by_hand = _override_layer(installation, overrides)
     of_files = layers_of(choice.chain, project)
     layers = (*of_files, environment, set_by_hand, by_hand)
@@ -255,7 +257,10 @@ def _override_layer(installation: Installation, overrides: Overrides | Layer | N
         return found[0]
 
     backends = installation.backend_ids
-    return layer_from_overrides(overrides, backends=backends, find_backend=find_backend)
+    known_options = partial(options_by_backend, installation)
+    return layer_from_overrides(
+        overrides, backends=backends, find_backend=find_backend, known_options=known_options
+    )
 
 
 def _has_options(installation: Installation, backend: str, options: type[BackendOptions]) -> bool:

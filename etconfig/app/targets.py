@@ -146,3 +146,14 @@ def find_spec(installation: Installation, backend_id: str) -> BackendSpec:
             reason=f"no installed plugin declares it (installed: {installed})",
             help=error.help,
         ) from error
+
+
+def options_by_backend(installation: Installation) -> dict[str, tuple[str, ...]]:
+    """Return the names of the options of every installed backend; a broken plugin is left out."""
+    found: dict[str, tuple[str, ...]] = {}
+    for backend in installation.backend_ids:
+        try:
+            found[backend] = tuple(installation.plugins.backend_spec(backend).options.option_infos())
+        except PluginError:
+            continue
+    return found

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import OptionError
@@ -16,6 +16,9 @@ from etconfig.resolver.override_forms import FindBackend, Overrides, override_pa
 
 if TYPE_CHECKING:
     from etconfig.schema import BackendOptions
+
+KnownOptions: TypeAlias = "Callable[[], Mapping[str, Collection[str]]]"
+"""Returns the names of the options of every known backend; called only for help."""
 
 SET_VARIABLE = "ETCONFIG_SET"
 """Assignments `PATH=VALUE`, separated by `;` or a line break."""
@@ -40,14 +43,23 @@ def options_problem(options: type[BackendOptions], backends: Sequence[str]) -> D
     )
 
 
-def layer_from_environment(text: str) -> Layer:
+def _no_options() -> Mapping[str, Collection[str]]:
+    return {}
+
+
+def layer_from_environment(text: str, known_options: KnownOptions = _no_options) -> Layer:
     """Return the layer of `ETCONFIG_SET`.
+
+    Args:
+        text: The value of the variable.
+        known_options: Returns the options of every known backend, for help.
 
     Raises:
         OptionError: an assignment does not follow the grammar; all such are reported.
     """
     kind = OriginKind.ENVIRONMENT
-    return _layer(kind, SET_VARIABLE, [_text_item(kind, SET_VARIABLE, span) for span in _split(text)])
+    items = [_text_item(kind, SET_VARIABLE, span, known_options) for span in _split(text)]
+    return _layer(kind, SET_VARIABLE, items)
 
 
 def layer_from_overrides(
@@ -56,6 +68,7 @@ def layer_from_overrides(
     *,
     backends: Collection[str] = (),
     find_backend: FindBackend = _no_such_backend,
+    known_options: KnownOptions = _no_options,
 ) -> Layer:
     """Return the layer of overrides. Mappings have typed values; texts are read by the option's type.
 
@@ -64,6 +77,7 @@ def layer_from_overrides(
         name: Their source, for origins and diagnostics: `--set` on the command line.
         backends: The ids of the known backends: a nested table under one of them is for it, not for a method.
         find_backend: Returns the backend of an options object that stands alone.
+        known_options: Returns the options of every known backend, for help.
 
     Raises:
         OptionError: an override does not follow the grammar; all such are reported.
@@ -73,9 +87,9 @@ def layer_from_overrides(
     for part in override_parts(overrides, find_backend):
         if isinstance(part, str):
             span = Span(file=name, length=max(1, len(part)), text=part)
-            items.append(_text_item(OriginKind.OVERRIDE, name, span))
+            items.append(_text_item(OriginKind.OVERRIDE, name, span, known_options))
         else:
-            items += (_typed_item(name, *each) for each in typed_values(part, backends))
+            items += (_typed_item(name, *each, known_options) for each in typed_values(part, backends))
     return _layer(OriginKind.OVERRIDE, name, items)
 
 
@@ -103,25 +117,27 @@ def _pieces(line: str) -> Iterator[tuple[int, int]]:
     yield start, len(line)
 
 
-def _text_item(kind: OriginKind, name: str, span: Span) -> Assignment | Diagnostic:
+def _text_item(
+    kind: OriginKind, name: str, span: Span, known_options: KnownOptions
+) -> Assignment | Diagnostic:
     """Return the assignment in the text that a span underlines, or its problem."""
     text = (span.text or "")[span.column - 1 :][: span.length]
     try:
         path, value = parse_assignment(text)
     except ValueError as error:
-        return _grammar_problem(error, span)
+        return path_problem(error, text, known_options, span, with_value=True)
     value_span = replace(span, column=span.column + len(text) - len(value), length=max(1, len(value)))
     path_span = replace(span, length=len(text[: text.index("=")].rstrip()))
     return _assignment(kind, name, path, TextValue(value), value_span, path_span)
 
 
-def _typed_item(name: str, text: str, value: object) -> Assignment | Diagnostic:
+def _typed_item(name: str, text: str, value: object, known_options: KnownOptions) -> Assignment | Diagnostic:
     """Return the assignment of a typed value to a path, or its problem."""
     span = Span(file=name, length=max(1, len(text)), text=text)
     try:
         path = parse_option_path(text)
     except ValueError as error:
-        return _grammar_problem(error, span)
+        return path_problem(error, text, known_options, span)
     return _assignment(OriginKind.OVERRIDE, name, path, cast("RawValue", value), span, span)
 
 
@@ -162,10 +178,19 @@ def _specificity(path: OptionPath) -> int:
     return 3 if path.instance is not None else 1 if is_glob(path.method) else 2
 
 
-def _grammar_problem(error: ValueError, span: Span) -> Diagnostic:
-    return Diagnostic(
-        code="invalid-option-path",
-        message=str(error),
-        spans=(span,),
-        help="`etconfig backends` lists the backends, `etconfig schema BACKEND` their options",
-    )
+def path_problem(
+    error: ValueError, text: str, known_options: KnownOptions, *spans: Span, with_value: bool = False
+) -> Diagnostic:
+    """Return the problem of a text that is not an option path, with the path that was probably meant.
+
+    Args:
+        error: The reason.
+        text: The text.
+        known_options: Returns the options of every known backend.
+        spans: The place of the text.
+        with_value: True if the text should be an assignment `PATH=VALUE`.
+    """
+    from etconfig.resolver.path_help import path_help
+
+    help_text = path_help(text, known_options(), with_value=with_value)
+    return Diagnostic(code="invalid-option-path", message=str(error), spans=spans, help=help_text)

@@ -35,6 +35,10 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
     if isinstance(raw, TextValue):
         if names_a_fact(raw.text):
             return replace(found, help="write expressions in a profile, as { expr = ... }", fix=None)
+        if _means_default(raw.text, info):
+            follows = _default_source(info)
+            help_text = f"leave it out for the value of the profile, else the default{follows}"
+            return replace(found, help=help_text, fix=None)
         return found
     if isinstance(raw, dict) and info.type.kind is not OptionKind.TABLE:
         return _special_table(found, raw, span)
@@ -57,8 +61,12 @@ def _means_default(raw: object, info: OptionInfo) -> bool:
     return type(raw) is int and raw in (0, -1)
 
 
+def _default_source(info: OptionInfo) -> str:
+    return "" if info.from_fact is None else f", which follows {info.from_fact}"
+
+
 def _without_value(found: Diagnostic, info: OptionInfo) -> Diagnostic:
-    follows = "" if info.from_fact is None else f", which follows {info.from_fact}"
+    follows = _default_source(info)
     fix = None
     written = found.spans[0].underlined or ""
     if written:

@@ -21,6 +21,7 @@ _YES = frozenset(("true", "yes", "on", "y", "enable", "enabled", "1"))
 _NO = frozenset(("false", "no", "off", "n", "disable", "disabled", "0"))
 _NUMBER_AND_WORD = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+|%)")
 _DECIMAL_COMMA = re.compile(r"-?[0-9]{1,15},[0-9]{1,15}")
+_NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _MAX_LISTED = 6
 _MAX_LENGTH = 200
 _MIN_BEGINNING = 3
@@ -142,6 +143,8 @@ def _numbers(wanted: OptionType, raw: object) -> Iterator[_Guess]:
             and number == python_type(number)
         ):
             yield _Guess(python_type(number), is_safe=True)
+        if text.casefold() in _NUMBER_WORDS:
+            yield _Guess(python_type(_NUMBER_WORDS.index(text.casefold())))
         if _DECIMAL_COMMA.fullmatch(text):
             yield _Guess(float(text.replace(",", ".")))
         match = _NUMBER_AND_WORD.fullmatch(text)
@@ -227,8 +230,10 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
         return "write a table, such as { name = ... }"
     if wanted.kind is OptionKind.ARRAY and not isinstance(raw, (list, tuple)):
         return "write an array, such as [ ... ]"
-    if wanted.kind is OptionKind.INTEGER and isinstance(raw, float):
+    if wanted.kind is OptionKind.INTEGER and isinstance(raw, (float, str)):
         return "write a whole number"
+    if wanted.kind is OptionKind.FLOAT and isinstance(raw, str):
+        return "write a number"
     if wanted.kind is OptionKind.BOOLEAN and not isinstance(raw, bool):
         return "write true or false"
     return None

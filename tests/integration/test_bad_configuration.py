@@ -165,10 +165,10 @@ OVERRIDES = [
         "core",
         "invalid-option-path",
         f"'core' {NO_PATH}",
-        "",
+        "write ReferenceNpuBackend.core=VALUE",
     ),
-    ("core=1", "core=1", "invalid-option-path", f"'core' {NO_PATH}", ""),
-    ("a.b.c=1", "a.b.c=1", "invalid-option-path", f"'a.b.c' {NO_PATH}", ""),
+    ("core=1", "core=1", "invalid-option-path", f"'core' {NO_PATH}", "write ReferenceNpuBackend.core=1"),
+    ("a.b.c=1", "a.b.c=1", "invalid-option-path", f"'a.b.c' {NO_PATH}", LIST_OPTIONS),
     (
         "ReferenceNpuBackend.cor=1",
         "cor",
@@ -202,7 +202,7 @@ OVERRIDES = [
         "one",
         "invalid-value",
         "ReferenceNpuBackend.core: expected an integer >= 0 and <= 3, given 'one' (a string)",
-        "",
+        "write 1",
     ),
     (
         "ReferenceNpuBackend.core=true",
@@ -229,7 +229,7 @@ class TestOverrides:
     @staticmethod
     def more(code: str, advice: str) -> dict[str, str]:
         note = "installed: ReferenceCpuBackend, ReferenceNpuBackend" if code == "unknown-backend" else ""
-        return {"note": note, "advice": LIST_OPTIONS if code == "invalid-option-path" else advice}
+        return {"note": note, "advice": advice}
 
     @pytest.mark.parametrize(
         ("override", "marked", "code", "message", "advice"), OVERRIDES, ids=[row[0] for row in OVERRIDES]

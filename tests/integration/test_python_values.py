@@ -95,7 +95,7 @@ class TestFacts:
             doors[door]()
         assert [(problem.code, problem.help) for problem in caught.value.diagnostics] == [
             ("unknown-fact", "did you mean 'power.source'?"),
-            ("invalid-fact-value", "give a number of bytes, without the unit"),
+            ("invalid-fact-value", "write 8589934592"),
             ("invalid-fact-value", "did you mean 'battery'?"),
             ("invalid-fact-value", "give a value of the fact's type and range"),
         ]
@@ -228,13 +228,13 @@ class TestMistakesInOverrides:
                 {"forward@left": {"core": 1}},
                 "'forward@left:core' is not an option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
                 "for example forward@camera0:NpuBackend.core",
-                "`etconfig backends` lists the backends, `etconfig schema BACKEND` their options",
+                "write forward@left:ReferenceNpuBackend.core",
             ),
             (
                 {"ReferenceNpuBackend": 3},
                 "'ReferenceNpuBackend' is not an option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
                 "for example forward@camera0:NpuBackend.core",
-                "`etconfig backends` lists the backends, `etconfig schema BACKEND` their options",
+                "write ReferenceNpuBackend.OPTION; its options are core, fault, power_mode, precision",
             ),
         ],
     )

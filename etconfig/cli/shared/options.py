@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -157,7 +157,10 @@ class ConfigurationRequest:
     def configure_on(self, facts: FactSheet, program: LoadedProgram | None) -> Configuration:
         """Do the same as `configure`, on other facts and without printing warnings."""
         from etconfig.app.configuration import configure
+        from etconfig.app.targets import options_by_backend
         from etconfig.resolver import layer_from_overrides
+
+        known_options = partial(options_by_backend, self.installation)
 
         return configure(
             program,
@@ -165,7 +168,7 @@ class ConfigurationRequest:
             require_match=self.require_match,
             facts=facts,
             fact_overrides=self.device.by_hand,
-            overrides=layer_from_overrides(self.overrides, "--set"),
+            overrides=layer_from_overrides(self.overrides, "--set", known_options=known_options),
             installation=self.installation,
         )
 
