@@ -62,10 +62,10 @@ class Respelling:
     is_safe: bool = False
 
     def at(self, span: Span) -> Fix | None:
-        """Return the fix if the text at `span` is exactly the wrong word; quotes around it are kept.
+        """Return the fix if the text at `span` is the wrong word; quotes around it are kept.
 
-        None if the text differs (it has escapes, several lines or more words), or if the right word would
-        need other quotes or escapes.
+        None if the text differs (it has several lines or more words), or if the right word would need other
+        quotes or escapes.
         """
         for quote in ("", "'", '"'):
             if span.underlined != f"{quote}{self.wrong}{quote}":
@@ -73,7 +73,22 @@ class Respelling:
             if not (_QUOTABLE if quote else _BARE).fullmatch(self.right):
                 return None
             return Fix(span=span, replacement=f"{quote}{self.right}{quote}", is_safe=self.is_safe)
+        if _read_basic(span.underlined) == self.wrong and _QUOTABLE.fullmatch(self.right):
+            return Fix(span=span, replacement=f'"{self.right}"', is_safe=self.is_safe)
         return None
+
+
+def _read_basic(written: str | None) -> str | None:
+    """Return the text of a string in double quotes with escapes that JSON has, too; else None."""
+    if written is None or "\\" not in written or not written.startswith('"'):
+        return None
+    import json
+
+    try:
+        text = json.loads(written)
+    except ValueError:
+        return None
+    return text if isinstance(text, str) else None
 
 
 @record(frozen=True)

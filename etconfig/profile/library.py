@@ -147,12 +147,14 @@ class ProfileLibrary:
             spans: The place of the name, if it was read from a file.
 
         Raises:
-            ProfileError: no profile has this name, or several do. A missing file is reported on reading.
+            ProfileError: no profile has this name, or several do; or the path leads to no file, but a profile
+                has such a name. Any other missing file is reported on reading.
             TypeError: `target` is neither a name nor a path.
         """
         if isinstance(target, str) and (not target.endswith(SUFFIX) or "\0" in target):
             return self._find_name(target, spans)
         path = as_path("target", target, "the name of a profile, or a path, as str or pathlib.Path")
+        self._check_exists(path, _written(spans) or str(target), spans)
         real_path = self._real_path(path)
         listed = self._files_by_path.get(real_path)
         return replace(listed, path=path) if listed else ProfileFile(path, real_path, path.parent)
@@ -211,7 +213,9 @@ class ProfileLibrary:
             raise _error(
                 "duplicate-profile", message, spans, "remove or rename one of them, or give its path"
             )
-        guess, fix = self._nearest(name), None
+        from etconfig.profile.meant_names import meant_profile
+
+        guess, fix = meant_profile(name, self.names), None
         help = f"did you mean {guess!r}?" if guess else "`etconfig profiles list` shows the known ones"
         if os.path.exists(name):  # noqa: PTH110  (pathlib refuses some names)
             help = f"a name that does not end in {SUFFIX} is never a path; give a path that ends in .toml"
@@ -226,23 +230,29 @@ class ProfileLibrary:
 
     def _with_meant_name(self, error: ProfileError, reference: Reference) -> ProfileError:
         """Return the error about a path to no file with the profile that was meant, if one has its name."""
-        from etconfig.diagnostics import Respelling
+        from etconfig.profile.meant_names import no_such_file
 
-        name = reference.target.removesuffix(SUFFIX).rsplit("../", 1)[-1].removeprefix("./")
-        named = [name] if name in self._files else []
-        meant = named or [k for k in self._files if k.endswith(f"/{name}") or name.endswith(f"/{k}")]
-        if len(meant) != 1 or error.diagnostics[0].code != "unknown-profile":
+        (problem,) = error.diagnostics
+        meant = no_such_file(reference.target, reference.target, self.names, (reference.span,))
+        if meant is None or problem.code != "unknown-profile":
             return error
-        fix = Respelling(reference.target, meant[0]).at(reference.span)
-        help = f"did you mean {meant[0]!r}? Names of profiles do not end in {SUFFIX}"
-        return type(error)(diagnostics=tuple(replace(d, help=help, fix=fix) for d in error.diagnostics))
+        return type(error)(diagnostics=(replace(problem, help=meant.help, fix=meant.fix),))
 
-    def _nearest(self, name: str) -> str | None:
-        """Return the name that was probably meant: `app/phone` for `phone`, or the nearest one."""
-        from etconfig.diagnostics import nearest
+    def _check_exists(self, path: Path, written: str, spans: tuple[Span, ...]) -> None:
+        """Refuse a path to no file if the name of a profile was meant; else it is reported on reading."""
+        if os.path.lexists(path):
+            return
+        from etconfig.errors import ProfileError
+        from etconfig.profile.meant_names import no_such_file
 
-        same_end = [known for known in self.names if known.endswith(f"/{name}")]
-        return same_end[0] if len(same_end) == 1 else nearest(name, self.names)
+        problem = no_such_file(str(path), written, self.names, spans)
+        if problem is not None:
+            raise ProfileError(diagnostics=(problem,))
+
+
+def _written(spans: tuple[Span, ...]) -> str | None:
+    """Return the text in quotes at a place, or None if there is none."""
+    return (spans[0].underlined or "").strip("\"'") or None if spans else None
 
 
 def _empty_package(source: ProfileSource) -> Diagnostic:

@@ -19,6 +19,7 @@ class TestRespelling:
             ('"num_thread" = 2', '"num_thread"', '"num_threads"'),
             ("'num_thread' = 2", "'num_thread'", "'num_threads'"),
             ("match = 'num_thread > 1'", "num_thread", "num_threads"),
+            ('"num\\u005fthread" = 2', '"num\\u005fthread"', '"num_threads"'),
         ],
     )
     def test_quotes_are_kept(self, line: str, underlined: str, replacement: str) -> None:
@@ -28,7 +29,7 @@ class TestRespelling:
     @pytest.mark.parametrize(
         ("line", "underlined"),
         [
-            ('"num\\u005fthread" = 2', '"num\\u005fthread"'),
+            ('"num\\u005fthread" = 2', '"num\\u005fthread'),
             ('a = """num_thread"""', '"""num_thread"""'),
             ("match = 'num_thread > 1'", "'num_thread > 1'"),
         ],

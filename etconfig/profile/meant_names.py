@@ -1,0 +1,64 @@
+"""The profile that was meant by a name or a path that leads to none.
+
+This module is imported only for names that are wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etconfig.diagnostics import Diagnostic, Respelling, Span, nearest
+
+_SUFFIX = ".toml"
+_MAX_PARTS = 4
+"""The most parts of a path that are compared with names."""
+
+
+def meant_profile(target: str, names: Sequence[str]) -> str | None:
+    """Return the name that was probably meant, or None.
+
+    `app/phone` is meant by `phone`, `phone.toml`, `app/phone.toml`, `../app/phone.toml`,
+    `/home/me/profiles/app/phone.toml`, a path with backslashes, and by a typo.
+
+    Args:
+        target: The name or the path that is wrong.
+        names: The names of all profiles, sorted.
+    """
+    name = target.replace("\\", "/")
+    if name.casefold().endswith(_SUFFIX):
+        name = name[: -len(_SUFFIX)]
+    name = name.rsplit("../", 1)[-1].removeprefix("./").strip("/")
+    if name in names and name != target:
+        return name
+    longer = [known for known in names if known.endswith(f"/{name}")]
+    if len(longer) == 1:
+        return longer[0]
+    shorter = [known for known in names if name.endswith(f"/{known}")]
+    if shorter:
+        return max(shorter, key=len)
+    parts = name.split("/")
+    ends = (
+        "/".join(parts[start:]) for start in range(max(0, len(parts) - _MAX_PARTS), max(1, len(parts) - 1))
+    )
+    return next(filter(None, (nearest(end, names) for end in (name, *ends) if len(end) > 2)), None)
+
+
+def no_such_file(path: str, target: str, names: Sequence[str], spans: tuple[Span, ...]) -> Diagnostic | None:
+    """Return the problem with a path to no file if the name of a profile was meant, else None.
+
+    Args:
+        path: The path.
+        target: The same as it is written.
+        names: The names of all profiles, sorted.
+        spans: The place of the path, if it was read from a file.
+    """
+    meant = meant_profile(target, names)
+    if meant is None:
+        return None
+    return Diagnostic(
+        code="unknown-profile",
+        message=f"there is no file {path!r}",
+        spans=spans,
+        help=f"did you mean {meant!r}? Names of profiles do not end in {_SUFFIX}",
+        fix=Respelling(target, meant).at(spans[0]) if spans else None,
+    )
