@@ -85,12 +85,14 @@ class Installation:
         self._search_path = None if paths is None else [str(path) for path in paths]
         self._project_path: Path | None = None
 
-    def with_project(self, path: Path) -> Installation:
+    def with_project(self, path: AnyPath) -> Installation:
         """Return the same installation as seen with a project file; what it says itself is read again.
 
         Raises:
             ConfigError: the file cannot be read, or chooses plugins wrongly.
+            TypeError: `path` is not a path.
         """
+        path = as_path("path", path)
         other = Installation(
             self._directory,
             environ=self.environ,

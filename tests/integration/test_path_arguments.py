@@ -23,7 +23,7 @@ from etconfig.transport import load_package
 
 SHEET = DATA / "sheets" / "raspberry-pi-5.json"
 EXPORTS = DATA / "exports"
-_TAKES_PATHS = re.compile(r"(\w+): [^=,)]*\b(?:AnyPath|ProgramSource|DataSources)\b")
+_TAKES_PATHS = re.compile(r"(\w+): [^=,)]*\b(?:AnyPath|Path|ProgramSource|DataSources)\b")
 _TAKES_ANY_OBJECT = {"etconfig.plugin.v1.System where"}
 """An object that is not a path is a source of files there."""
 _SAME_NAME = {"etconfig.analysis.benchmark": "etconfig.benchmark"}
@@ -74,6 +74,7 @@ def files(place: Path, cli: Callable[..., Any]) -> Path:
     (place / "camera.toml").write_text(
         "[profile]\nname = 'app/camera'\n[options.ReferenceCpuBackend]\nnum_threads = 2\n"
     )
+    (place / "named.toml").write_text("profile = 'generic/any'\n")
     (place / "folder").mkdir()
     report = etconfig.benchmark("model.pte", runs=1, warmup=0)
     (place / "bench.json").write_text(json.dumps(report.to_jsonable()))
@@ -98,6 +99,10 @@ CALLS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "etconfig.Installation search_path": (
         "folder",
         lambda p: etconfig.Installation(search_path=[p]).backend_ids,
+    ),
+    "etconfig.Installation.with_project path": (
+        "named.toml",
+        lambda p: etconfig.Installation().with_project(p).project_path,
     ),
     "etconfig.benchmark source": (
         "model.pte",
