@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from command_line import DATA, ON_DEVICE, Outcome, error
 from packages import configuration, packed
 
@@ -136,8 +138,30 @@ class TestUsage:
         twice = ("--profile", "generic/any") * 2
         done = cli("pack", "model.pte", *twice, *ON_DEVICE, "-o", "x.etargs")
         assert done.status == 2
-        assert "two configurations would be called 'generic/any'" in done.stderr
+        assert "two configurations would be called 'generic/any'; give each once" in done.stderr
         assert not (place / "x.etargs").exists()
+
+    @pytest.mark.parametrize("other", ["device.json", "other/device.json"])
+    def test_sheets_of_one_name_are_refused(self, cli: Cli, place: Path, other: str) -> None:
+        (place / "other").mkdir()
+        shutil.copy("device.json", "other/device.json")
+        done = cli("pack", "model.pte", *ON_DEVICE, "--facts", other, "-o", "x.etargs")
+        assert done.status == 2
+        assert (
+            "two configurations would be called 'device'; give each sheet once, and sheets with different"
+            " file names"
+        ) in done.stderr
+
+    @pytest.mark.parametrize("name", ["model.pte", "./model.pte", "device.json", "link", "mine.toml"])
+    def test_a_file_that_is_read_is_not_replaced(self, cli: Cli, place: Path, name: str) -> None:
+        (place / "link").symlink_to("model.pte")
+        (place / "mine.toml").write_text('[profile]\nname = "acme/mine"\n')
+        before = (place / name).read_bytes()
+        for form in ((), ("--emit", "cpp")):
+            done = cli("pack", "model.pte", *ON_DEVICE, "--profile", "mine.toml", *form, "-o", name)
+            message = f"cannot write {Path(name)}: the command reads it; give another file"
+            assert done == Outcome(2, "", error(message))
+        assert (place / name).read_bytes() == before
 
     def test_a_path_that_cannot_be_written_is_an_error(self, cli: Cli) -> None:
         done = cli("pack", "model.pte", *ON_DEVICE, "-o", "missing/x.etargs")

@@ -42,6 +42,16 @@ class TestOutputFiles:
             assert cli(*command, path) == Outcome(2, "", error(f"cannot write {path}: {reason}"))
         assert sorted(place.iterdir()) == before
 
+    @pytest.mark.parametrize("option", ["--output", "--trace-format=chrome --trace"])
+    @pytest.mark.parametrize("path", ["model.pte", "x.npy", "device.json"])
+    def test_a_file_that_run_reads_is_not_replaced(
+        self, cli: Callable[..., Outcome], place: Path, option: str, path: str
+    ) -> None:
+        before = (place / path).read_bytes()
+        message = f"cannot write {path}: the command reads it; give another file"
+        assert cli(*self.RUN, *option.split(), path) == Outcome(2, "", error(message))
+        assert (place / path).read_bytes() == before
+
     @pytest.mark.parametrize(
         "command", [[*RUN, "--output", "file"], ["facts", "--facts", "device.json", "--save", "file"]]
     )

@@ -12,7 +12,7 @@ from etconfig.cli.shared.format import format_count
 from etconfig.cli.shared.options import ConfigurationRequest, several_configurations_options
 from etconfig.cli.shared.output import show, show_diagnostics, show_document
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import write_file
+from etconfig.cli.shared.writing import check_is_not_read, write_file
 from etconfig.version import __version__
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def command(
       etconfig pack model.pte --facts pi5.json --emit cpp -o model_options.h
       etconfig pack --header include
     """
+    if output is not None:
+        check_is_not_read(output, _sources(program, requests))
     if include is not None:
         _write_headers(include)
     if language is not None:
@@ -75,6 +77,14 @@ def command(
         _write(program, output, requests)
     elif include is None:
         raise click.UsageError("give --output FILE.etargs or --emit LANGUAGE")
+
+
+def _sources(program: Path | None, requests: Sequence[ConfigurationRequest]) -> Iterator[Path | None]:
+    """Yield the files on the command line that are read."""
+    yield program
+    for request in requests:
+        yield request.sheet
+        yield None if request.profile is None else Path(request.profile)
 
 
 def _write_headers(directory: Path) -> None:
@@ -125,12 +135,18 @@ def _configurations(
     from etconfig.app.pack import pack_resolution
 
     names: set[str] = set()
-    is_by_sheet = len({request.sheet for request in requests}) > 1
+    sheets = {request.sheet for request in requests}
+    is_by_sheet = len(sheets) > 1 or (len(requests) > 1 and requests[0].profile is None)
     for request in requests:
         resolution = request.resolve_file(program)
         name = request.sheet.stem if is_by_sheet and request.sheet else _profile_name(resolution)
         if name in names:
-            raise click.UsageError(f"two configurations would be called {name!r}")
+            advice = (
+                "give each sheet once, and sheets with different file names"
+                if is_by_sheet
+                else "give each once"
+            )
+            raise click.UsageError(f"two configurations would be called {name!r}; {advice}")
         names.add(name)
         yield pack_resolution(name, resolution)
 

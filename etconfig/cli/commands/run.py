@@ -26,7 +26,7 @@ from etconfig.cli.shared.options import (
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.trace_file import TraceFile, trace_options
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.cli.shared.writing import check_can_write
+from etconfig.cli.shared.writing import check_can_write, check_is_not_read
 
 if TYPE_CHECKING:
     from etconfig.method.method import Method
@@ -79,6 +79,7 @@ def command(
         raise click.UsageError(f"--trace goes with the executor {NUMPY}{advice}")
     for path in (output, None if trace is None else trace.path):
         if path is not None:
+            check_is_not_read(path, (program, *inputs, *data, request.sheet))
             check_can_write(path)
     tracer = None if trace is None else trace.tracer
     loaded = load_program(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -53,6 +54,21 @@ def check_can_write(path: Path) -> None:
             beside.unlink()
     except OSError as error:
         raise click.ClickException(f"cannot write {path}: {error.strerror}") from error
+
+
+def check_is_not_read(path: Path, sources: Iterable[Path | None]) -> None:
+    """Check that writing `path` would not replace a file that the command reads.
+
+    Args:
+        path: The file to write.
+        sources: The files that the command reads; None stands for one that was not given.
+
+    Raises:
+        click.ClickException: it is one of them, maybe under another name.
+    """
+    for source in sources:
+        if source is not None and path.is_file() and source.is_file() and path.samefile(source):
+            raise click.ClickException(f"cannot write {path}: the command reads it; give another file")
 
 
 def _open_beside(path: Path) -> tuple[Path, int]:
