@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from functools import partial
+from functools import cached_property, partial
 from typing import cast
 
 from etconfig.diagnostics import Rewriting, Span
@@ -187,7 +187,18 @@ class _Reader:
         if "if" not in table.check_keys(_WHEN_KEYS, "when"):
             table.require("if", """write the condition, as in if = 'power.source == "battery"'""")
         condition = read_expression(table, "if", self.expressions, ExpressionType.BOOL)
+        if condition is not None and len(table.data) == 1 and table.own_span().line < self._last_own_line:
+            message = f"{table.header} has a condition, but no settings"
+            help = "write [when.options.BACKEND] below it; the options in [options.BACKEND] have no condition"
+            table.report("missing-key", message, table.own_span(), help)
         self.overlay(table, condition)
+
+    @cached_property
+    def _last_own_line(self) -> int:
+        """The last line with settings of the document itself, which no `[[when]]` contains; 0 if none."""
+        document = self.root.document
+        starts = [at.key_start for path, at in document.positions.items() if path[0] in _WHEN_KEYS]
+        return document.source.line_and_column(max(starts))[0] if starts else 0
 
     def overlay(self, table: TomlTable, condition: Expression | None) -> None:
         """Read `options`, `methods` and `instances` of `table`, in merge order."""

@@ -235,6 +235,11 @@ class TestProblems:
                 "write the condition, as in if = 'power.source == \"battery\"'",
             ),
             (
+                "[[when]]\nif = 'true'\n[options.B]\no = 1\n",
+                "3:3-6 missing-key: [[when]] has a condition, but no settings; "
+                "write [when.options.BACKEND] below it; the options in [options.BACKEND] have no condition",
+            ),
+            (
                 "[when]\nif = 'true'\n",
                 "3:2-5 wrong-type: 'when' must be an array of tables, but is a table; write [[when]]",
             ),
