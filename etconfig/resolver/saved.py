@@ -9,6 +9,7 @@ from typing import Any
 
 from etconfig.diagnostics import Diagnostic, Span
 from etconfig.errors import SavedResultError
+from etconfig.facts.sheet_json import VERSION_KEY
 from etconfig.option_path import OptionPath
 from etconfig.parameters import home_help
 from etconfig.provenance import Origin, OriginKind
@@ -25,6 +26,11 @@ def load_saved_resolution(path: Path) -> dict[OptionPath, ReportedValue]:
         SavedResultError: the file cannot be read, or is not a saved resolution.
     """
     data = load_json(path, "invalid-resolution", "save it with `etconfig resolve --json`")
+    if isinstance(data, dict) and VERSION_KEY in data:
+        message = f"{path} is a fact sheet, not a saved resolution"
+        raise saved_result_error(
+            "invalid-resolution", message, path, f"to resolve for it, write facts:{path}"
+        )
     try:
         return dict(_reported_values(data))
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -54,6 +54,14 @@ class TestDiff:
             "  + 1 from profile board.toml:5:1\n",
         )
 
+    def test_a_fact_sheet_without_its_prefix_is_an_error_with_help(
+        self, board: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        done = cli("diff", "device.json", "small.json")
+        assert done.status == 2
+        assert "device.json is a fact sheet, not a saved resolution\n" in done.stderr
+        assert "= help: to resolve for it, write facts:device.json\n" in done.stderr
+
     def test_a_saved_result_is_compared_with_a_fact_sheet(
         self, board: Path, cli: Callable[..., Outcome]
     ) -> None:
