@@ -19,6 +19,7 @@ _DEFAULT_WORDS = frozenset(("", "all", "auto", "default", "max", "none", "null",
 _EXPRESSION_WORDS = frozenset(("exp", "expr", "expression", "eval", "formula", "computed"))
 _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
+_QUOTED_TABLE = re.compile(r"\{\s*expr\s*=\s*(\"[^\"\\]*\"|'[^']*')\s*\}")
 _LITERAL = re.compile(r"[\"']?(-?[0-9]+(?:\.[0-9]+)?)[\"']?")
 _BOUND_HELP = "keep it in range with min and max, choose with a condition, or correct the fact"
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
@@ -46,6 +47,8 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
         return _without_value(found, info)
     if not isinstance(raw, str) or found.fix is not None:
         return found
+    if _QUOTED_TABLE.fullmatch(raw):
+        return _with(found, Rewriting(raw, raw), f"write {raw}, without quotes around the table")
     if names_a_fact(raw):
         return _with(found, Rewriting(raw, "{ expr = {} }"), f"write {{ expr = {span.underlined or '...'} }}")
     return found
