@@ -69,12 +69,12 @@ def fix_files(
     for fix in fixable(files, diagnostics):
         if fix.is_safe or with_unsafe:
             wanted.setdefault(fix.span.file, []).append(fix)
-    fixed = (_fix_file(path, wanted.get(str(path), [])) for path in files)
+    fixed = (_fix_file(path, wanted[str(path)]) for path in files if str(path) in wanted)
     return [file for file in fixed if file.count]
 
 
 def _fix_file(path: Path, fixes: Sequence[Fix]) -> FixedFile:
-    before = path.read_bytes().decode() if fixes else ""
+    before = path.read_bytes().decode()
     after, count = apply_fixes(before, fixes)
     return FixedFile(path=path, before=before, after=after, count=count)
 

@@ -27,6 +27,12 @@ GUESSES = {
     "fact": ("[facts]\n", '"cpu.performance_core"', '"cpu.performance_cores"', " = 4"),
     "choice of a fact": ('[facts]\n"power.source" = ', '"batery"', '"battery"', ""),
     "fact in an expression": ("[[when]]\nif = '", "cpu.availabel_cores", "cpu.available_cores", " > 1'"),
+    "expression in a quoted table": (
+        f"[{NPU}]\ncore = ",
+        "\"{ expr = 'min(cpu.available_cores, 3)' }\"",
+        "{ expr = 'min(cpu.available_cores, 3)' }",
+        "",
+    ),
     "method": ("[methods.", "foward", "forward", f".{NPU}]\ncore = 1"),
     "method of an instance": ("[instances.camera0]\nmethod = ", '"foward"', '"forward"', ""),
     "instance": (
@@ -85,3 +91,18 @@ def test_a_guess_is_made_on_request_only(
 @pytest.mark.parametrize("text", LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_a_mistake_that_needs_more_than_one_word_is_left_alone(fixed: Callable[..., str], text: str) -> None:
     assert fixed(HEAD + text, "--unsafe-fixes") == HEAD + text
+
+
+def test_only_fixes_that_can_be_made_are_counted(cli: Callable[..., Outcome]) -> None:
+    """A second table of the right name is not TOML, so the mistyped name stays."""
+    path = Path("board.toml")
+    path.write_text(
+        f"{HEAD}[{NPU}]\ncore = 1\n[options.ReferenceNpuBackedn]\nprecision = 'fp16'\n"
+        "[options.ReferenceCpuBackend]\nnum_thread = 1\n"
+    )
+    assert cli("validate", path).stderr == (
+        "1 file checked: 2 errors, 0 warnings; 1 fixable with --fix --unsafe-fixes\n"
+    )
+    assert cli("validate", path, "--fix", "--unsafe-fixes").stderr == (
+        "1 problem fixed in 1 file\n1 file checked: 1 error, 0 warnings\n"
+    )

@@ -174,7 +174,7 @@ def _check(files: Sequence[Path], validator: Validator) -> list[Diagnostic]:
 
 
 def _summary(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:
-    from etconfig.app.fixing import fixable
+    from etconfig.app.fixing import fix_files
 
     errors = sum(problem.is_error for problem in problems)
     notes = sum(problem.severity is Severity.NOTE for problem in problems)
@@ -182,10 +182,13 @@ def _summary(files: Sequence[Path], problems: Sequence[Diagnostic]) -> str:
     if notes:
         counts.append(format_count(notes, "note"))
     parts = [f"{format_count(len(files), 'file')} checked: {', '.join(counts)}"]
-    fixes = fixable(files, problems)
-    safe = sum(fix.is_safe for fix in fixes)
+    # made and counted: a fix that would break the file, as of a name that is taken, is left out
+    safe, every = (
+        sum(file.count for file in fix_files(files, problems, with_unsafe=with_unsafe))
+        for with_unsafe in (False, True)
+    )
     if safe:
         parts.append(f"{safe} fixable with --fix")
-    if len(fixes) > safe:
-        parts.append(f"{len(fixes) - safe} fixable with --fix --unsafe-fixes")
+    if every > safe:
+        parts.append(f"{every - safe} fixable with --fix --unsafe-fixes")
     return "; ".join(parts)
