@@ -19,6 +19,7 @@ SAFE = {
 
 GUESSES = {
     "option": (f"[{NPU}]\n", "coer", "core", " = 1"),
+    "option with an escape": (f"[{NPU}]\n", '"co\\u0065r"', '"core"', " = 1"),
     "quoted option": (f"[{NPU}]\n", '"coer"', '"core"', " = 1"),
     "dotted option": ("options.ReferenceNpuBackend.", "coer", "core", " = 1"),
     "choice": (f"[{NPU}]\npower_mode = ", "'hihg'", "'high'", ""),
@@ -45,7 +46,7 @@ GUESSES = {
 
 LEFT_ALONE = {
     "number that is written otherwise": f"[{NPU}]\ncore = 2e0\n",
-    "option with an escape": f'[{NPU}]\n"co\\u0065r" = 1\n',
+    "option with an escape that only TOML has": f'[{NPU}]\n"co\\x65r" = 1\n',
     "expression over several lines": '[[when]]\nif = """\ncpu.availabel_cores > 1"""\n',
     "value out of bounds": f"[{NPU}]\ncore = 9\n",
     "option far from any": f"[{NPU}]\nfrequency = 9\n",
