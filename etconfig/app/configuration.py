@@ -12,6 +12,8 @@ from etconfig.app.profile_choice import choose_profile
 from etconfig.app.project_programs import find_unused_settings
 from etconfig.app.targets import (
     Delegating,
+    check_facts,
+    check_instances,
     find_installation,
     find_spec,
     options_by_backend,
@@ -83,8 +85,10 @@ class Configuration:
         Raises:
             OptionError: an option has no valid value; with every problem of every method instance.
             PluginError: a backend's recommendation failed.
+            TypeError: `facts` is not a fact sheet.
         """
         facts = self.facts if facts is None else facts
+        check_facts(facts)
         resolution = self.resolver.resolve(facts)
         return replace(
             resolution,
@@ -101,8 +105,9 @@ class Configuration:
         is read.
 
         Raises:
-            ConfigError, PluginError: as for `configure`.
+            ConfigError, PluginError, TypeError: as for `configure`.
         """
+        check_facts(facts)
         by_hand = self.resolver.layers[-1].facts
         if self.selection is None or self.selection.stays_on(
             self.installation.known_facts(facts, by_hand).values
@@ -120,6 +125,7 @@ class Configuration:
         Raises:
             ConfigError, PluginError, TypeError: as for `configure`.
         """
+        check_facts(facts)
         by_hand = source_facts(fact_overrides, facts.registry)
         return self._again(facts=facts, fact_overrides={**self.resolver.layers[-1].facts, **by_hand})
 
@@ -172,7 +178,7 @@ def configure(
         require_match: Refuse `generic/any` if `auto` finds no other profile for the device. By default,
             the project file decides; without its `require_match = true`, the fallback is a note among
             `Resolution.warnings`.
-        facts: The device, such as `FactSheet.from_json` reads it; by default this one, detected now.
+        facts: The device, such as `load_fact_sheet` reads it; by default this one, detected now.
         fact_overrides: Facts set by hand, by name: `{"power.source": "battery"}`. They win over those of
             profiles and the project file.
         overrides: Options that win over all others: values by option path, as
@@ -193,12 +199,14 @@ def configure(
         BackendUnavailableError: the program delegates to a backend that is not installed.
         PluginError: a plugin that is needed is broken.
         TypeError: an argument is of a wrong type.
+        ValueError: `instances` has a name that cannot be an instance's.
     """
     installation = find_installation(installation, program)
     if facts is not None:
-        check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.facts.load_fact_sheet reads it")
+        check_facts(facts)
     if instances is not None:
-        check_type("instances", instances, Mapping, 'names by method, as {"forward": ["left", "right"]}')
+        check_instances(instances)
+    check_type("require_match", require_match, bool, "True or False")
     facts = installation.detect_facts() if facts is None else facts
     project = installation.project
     by_hand = Layer(
@@ -317,6 +325,7 @@ def resolve(
         BackendUnavailableError: the program delegates to a backend that is not installed.
         PluginError: a plugin that is needed is broken, or a backend's recommendation failed.
         TypeError: an argument is of a wrong type.
+        ValueError: `instances` has a name that cannot be an instance's.
     """
     configuration = configure(
         program,

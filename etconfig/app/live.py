@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from etconfig.app.configuration import Configuration, configure, documented_like
 from etconfig.app.profile_change import ProfileChange, profile_change
+from etconfig.display import count_text
 from etconfig.errors import DelegateError, EtconfigError, MethodClosedError, MethodInUseError, OptionError
 from etconfig.facts import FactSheet
 from etconfig.option_path import OptionPath
+from etconfig.parameters import check_type
 from etconfig.records import record
 from etconfig.resolver import Arguments, Resolution
 from etconfig.schema import Applies
@@ -127,6 +129,7 @@ class LiveArguments:
             _refuse_settings(settings)
         else:
             program = configure(program, facts=facts, **settings)
+        check_type("hold_profile", hold_profile, bool, "True or False")
         self._holds_profile = hold_profile
         # those of the device alone: the resolution's have those that the profile sets, too
         self._facts = program.facts if facts is None else facts
@@ -156,11 +159,19 @@ class LiveArguments:
         Raises:
             OptionError: its method and instance are not configured.
             BackendUnavailableError: a backend is configured for it to which it delegates nothing.
+            TypeError: it is not a loaded Method.
         """
+        from etconfig.method.method import Method  # numpy comes with it; resolving does not need it
+
+        check_type("method", method, Method, "a loaded Method, as program.load_method returns it")
         _changes(method, self.arguments(method.name, method.instance))  # raises now, not in a refresh
         with self._lock:
             if method not in self._methods:
                 self._methods.append(method)
+
+    def __repr__(self) -> str:
+        followed = count_text(len(self._methods), "attached Method")
+        return f"<LiveArguments: {followed}; {self._resolution!r}>"
 
     def _configured(self, configuration: Configuration, facts: FactSheet) -> Configuration:
         return configuration if self._holds_profile else configuration.selected_on(facts)
@@ -177,6 +188,7 @@ class LiveArguments:
         Raises:
             ConfigError: no profile fits these facts, or the configuration does not resolve on them; nothing
                 was changed, not even the profile.
+            TypeError: `facts` is not a fact sheet.
         """
         with self._lock:
             # Everything that may raise comes before the first change to a Method.
@@ -202,7 +214,7 @@ class LiveArguments:
 
         Args:
             detect: Returns the current facts, given the previous ones, such as
-                `etconfig.facts.redetect`.
+                `lambda previous: etconfig.detect_facts()`.
             on_refresh: Called in that thread with the result of a refresh, if anything differs.
             on_error: Called in that thread if facts select no profile or do not resolve; the thread
                 continues.

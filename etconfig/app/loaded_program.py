@@ -11,7 +11,7 @@ from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
 from etconfig.backend import BoundBackend, Capabilities
-from etconfig.display import Display, DisplayTable, shown_names, shown_text
+from etconfig.display import Display, Displayed, DisplayTable, shown_names, shown_text
 from etconfig.errors import BackendUnavailableError, MissingOperatorError, ProgramError
 from etconfig.method import ExecutorProgram
 from etconfig.method.method import Method, guarded_method
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from etconfig.tracing import RecordingTracer
 
 
-class LoadedProgram:
+class LoadedProgram(Displayed):
     """A program and the installation that runs it. `load_program` makes it; threads may share it.
 
     Attributes:
@@ -116,11 +116,12 @@ class LoadedProgram:
             DelegateError: a backend failed to initialize.
             OptionError: a required option is not set.
             ProgramError: data outside the program were not given, or do not fit it.
-            TypeError: `arguments` is not an `Arguments` object.
+            TypeError: `name` is not a text, or `arguments` is not an `Arguments` object.
             ValueError: the arguments are those of another method.
         """
         from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
 
+        check_type("name", name, str, "the name of a method")
         expected = f"the result of etconfig.resolve(program).arguments({name!r})"
         if arguments is not None:
             check_type("arguments", arguments, Arguments, expected)
@@ -210,12 +211,12 @@ class LoadedProgram:
         path = shown_text(self.program.path or "in memory")
         return f"<LoadedProgram {path}: {shown_names(self.method_names)}>"
 
-    def _repr_html_(self) -> str:
+    def _display(self) -> Display:
         headers = ("METHOD", "INPUTS", "OUTPUTS", "BACKENDS")
         table = DisplayTable(caption="", headers=headers, rows=map(self._row, self.method_names))
         size = f"{self.program.size_bytes:,} bytes"
         title = f"LoadedProgram: {self.program.path or 'in memory'}, {size}"
-        return Display(title=title, tables=(table,)).html()
+        return Display(title=title, tables=(table,))
 
     def _row(self, method: str) -> tuple[str, ...]:
         try:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from etconfig.app.installation import Installation
 from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, PluginError, UnknownPluginError
+from etconfig.facts import FactSheet
 from etconfig.parameters import check_type
 from etconfig.profile import Layer
+from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.provenance import Sourced
 from etconfig.resolver import ANY_METHOD, Target
 from etconfig.schema import BackendSpec
@@ -56,6 +58,36 @@ def find_installation(installation: Installation | None, program: Delegating | N
         return Installation(Path.cwd()) if program is None else program.installation
     check_type("installation", installation, Installation, "an etconfig.Installation")
     return installation
+
+
+def check_facts(facts: object) -> None:
+    """Refuse what is not a fact sheet. Raises TypeError."""
+    check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.load_fact_sheet reads it")
+
+
+def check_instances(instances: object) -> None:
+    """Refuse what is not names of instances by method.
+
+    Raises:
+        TypeError: it is not a mapping, or not of lists of texts.
+        ValueError: a name cannot be an instance's, or two methods have the same.
+    """
+    expected = 'names by method, as {"forward": ["left", "right"]}'
+    check_type("instances", instances, Mapping, expected)
+    method_of: dict[str, str] = {}
+    for method, names in cast("Mapping[str, Sequence[str]]", instances).items():
+        if isinstance(names, str) or not isinstance(names, Collection):
+            raise TypeError(f"instances: expected {expected}, given {type(names).__name__} for {method!r}")
+        for name in names:
+            check_type("instances", name, str, expected)
+            if not is_name_of("instance", name):
+                raise ValueError(f"instances: {name!r} is not a name; {NAME_RULES['instance']}")
+            other = method_of.setdefault(name, method)
+            if other != method:
+                raise ValueError(
+                    f"instances: {name!r} is an instance of {other!r} and of {method!r}; "
+                    "give each an instance with a name of its own"
+                )
 
 
 def targets_of_program(program: Delegating, instances: Mapping[str, Sequence[str]]) -> tuple[Target, ...]:

@@ -13,6 +13,7 @@ from etconfig.app.profile_choice import choose_project_profile
 from etconfig.app.project_programs import backends_by_method, user_layers
 from etconfig.app.targets import (
     Delegating,
+    check_facts,
     find_installation,
     find_spec,
     plugin_warning,
@@ -28,7 +29,7 @@ from etconfig.app.validated_programs import (
 from etconfig.diagnostics import Diagnostic, Severity, nearest
 from etconfig.errors import BackendUnavailableError, ConfigError, PluginError, ProfileError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
-from etconfig.parameters import AnyPath, as_path, check_type
+from etconfig.parameters import AnyPath, as_path
 from etconfig.plugin import EXECUTORS
 from etconfig.profile import (
     Layer,
@@ -403,7 +404,7 @@ def validate_file(
     programs = programs_by_name(program)
     installation = find_installation(installation, next(iter(programs.values()), None) if programs else None)
     if facts is not None:
-        check_type("facts", facts, FactSheet, "a FactSheet, as etconfig.facts.load_fact_sheet reads it")
+        check_facts(facts)
     if fact_overrides is not None:
         fact_overrides = source_facts(fact_overrides, installation.fact_registry)
     validator = Validator(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from etconfig.display import Display, DisplayTable, shown_text
+from etconfig.display import Display, Displayed, DisplayTable, shown_text
 from etconfig.errors import (
     AttributeNotFoundError,
     BackendUnavailableError,
@@ -18,12 +18,12 @@ from etconfig.errors import (
 )
 from etconfig.method.contract import ExecutorProgram, MethodRequest, RunnableMethod
 from etconfig.method.options_update import validated_changes
-from etconfig.parameters import plain_value
+from etconfig.parameters import check_type, plain_value
 from etconfig.program import MethodMeta
 from etconfig.program.metadata import signature_texts
 
 
-class Method:
+class Method(Displayed):
     """One loaded, runnable instance of a method. `LoadedProgram.load_method` makes it.
 
     Its memory, delegates and worker threads are its own: different Methods, also of one program,
@@ -148,7 +148,9 @@ class Method:
             DelegateError: a backend failed; the old options are in force.
             MethodInUseError: another call is under way.
             MethodClosedError: the Method was closed.
+            TypeError: `changes` is not a mapping.
         """
+        check_type("changes", changes, Mapping, 'values, as {"NpuBackend.power_mode": "low"}')
         with self._entered():
             runnable = self._open_runnable()
             validated = validated_changes(self.name, self._backends, self._options, changes)
@@ -216,7 +218,7 @@ class Method:
     def __repr__(self) -> str:
         return f"<Method {self._title()}>"
 
-    def _repr_html_(self) -> str:
+    def _display(self) -> Display:
         inputs, outputs = signature_texts(self._meta)
         rows = [
             (backend, option, str(plain_value(value)))
@@ -225,7 +227,7 @@ class Method:
         ]
         table = DisplayTable(caption="options in force", headers=("BACKEND", "OPTION", "VALUE"), rows=rows)
         lines = (f"inputs: {inputs or 'none'}", f"outputs: {outputs or 'none'}")
-        return Display(title=f"Method {self._title()}", lines=lines, tables=(table,)).html()
+        return Display(title=f"Method {self._title()}", lines=lines, tables=(table,))
 
     def _title(self) -> str:
         name = self.name if self._instance is None else f"{self.name}@{self._instance}"

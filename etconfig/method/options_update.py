@@ -10,7 +10,7 @@ from etconfig.diagnostics import Diagnostic, did_you_mean_backend
 from etconfig.errors import OptionError
 from etconfig.method.contract import OptionChanges
 from etconfig.option_path import parse_option_path
-from etconfig.parameters import plain_value
+from etconfig.parameters import check_type, plain_value
 
 
 def validated_changes(
@@ -52,6 +52,7 @@ def validated_changes(
 
 
 def _key_problem(method: str, backends: Mapping[str, BoundBackend], key: str) -> Diagnostic | None:
+    check_type("changes", key, str, 'paths of options as keys, as "NpuBackend.power_mode"')
     try:
         path = parse_option_path(key)
     except ValueError as error:

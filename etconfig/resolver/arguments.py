@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, overload
 
-from etconfig.diagnostics import Span
+from etconfig.diagnostics import Span, did_you_mean
 from etconfig.display import Display, Displayed, DisplayTable, count_text, shown_names, shown_text
+from etconfig.parameters import check_type
 from etconfig.provenance import Origin, OriginKind
 from etconfig.records import record
 from etconfig.resolver.device import DeviceView
@@ -132,12 +133,12 @@ class Arguments(Displayed):
         """
         if isinstance(key, str):
             if key not in self.backends:
-                known = ", ".join(self.backends) or "no backend"
-                raise KeyError(f"{self.label} has no arguments for {key!r}; it delegates to {known}")
+                raise self._no_backend(key)
             return self.backends[key].options
+        check_type("key", key, type, "the id of a backend or its options class")
         found = [b.options for b in self.backends.values() if isinstance(b.options, key)]
         if not found:
-            raise KeyError(key.__name__)
+            raise self._no_backend(key.__name__)
         if len(found) > 1:
             raise LookupError(f"{len(found)} backends have {key.__name__}; use a backend id")
         return found[0]
@@ -176,7 +177,17 @@ class Arguments(Displayed):
         Raises:
             KeyError: no such backend or option here.
         """
-        return self.backends[backend].provenance(option)
+        if backend not in self.backends:
+            raise self._no_backend(backend)
+        resolved = self.backends[backend]
+        if resolved.current_name(option) not in resolved.candidates:
+            advice = did_you_mean(option, resolved.candidates) or f"it has {', '.join(resolved.candidates)}"
+            raise KeyError(f"{backend} has no option {option!r}; {advice}")
+        return resolved.provenance(option)
+
+    def _no_backend(self, name: object) -> KeyError:
+        known = ", ".join(self.backends) or "no backend"
+        return KeyError(f"{self.label} has no arguments for {name!r}; it delegates to {known}")
 
 
 _FEW = 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from etconfig.diagnostics import Diagnostic, did_you_mean, did_you_mean_backend
 from etconfig.errors import OptionError
@@ -10,6 +10,7 @@ from etconfig.facts import FactSheet
 from etconfig.option_path import OptionPath
 from etconfig.profile import UNSET
 from etconfig.provenance import Sourced
+from etconfig.resolver.arguments import Arguments
 from etconfig.resolver.provenance import Provenance
 from etconfig.resolver.resolved import Resolved
 from etconfig.schema import show_value
@@ -35,7 +36,7 @@ def find_provenance(resolution: Resolved, path: OptionPath) -> list[tuple[Option
         in a.backends[path.backend].candidates
     ]
     if not found:
-        raise OptionError(diagnostics=(_nothing_meant(resolution, path),))
+        raise OptionError(diagnostics=(_nothing_meant(resolution, path, meant),))
     return found
 
 
@@ -88,7 +89,7 @@ def _beaten_line(beaten: Sourced[object]) -> str:
     return f"  beat {value} from {beaten.origin}"
 
 
-def _nothing_meant(resolution: Resolved, path: OptionPath) -> Diagnostic:
+def _nothing_meant(resolution: Resolved, path: OptionPath, meant: Sequence[Arguments]) -> Diagnostic:
     backends = {backend: arguments for arguments in resolution for backend in arguments}
     if path.backend not in backends:
         known = sorted(backends)
@@ -96,6 +97,12 @@ def _nothing_meant(resolution: Resolved, path: OptionPath) -> Diagnostic:
             code="unknown-backend",
             message=f"no arguments were resolved for a backend {path.backend!r}",
             help=did_you_mean_backend(path.backend, known) or f"backends: {', '.join(known) or 'none'}",
+        )
+    if meant and all(path.backend not in arguments for arguments in meant):
+        return Diagnostic(
+            code="not-delegated",
+            message=f"method {meant[0].method!r} delegates nothing to {path.backend!r}",
+            help=f"it delegates to {', '.join(meant[0]) or 'no backend'}",
         )
     options = list(backends[path.backend].backends[path.backend].candidates)
     return Diagnostic(

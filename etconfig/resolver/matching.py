@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest_backend
 from etconfig.profile import UNSET, Assignment, Expression, Layer, TextValue
+from etconfig.profile.names import NAME_RULES, is_name_of
 from etconfig.provenance import OriginKind
 from etconfig.records import record
 from etconfig.resolver.expression_types import fits_type
@@ -34,6 +35,9 @@ _TableKey: TypeAlias = "tuple[str, str | None, str | None, str, int]"
 _SCALARS = frozenset((bool, int, float, str))
 _MAX_FITS = 4096
 _MAX_FIT_LENGTH = 80
+
+CALL_SOURCE = "resolve(overrides)"
+"""The source of overrides that a Python call passes, for origins and diagnostics."""
 
 _GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
 """Layers for this run alone, where a name without a match is a mistake. A variable may serve several
@@ -227,16 +231,17 @@ def _unmatched_backend(layer: Layer, assignment: Assignment, names: Names) -> It
     guess = nearest_backend(backend, names.known_backends)
     is_error = guess is not None or layer.kind in _GIVEN_BY_HAND
     known = ", ".join(sorted(names.known_backends)) or "none"
+    advice = f"install the plugin that declares {backend}, or remove these options"
+    if guess is not None:
+        advice = f"did you mean {guess!r}?"
+    elif backend in (names.backends_of or ()):
+        advice = f"{backend!r} is a method: name the backend, too, as in {backend}:BACKEND.OPTION"
     yield Diagnostic(
         code="unknown-backend" if is_error else "backend-not-installed",
         message=f"no installed plugin declares the backend {backend!r}",
         spans=(assignment.backend_span,),
         notes=(f"installed: {known}",),
-        help=(
-            f"did you mean {guess!r}?"
-            if guess
-            else f"install the plugin that declares {backend}, or remove these options"
-        ),
+        help=advice,
         severity=Severity.ERROR if is_error else Severity.WARNING,
         fix=Respelling(backend, guess).at(assignment.backend_span) if guess else None,
     )
@@ -256,7 +261,7 @@ def _unmatched_scope(layer: Layer, assignment: Assignment, names: Names) -> Iter
             message=f"no profile declares an instance {path.instance!r} of {path.method!r}",
             spans=(span,),
             help=did_you_mean(path.instance, names.instances)
-            or declare_instance_help(path.instance, path.method),
+            or declare_instance_help(path.instance, path.method, in_call=layer.name == CALL_SOURCE),
         )
     elif names.instances[path.instance] != path.method:
         method = names.instances[path.instance]
@@ -268,6 +273,9 @@ def _unmatched_scope(layer: Layer, assignment: Assignment, names: Names) -> Iter
         )
 
 
-def declare_instance_help(instance: str, method: str) -> str:
-    """Return the help for an instance that is not declared."""
-    return f'declare it in a profile: [instances.{instance}] with method = "{method}"'
+def declare_instance_help(instance: str, method: str, *, in_call: bool = False) -> str:
+    """Return the help for an instance that is not declared; `in_call` if a Python call named it."""
+    if not is_name_of("instance", instance):
+        return f"{NAME_RULES['instance']}; {method}:BACKEND.OPTION is for all of {method}"
+    in_profile = f'declare it in a profile: [instances.{instance}] with method = "{method}"'
+    return f'{in_profile}, or pass instances={{"{method}": ["{instance}"]}}' if in_call else in_profile

@@ -48,13 +48,17 @@ def override_parts(overrides: Overrides, find_backend: FindBackend) -> Iterator[
         yield overrides
         return
     parts = [overrides] if isinstance(overrides, str) or is_options(overrides) else overrides
-    check_type(_PARAMETER, parts, Sequence, _EXPECTED)
+    given: object = parts
+    if not isinstance(given, Sequence) or isinstance(given, (bytes, bytearray)):
+        raise TypeError(f"{_PARAMETER}: expected {_EXPECTED}, given {type(parts).__name__}")
     for part in parts:
         if is_options(part):
             yield {find_backend(type(part)): part}
+        elif isinstance(part, str):
+            yield part
         else:
-            check_type(_PARAMETER, part, str, _EXPECTED)
-            yield str(part)
+            kinds = f"{type(parts).__name__} with an item of type {type(part).__name__}"
+            raise TypeError(f"{_PARAMETER}: expected {_EXPECTED}, given {kinds}")
 
 
 def typed_values(overrides: Mapping[str, object], backends: Collection[str]) -> Iterator[tuple[str, object]]:
@@ -71,12 +75,13 @@ def typed_values(overrides: Mapping[str, object], backends: Collection[str]) -> 
         TypeError: a key is not a text.
     """
     for key, value in overrides.items():
-        check_type(_PARAMETER, key, str, _EXPECTED)
+        _check_key(key)
         table = _table(value)
         if table is None or _is_path(key):
             yield key, plain_value(value)
         elif _is_method(key, table, backends):
             for backend, options in table.items():
+                _check_key(backend)
                 inner = _table(options)
                 path = f"{key}:{backend}"
                 yield from ((path, options),) if inner is None else _options_of(path, inner)
@@ -94,7 +99,13 @@ def is_options(value: object) -> TypeGuard[BackendOptions]:
 
 
 def _options_of(backend: str, table: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    return ((f"{backend}.{option}", plain_value(value)) for option, value in table.items())
+    for option, value in table.items():
+        _check_key(option)
+        yield f"{backend}.{option}", plain_value(value)
+
+
+def _check_key(key: object) -> None:
+    check_type(_PARAMETER, key, str, f"{_EXPECTED}, with texts as keys")
 
 
 def _table(value: object) -> Mapping[str, object] | None:

@@ -12,6 +12,7 @@ from etconfig.option_path import OptionPath, parse_assignment, parse_option_path
 from etconfig.profile import Assignment, AssignmentPlace, Layer, RawValue, TextValue
 from etconfig.profile.names import is_glob
 from etconfig.provenance import Origin, OriginKind
+from etconfig.resolver.matching import CALL_SOURCE
 from etconfig.resolver.override_forms import FindBackend, Overrides, override_parts, typed_values
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def layer_from_environment(text: str, known_options: KnownOptions = _no_options)
 
 def layer_from_overrides(
     overrides: Overrides,
-    name: str = "resolve(overrides)",
+    name: str = CALL_SOURCE,
     *,
     backends: Collection[str] = (),
     find_backend: FindBackend = _no_such_backend,

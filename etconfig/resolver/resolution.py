@@ -11,6 +11,7 @@ from etconfig.display import Display, Displayed, count_text, shown_names, shown_
 from etconfig.errors import OptionError
 from etconfig.facts import FactOverrides, FactSheet, FactValue, source_facts
 from etconfig.fingerprint import fingerprint
+from etconfig.parameters import check_type
 from etconfig.records import record
 from etconfig.resolver.arguments import ANY_METHOD, Arguments, argument_tables
 from etconfig.resolver.matching import declare_instance_help
@@ -134,6 +135,7 @@ class Resolution(Displayed):
 
         if self._again is None:
             raise ValueError("this resolution cannot be repeated: call etconfig.resolve, and ask its result")
+        check_type("facts", facts, Mapping, 'values by name, as {"power.source": "battery"}')
         overrides = source_facts(facts, self.facts.registry, "facts")
         return compare_what_if(self, self._again(overrides), overrides)
 
@@ -192,10 +194,15 @@ class Resolution(Displayed):
                 known = (
                     "without a program, options are resolved for any method: give the program, or no method"
                 )
+            name, _, of_label = method.partition("@")
+            if of_label and instance is None and name in methods:
+                known = f'write the instance by itself: arguments("{name}", "{of_label}")'
+            else:
+                known = did_you_mean(method, methods) or known
             return Diagnostic(
                 code="unknown-method",
                 message=f"no arguments were resolved for a method {method!r}",
-                help=did_you_mean(method, methods) or known,
+                help=known,
             )
         instances = sorted(i for m, i in self.instances if m == method and i is not None)
         return Diagnostic(

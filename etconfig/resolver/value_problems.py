@@ -13,6 +13,7 @@ from etconfig.diagnostics import Diagnostic, Fix, Rewriting, Span, nearest
 from etconfig.facts import BUILTIN_FACTS
 from etconfig.facts.registry import shown_value
 from etconfig.profile import Assignment, Expression, ExpressionType, TextValue
+from etconfig.provenance import OriginKind
 from etconfig.schema import MISSING, BackendSpec, OptionInfo, OptionKind, OptionProblem, OptionType
 
 _DEFAULT_WORDS = frozenset(("", "all", "auto", "default", "max", "none", "null", "nil", "unset"))
@@ -21,6 +22,8 @@ _NAME = re.compile(r"(?<![\w.])([a-z]\w*)\.[a-z0-9]\w*", re.ASCII)
 _KEY = re.compile(r"\{\s*(\"[^\"]*\"|'[^']*'|[\w-]+)\s*=")
 _QUOTED_TABLE = re.compile(r"\{\s*expr\s*=\s*(\"[^\"\\]*\"|'[^']*')\s*\}")
 _LITERAL = re.compile(r"[\"']?(-?[0-9]+(?:\.[0-9]+)?)[\"']?")
+_GIVEN_BY_HAND = (OriginKind.ENVIRONMENT, OriginKind.OVERRIDE)
+_EXPRESSION_IN_PROFILE = "write expressions in a profile, as { expr = ... }"
 _BOUND_HELP = "keep it in range with min and max, choose with a condition, or correct the fact"
 _NO_ROUNDING = "there is no rounding of floats; compare, as in cpu.quota_cores < 2.0 ? 1 : 2"
 _NO_FLOATS = "there are no floats of ints; compare, as in cpu.available_cores > 4 ? 1.0 : 0.5"
@@ -35,12 +38,12 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
     raw = assignment.value
     if isinstance(raw, TextValue):
         if names_a_fact(raw.text):
-            return replace(found, help="write expressions in a profile, as { expr = ... }", fix=None)
+            return replace(found, help=_EXPRESSION_IN_PROFILE, fix=None)
         if _means_default(raw.text, info):
-            follows = _default_source(info)
-            help_text = f"leave it out for the value of the profile, else the default{follows}"
-            return replace(found, help=help_text, fix=None)
+            return replace(found, help=_leave_it_out(info), fix=None)
         return found
+    if assignment.place.find().origin.kind in _GIVEN_BY_HAND:
+        return _value_of_a_caller(found, info, raw)
     if isinstance(raw, dict) and info.type.kind is not OptionKind.TABLE:
         return _special_table(found, raw, span)
     if found.fix is None and _means_default(raw, info):
@@ -54,10 +57,33 @@ def value_problem(problem: OptionProblem, info: OptionInfo, assignment: Assignme
     return found
 
 
+def _value_of_a_caller(found: Diagnostic, info: OptionInfo, raw: object) -> Diagnostic:
+    """Advise for a typed value of overrides in Python, which have neither expressions nor `unset`."""
+    if isinstance(raw, dict) and info.type.kind is not OptionKind.TABLE:
+        key = next(iter(raw), None) if len(raw) == 1 else None
+        if key == "expr":
+            return replace(found, help=_EXPRESSION_IN_PROFILE)
+        if key == "unset" and _has_default(info):
+            return replace(found, help=_leave_it_out(info))
+        return replace(found, help="write the value itself")
+    if (raw is None and _has_default(info)) or _means_default(raw, info):
+        return replace(found, help=_leave_it_out(info))
+    if isinstance(raw, str) and names_a_fact(raw):
+        return replace(found, help=_EXPRESSION_IN_PROFILE)
+    return found
+
+
+def _leave_it_out(info: OptionInfo) -> str:
+    return f"leave it out for the value of the profile, else the default{_default_source(info)}"
+
+
+def _has_default(info: OptionInfo) -> bool:
+    return info.from_fact is not None or info.default is not MISSING
+
+
 def _means_default(raw: object, info: OptionInfo) -> bool:
     """True for words and numbers that stand for "whatever fits" elsewhere, if the option has a default."""
-    has_default = info.from_fact is not None or info.default is not MISSING
-    if not has_default or info.type.kind is OptionKind.CHOICE:
+    if not _has_default(info) or info.type.kind is OptionKind.CHOICE:
         return False
     if isinstance(raw, str):
         return raw.strip().casefold() in _DEFAULT_WORDS

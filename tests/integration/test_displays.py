@@ -89,7 +89,12 @@ class TestOneLine:
         )
         assert repr(program) == f"<LoadedProgram {DIGITS / 'digits.pte'}: embed, forward>"
         with program.load_method("forward", arguments) as method:
-            assert repr(method) == str(method) == "<Method forward>"
+            assert repr(method) == "<Method forward>"
+        live = etconfig.LiveArguments(program, profile="auto", facts=PI5)
+        assert repr(live) == (
+            "<LiveArguments: 0 attached Methods; "
+            "<Resolution: profile raspberry-pi/pi-5 (auto); embed, forward; 11 options>>"
+        )
         configuration = etconfig.configure(program, profile="auto", facts=PI5)
         assert repr(configuration).startswith("<Configuration: profile raspberry-pi/pi-5 < ")
         assert repr(configuration).endswith("; 2 method instances>")
@@ -112,6 +117,18 @@ class TestText:
         text = str(PI5)
         assert "cpu.available_cores" in text
         assert "10 unknown facts:" in text
+
+    def test_a_program_and_a_method_list_what_a_notebook_shows(
+        self, program: etconfig.LoadedProgram, config: etconfig.Resolution
+    ) -> None:
+        lines = str(program).splitlines()
+        assert lines[0].startswith(f"LoadedProgram: {DIGITS / 'digits.pte'}, ")
+        assert lines[-1].split()[0] == "forward"
+        assert lines[-1].endswith("ReferenceNpuBackend, ReferenceCpuBackend")
+        with program.load_method("forward", config.arguments("forward")) as method:
+            lines = str(method).splitlines()
+        assert lines[:2] == ["Method forward", "  inputs: float32 [1, 1, 8, 8]"]
+        assert lines[-1].split() == ["ReferenceCpuBackend", "accumulate", "fp32"]
 
     def test_where_a_value_comes_from(self, config: etconfig.Resolution) -> None:
         found = config.arguments("forward").provenance("ReferenceCpuBackend", "num_threads")

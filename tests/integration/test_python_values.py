@@ -261,7 +261,13 @@ class TestMistakesInOverrides:
 
     @pytest.mark.parametrize(
         ("overrides", "given"),
-        [(5, "int"), ([5], "int"), ({5: 1}, "int"), ({"a.b"}, "set"), (b"a.b=1", "int")],
+        [
+            (5, "int"),
+            ([5], "list with an item of type int"),
+            ({5: 1}, "int"),
+            ({"a.b"}, "set"),
+            (b"a.b=1", "bytes"),
+        ],
     )
     def test_another_form(self, overrides: Any, given: str) -> None:
         with pytest.raises(TypeError, match=rf"^overrides: expected values by option path, .*given {given}$"):
