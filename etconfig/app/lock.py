@@ -110,7 +110,8 @@ def check_lock(path: Path, now: Lock) -> None:
             "lock-mismatch",
             f"{path} is out of date: {len(found)} {'difference' if is_one else 'differences'}",
             path,
-            f"if {'it is' if is_one else 'they are'} intended, write the lock again with `etconfig lock`",
+            f"if {'it is' if is_one else 'they are'} intended, write the lock again: "
+            "`etconfig lock` with the same program and options",
             (*found[:_MAX_NOTES], *more),
         )
 

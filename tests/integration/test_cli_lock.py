@@ -113,7 +113,8 @@ class TestLocked:
             "error[lock-mismatch]: etconfig.lock is out of date: 1 difference\n"
             " --> etconfig.lock:1:1\n"
             "  = note: options: forward:ReferenceNpuBackend.core: 0 → 1\n"
-            "  = help: if it is intended, write the lock again with `etconfig lock`\n"
+            "  = help: if it is intended, write the lock again: "
+            "`etconfig lock` with the same program and options\n"
         )
 
     def test_another_fact_is_listed_with_the_options_it_changes(
