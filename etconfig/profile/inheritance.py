@@ -197,10 +197,14 @@ def _check_name(profile: Profile, file: ProfileFile) -> None:
     """Refuse a profile of a library whose name is not the one that its path gives."""
     if file.name in (None, profile.name):
         return
+    help = f'write name = "{file.name}", or move the file'
+    if file.path.as_posix().endswith(f"/{profile.name}.toml"):  # below another directory, the name fits
+        directory = file.path.parents[profile.name.count("/")]
+        help = f"make {directory} the directory of profiles, instead of {file.root}"
     problem = Diagnostic(
         code="profile-name-mismatch",
         message=f"this profile is named {profile.name!r}, but its path gives the name {file.name!r}",
         spans=(profile.name_span,),
-        help=f'write name = "{file.name}", or move the file',
+        help=help,
     )
     raise ProfileError(diagnostics=(problem,))

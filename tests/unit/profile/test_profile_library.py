@@ -71,6 +71,12 @@ class TestNames:
                 'write name = "a", or move the file'
             )
 
+    def test_a_directory_below_that_of_the_profiles_is_named_as_the_mistake(self, tmp_path: Path) -> None:
+        inside = write_profiles(tmp_path / "acme", a="").resolve()
+        (inside / "a.toml").write_text('profile.name = "acme/a"', encoding="utf-8")
+        (problem,) = problems_of(lambda: load_profile(library(inside), "a"))
+        assert problem.help == f"make {inside.parent} the directory of profiles, instead of {inside}"
+
     @pytest.mark.parametrize("name", ["../a", "/etc/passwd", "a\0", ".", ""])
     def test_a_name_never_leads_out_of_the_library(self, tmp_path: Path, name: str) -> None:
         write_profiles(tmp_path, a="")
