@@ -186,7 +186,8 @@ class _Reader:
         """Read one `[[when]]`."""
         if "if" not in table.check_keys(_WHEN_KEYS, "when"):
             table.require("if", """write the condition, as in if = 'power.source == "battery"'""")
-        condition = read_expression(table, "if", self.expressions, ExpressionType.BOOL)
+        help = """write the condition in quotes, as in if = 'power.source == "battery"'"""
+        condition = read_expression(table, "if", self.expressions, ExpressionType.BOOL, help)
         if condition is not None and len(table.data) == 1 and table.own_span().line < self._last_own_line:
             message = f"{table.header} has a condition, but no settings"
             help = "write [when.options.BACKEND] below it; the options in [options.BACKEND] have no condition"

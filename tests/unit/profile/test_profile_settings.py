@@ -249,7 +249,8 @@ class TestProblems:
             ),
             (
                 "[[when]]\nif = true\n",
-                "4:6-9 wrong-type: 'when.if' must be a string, but is a bool; None",
+                "4:6-9 wrong-type: 'when.if' must be a string, but is a bool; "
+                "write the condition in quotes, as in if = 'power.source == \"battery\"'",
             ),
             (
                 "[[when]]\nif = 'cpu.cores'\n",
