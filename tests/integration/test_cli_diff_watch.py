@@ -150,7 +150,7 @@ class TestWatch:
             "  embed:ReferenceNpuBackend.precision: 'fp32' → 'fp16', needs a reload\n"
             "  forward:ReferenceNpuBackend.power_mode: 'balanced' → 'low', at the next execute\n"
             "  forward:ReferenceNpuBackend.precision: 'fp32' → 'fp16', needs a reload\n",
-            "watching the facts of this device; press Ctrl-C to stop\n",
+            "watching the facts of this device that device.json does not contain; press Ctrl-C to stop\n",
         )
 
     def test_with_json_each_change_of_facts_is_a_line(
@@ -183,7 +183,9 @@ class TestWatch:
     ) -> None:
         detecting([None])
         assert cli(*self.WATCH) == Outcome(
-            0, "", "watching the facts of this device; press Ctrl-C to stop\n\n"
+            0,
+            "",
+            "watching the facts of this device that device.json does not contain; press Ctrl-C to stop\n\n",
         )
 
     def test_auto_may_choose_another_profile(

@@ -50,8 +50,8 @@ def command(
     Detects repeatedly the facts that may change at any time: cores, memory, battery, temperature.
     If auto selects another profile, it says which and why. For each option that changes, it says
     whether a loaded method can take the new value at its next execute or must be loaded again.
-    To hold the profile, name it with --profile. With --json, each change of facts is one line.
-    Press Ctrl-C to stop.
+    Facts of a sheet or of --fact stay as they are. To keep the profile, name it with --profile.
+    With --json, each change of facts is one line. Press Ctrl-C to stop.
 
     \b
     Examples:
@@ -61,7 +61,8 @@ def command(
     loaded = request.open_program(program)
     resolution = request.resolve(loaded)
     facts = request.device.facts
-    show("watching the facts of this device; press Ctrl-C to stop", err=True)
+    missing = "" if request.sheet is None else f" that {request.sheet} does not contain"
+    show(f"watching the facts of this device{missing}; press Ctrl-C to stop", err=True)
     try:
         for _ in range(count) if count else itertools.repeat(None):
             time.sleep(interval_s)
