@@ -114,12 +114,6 @@ class TestCommandLine:
                 "invalid value for '--profile-path': Directory 'missing' does not exist",
                 "etconfig resolve",
             ),
-            (
-                ["explain", "core"],
-                "'core' is not an option path; expected [METHOD[@INSTANCE]:]BACKEND.OPTION, "
-                "for example forward@camera0:NpuBackend.core",
-                "etconfig explain",
-            ),
         ],
         ids=lambda value: " ".join(value) if isinstance(value, list) else None,
     )

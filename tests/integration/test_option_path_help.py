@@ -1,4 +1,4 @@
-"""Wrong paths and values in `--set` and `ETCONFIG_SET`: the help writes out what was probably meant."""
+"""Wrong paths and values in `--set`, `ETCONFIG_SET` and `explain`: the help has what was probably meant."""
 
 from __future__ import annotations
 
@@ -60,6 +60,23 @@ class TestPaths:
         meant = PATHS[text].removeprefix("write ").replace("VALUE", "1")
         if "=" in meant:
             assert "invalid-option-path" not in cli("resolve", "--set", meant).stderr
+
+
+@pytest.mark.parametrize(
+    ("path", "help_text"),
+    [
+        ("core", "write ReferenceNpuBackend.core"),
+        ("forward.ReferenceNpuBackend.core", "write forward:ReferenceNpuBackend.core"),
+        ("ReferenceCpuBackend", OPTIONS_OF_CPU),
+        ("zork", LIST),
+    ],
+)
+def test_the_path_of_explain_gets_the_path_alone(cli: CLI, place: Path, path: str, help_text: str) -> None:
+    message = (
+        f"error[invalid-option-path]: {path!r} is not an option path; "
+        "expected [METHOD[@INSTANCE]:]BACKEND.OPTION, for example forward@camera0:NpuBackend.core\n"
+    )
+    assert cli("explain", path, "model.pte") == Outcome(2, "", f"{message}  = help: {help_text}\n")
 
 
 def test_keys_of_python_get_the_path_alone(place: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -27,13 +28,17 @@ def command(path: str, program: Path | None, request: ConfigurationRequest, as_j
       etconfig explain ReferenceNpuBackend.core model.pte
       etconfig explain forward@left:ReferenceNpuBackend.core model.pte --json
     """
+    from etconfig.app.targets import options_by_backend
+    from etconfig.errors import OptionError
     from etconfig.option_path import parse_option_path
     from etconfig.resolver import explain_option, find_provenance
+    from etconfig.resolver.overrides import path_problem
 
     try:
         option_path = parse_option_path(path)
     except ValueError as error:
-        raise click.UsageError(str(error)) from error
+        known_options = partial(options_by_backend, request.installation)
+        raise OptionError(diagnostics=(path_problem(error, path, known_options),)) from error
     resolution = request.resolve_file(program)
     if as_json:
         found = find_provenance(resolution, option_path)
