@@ -14,7 +14,7 @@ from etconfig.version import __version__
 _INTERRUPTED = 130
 """The exit status of a command that Ctrl-C ended, by the convention of shells: 128 + SIGINT."""
 
-_COLLECT_EVERY = 100_000
+_COLLECT_EVERY = 500_000
 """The number of new objects after which the garbage collector runs. Imports make many objects and no
 garbage: collecting after every 700, Python's default, takes a tenth of a short command's time."""
 
