@@ -75,6 +75,26 @@ class BackendArguments:
         candidate = self.candidates[option].deciding_candidate(DeviceView(self.facts))
         return None if candidate is None else candidate.span
 
+    def origin(self, option: str) -> Origin:
+        """Return where an option's value came from, which is much less work than its provenance.
+
+        Raises:
+            KeyError: the backend has no such option.
+        """
+        option = self.current_name(option)
+        recommended = self.recommendation.values.get(option)
+        return self.candidates[option].origin(DeviceView(self.facts), recommended)
+
+    def origins(self, option: str) -> tuple[Origin, ...]:
+        """Return where an option's value came from, and the keys of a table that come from elsewhere.
+
+        Raises:
+            KeyError: the backend has no such option.
+        """
+        if isinstance(getattr(self.options, self.current_name(option)), Mapping):
+            return self.provenance(option).origins
+        return (self.origin(option),)
+
     def provenance(self, option: str) -> Provenance:
         """Return where an option's value came from. It is computed on demand: most are never asked for.
 
@@ -169,7 +189,7 @@ class Arguments(Displayed):
         Raises:
             KeyError: no such backend or option here.
         """
-        return self.provenance(backend, option).winner.origin
+        return self.backends[backend].origin(option)
 
     def provenance(self, backend: str, option: str) -> Provenance:
         """Return where an option's value came from, what it beat, and the facts it depends on.

@@ -100,6 +100,8 @@ def differences(
 def _is_same(old: ReportedValue | None, new: ReportedValue | None) -> bool:
     if old is None or new is None:
         return False
+    if type(old.value) is type(new.value) and type(old.value) in (bool, int, str, type(None)):
+        return bool(old.value == new.value)  # nearly all; the same as comparing their texts
     return canonical(old.value) == canonical(new.value)
 
 

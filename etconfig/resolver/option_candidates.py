@@ -124,6 +124,19 @@ class OptionCandidates:
                 return None if candidate.value is UNSET else candidate
         return None
 
+    def origin(self, device: DeviceView, recommended: Sourced[object] | None) -> Origin:
+        """Return the origin of the value that `decide` gives, which is much less work than its provenance.
+
+        Raises:
+            LookupError: `decide` gives no value.
+        """
+        candidate = self.deciding_candidate(device)
+        if candidate is not None:
+            return candidate.origin
+        for sourced in (*self._above_default(recommended), *self._sourced_default(device)):
+            return sourced.origin
+        raise LookupError(f"{self.spec.id}.{self.info.name} has no value")
+
     def provenance(self, device: DeviceView, recommended: Sourced[object] | None) -> Provenance:
         """Explain the value that `decide` gives.
 

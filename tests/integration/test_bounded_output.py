@@ -106,6 +106,15 @@ class TestManyProblems:
         assert done.stdout.endswith("and 7 more; --json has all\n")
         assert len(cli("diff", "a.json", "b.json", "--json").json["changes"]) == MAX_ROWS + 7
 
+    def test_the_rows_of_a_resolution_are_counted(self, cli: Cli, place: Path) -> None:
+        methods = "".join(f"[methods.m{n}.options.ReferenceNpuBackend]\ncore = 1\n" for n in range(4_000))
+        (place / "a.toml").write_text('[profile]\nname = "a"\n' + methods)
+        lines = cli("resolve", "--profile", "a.toml", "--facts", "device.json").stdout.splitlines()
+        rows = cli("resolve", "--profile", "a.toml", "--facts", "device.json", "--json").json["arguments"]
+        count = sum(len(row["options"]) for row in rows)
+        assert lines[-1] == f"and {count - MAX_ROWS:,} more; --json has all"
+        assert sum("ReferenceNpuBackend" in line for line in lines) == MAX_ROWS
+
 
 class TestOddPlaces:
     """Streams, terminals and files that are not what a command expects."""

@@ -273,7 +273,9 @@ class TestTheModelAgrees:
             facts = facts_in_force(sources, facts)
             for method, instances in METHODS.items():
                 for instance in instances:
-                    found = resolution.arguments(method, instance).provenance(SPEC.id, "labels")
+                    arguments = resolution.arguments(method, instance)
+                    found = arguments.provenance(SPEC.id, "labels")
+                    assert arguments.backends[SPEC.id].origins("labels") == found.origins
                     assert isinstance(found.winner.value, dict)
                     assert found.keys.keys() == found.winner.value.keys()
                     for key, text in found.winner.value.items():

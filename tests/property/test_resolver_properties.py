@@ -161,6 +161,8 @@ class TestProvenance:
                 for name in found.candidates:
                     provenance = found.provenance(name)
                     assert provenance.winner.value == getattr(found.options, name)
+                    assert found.origin(name) == provenance.winner.origin
+                    assert found.origins(name) == provenance.origins
                     if provenance.winner.origin.kind is not OriginKind.PROFILE:
                         continue
                     assignment = assignments[id(provenance.winner.origin)]

@@ -56,7 +56,8 @@ def command(
         named_by = f", named by {resolution.selected_by}" if resolution.named_by else ""
         show(f"profile {resolution.profile}{named_by}")
         show()
-        print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), list(option_rows(resolution)))
+        count = sum(len(resolved.candidates) for a in resolution for resolved in a.backends.values())
+        print_table(("METHOD", "BACKEND", "OPTION", "VALUE", "FROM"), option_rows(resolution), count)
 
 
 def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, str]]:
@@ -67,10 +68,13 @@ def option_rows(resolution: Resolution) -> Iterator[tuple[str, str, str, str, st
     for arguments in resolution:
         for backend, resolved in arguments.backends.items():
             if id(resolved) not in known:
-                found = ((name, resolved.provenance(name)) for name in resolved.candidates)
                 known[id(resolved)] = [
-                    (name, show_setting(each.winner.value), "; ".join(map(str, each.origins)))
-                    for name, each in found
+                    (
+                        name,
+                        show_setting(getattr(resolved.options, name)),
+                        "; ".join(map(str, resolved.origins(name))),
+                    )
+                    for name in resolved.candidates
                 ]
             for row in known[id(resolved)]:
                 yield arguments.label, backend, *row

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from etconfig.plugin import BACKENDS
@@ -61,15 +62,25 @@ def cell_text(cell: str) -> str:
     return escape_line(shorten(cell))
 
 
-def table_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows below their headers, in aligned columns, ready to be printed."""
+def first_rows(
+    rows: Iterable[Sequence[str]], count: int | None = None
+) -> tuple[Sequence[Sequence[str]], int]:
+    """Return the rows that are shown, and the number of all; if it is known, the others are not made."""
+    if count is not None:
+        return list(islice(rows, MAX_ROWS)), count
+    rows = list(rows)
+    return rows[:MAX_ROWS], len(rows)
+
+
+def table_text(headers: Sequence[str], rows: Iterable[Sequence[str]], count: int | None = None) -> str:
+    """Return rows below their headers, in aligned columns, ready to be printed; `count` as `first_rows`."""
     from etconfig.diagnostics.escape import escape_lines
 
-    rows = list(rows)
-    table = [headers, *([cell_text(cell) for cell in row] for row in rows[:MAX_ROWS])]
+    shown, count = first_rows(rows, count)
+    table = [headers, *([cell_text(cell) for cell in row] for row in shown)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
-    return escape_lines("".join(f"{line.rstrip()}\n" for line in lines)) + more_text(len(rows))
+    return escape_lines("".join(f"{line.rstrip()}\n" for line in lines)) + more_text(count)
 
 
 def record_text(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

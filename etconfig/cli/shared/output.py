@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
-from etconfig.cli.shared.listings import MAX_ROWS, cell_text, json_text, more_text, record_text, table_text
+from etconfig.cli.shared.listings import (
+    MAX_ROWS,
+    cell_text,
+    first_rows,
+    json_text,
+    more_text,
+    record_text,
+    table_text,
+)
 from etconfig.diagnostics.escape import (
     escape_json,
     escape_line,
@@ -131,17 +139,22 @@ def show_json(text: str) -> None:
     click.echo(escape_json(text), nl=False)
 
 
-def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], count: int | None = None) -> None:
     """Print rows on stdout: a table on a terminal, aligned columns in a pipe.
 
     In a terminal that is too narrow for the table, each row is a block of lines, so that nothing is cut.
+
+    Args:
+        headers: The headers of the columns.
+        rows: The rows.
+        count: The number of rows, if it is known: then only those that are shown are made.
     """
-    if sys.stdout.isatty():
-        rows = list(rows)
-        _print_rich(headers, [[cell_text(cell) for cell in row] for row in rows[:MAX_ROWS]])
-        click.echo(more_text(len(rows)), nl=False)
+    if not sys.stdout.isatty():
+        click.echo(table_text(headers, rows, count), nl=False)
         return
-    click.echo(table_text(headers, rows), nl=False)
+    shown, count = first_rows(rows, count)
+    _print_rich(headers, [[cell_text(cell) for cell in row] for row in shown])
+    click.echo(more_text(count), nl=False)
 
 
 def _print_rich(headers: Sequence[str], rows: Collection[Sequence[str]]) -> None:
