@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from etconfig.facts.detector import Detector, FunctionDetector
-from etconfig.facts.registry import FactInfo
+from etconfig.facts.registry import FactInfo, FactType, Volatility
 from etconfig.method import Executor
 from etconfig.plugin.backends import check_spec
 from etconfig.plugin.call_check import call_problem
@@ -42,8 +42,16 @@ def _check_parts(entry: EntryPoint, contribution: FactsContribution) -> None:
         if not isinstance(info, FactInfo):
             cause = f"its facts contain a {type(info).__name__}"
             raise load_error(entry, cause, "give an etconfig.plugin.v1.FactInfo for each")
+        _check_member(entry, f"the type of fact {info.name!r}", info.type, FactType)
+        _check_member(entry, f"the volatility of fact {info.name!r}", info.volatility, Volatility)
     for detector in contribution.detectors:
         _check_detector(entry, detector)
+
+
+def _check_member(entry: EntryPoint, what: str, given: object, kind: type[FactType | Volatility]) -> None:
+    if not isinstance(given, kind):
+        members = ", ".join(f"{kind.__name__}.{each.name}" for each in kind)
+        raise load_error(entry, f"{what} is {given!r}", f"give one of {members}")
 
 
 def _check_detector(entry: EntryPoint, detector: Detector) -> None:
@@ -52,6 +60,10 @@ def _check_detector(entry: EntryPoint, detector: Detector) -> None:
             raise load_error(
                 entry, f"its detectors contain a {type(detector).__name__} without {name}", _DETECTOR_HELP
             )
+    provides: object = detector.provides
+    if isinstance(provides, str):
+        cause = f"detector {detector.name!r} provides the text {provides!r}"
+        raise load_error(entry, cause, f"write provides=({provides!r},)")
     detect: Callable[..., object] = detector.detect
     symbol = f"{type(detector).__name__}.detect"
     if isinstance(detector, FunctionDetector):
@@ -65,17 +77,23 @@ def _check_detector(entry: EntryPoint, detector: Detector) -> None:
 def _check_fact_names(
     entry: EntryPoint, contribution: FactsContribution, accepted: Sequence[FactsContribution]
 ) -> None:
-    """Check that no built-in fact and no fact of another plugin has the same name or namespace."""
+    """Check that the facts clash with no others, and that the detectors provide facts that are declared."""
     from etconfig.facts.builtin import BUILTIN_FACTS  # other kinds of plugins do not need it
 
     known = BUILTIN_FACTS
     for each in accepted:
         known = known.extended(each.facts)
     try:
-        known.extended(contribution.facts)
+        known = known.extended(contribution.facts)
     except ValueError as error:
         cause, _, advice = str(error).partition("; ")
         raise load_error(entry, cause, advice or "declare each fact once") from error
+    for detector in contribution.detectors:
+        strange = [name for name in detector.provides if name not in known.names]
+        if strange:
+            names = ", ".join(map(repr, strange))
+            cause = f"detector {detector.name!r} provides {names}, which no plugin declares"
+            raise load_error(entry, cause, "declare each in facts, with this name")
 
 
 def _check_kernels(entry: EntryPoint, contribution: KernelsContribution) -> None:

@@ -121,6 +121,27 @@ class TestFacts:
                 "upgrade or uninstall acme-1, or report it to its author",
             ),
             (
+                "facts=(fact('acme.cores'),), detectors=(FunctionDetector('acme', 'acme.cores', gives),)",
+                "detector 'acme' provides the text 'acme.cores'",
+                "write provides=('acme.cores',)",
+            ),
+            (
+                "facts=(fact('acme.cores'),), detectors=(FunctionDetector('acme', ('acme.core',), gives),)",
+                "detector 'acme' provides 'acme.core', which no plugin declares",
+                "declare each in facts, with this name",
+            ),
+            (
+                "facts=(FactInfo(name='acme.cores', type='int', doc='Cores.', volatility=Volatility.BOOT),)",
+                "the type of fact 'acme.cores' is 'int'",
+                "give one of FactType.BOOL, FactType.INT, FactType.FLOAT, FactType.STRING, "
+                "FactType.STRING_LIST",
+            ),
+            (
+                "facts=(FactInfo(name='acme.cores', type=FactType.INT, doc='Cores.', volatility='boot'),)",
+                "the volatility of fact 'acme.cores' is 'boot'",
+                "give one of Volatility.STATIC, Volatility.BOOT, Volatility.LIVE",
+            ),
+            (
                 "facts=(fact('cpu.acme'),)",
                 "fact 'cpu.acme' lies in the namespace 'cpu', which is taken",
                 "choose one of your own, such as your plugin's name",
