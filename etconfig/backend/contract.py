@@ -72,6 +72,7 @@ class Capabilities:
 
     Raises:
         ValueError: `precision` names a dtype that is not claimed, or its error is not in [0, 1).
+        TypeError: `dtypes` or `dim_orders` is one text, not a set of names.
     """
 
     dtypes: frozenset[str] = frozenset({"float32"})
@@ -86,6 +87,10 @@ class Capabilities:
     is_bound_to_host: bool = False
 
     def __post_init__(self) -> None:
+        names: Mapping[str, object] = {"dtypes": self.dtypes, "dim_orders": self.dim_orders}
+        for field_name, given in names.items():
+            if isinstance(given, str):
+                raise TypeError(f"{field_name} is the text {given!r}; write frozenset({{{given!r}}})")
         for dtype, error in (self.precision or {}).items():
             if dtype not in self.dtypes:
                 raise ValueError(

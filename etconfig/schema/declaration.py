@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from etconfig.records import record
 from etconfig.schema.option_type import ChoiceValue, OptionType
@@ -12,6 +12,9 @@ from etconfig.schema.units import Unit
 
 MAX_KEY_LENGTH = 63
 """The maximum length of keys and backend ids in ExecuTorch's option map. Source: backend/options.h."""
+
+
+_Member = TypeVar("_Member", bound=enum.Enum)
 
 
 class Missing:
@@ -172,20 +175,49 @@ def option(
 
     Raises:
         ValueError: `applies`, `scope`, `unit` or `wire` is not one of the known ones.
+        TypeError: another argument is not a text.
     """
     from pydantic import Field  # imported late: only declarations of options need it
 
     declaration = Declaration(
         doc=doc,
-        applies=Applies(applies),
-        scope=Scope(scope),
-        from_fact=from_fact,
-        unit=None if unit is None else Unit(unit),
-        since=since,
-        deprecated=deprecated,
-        renamed_from=(renamed_from,) if isinstance(renamed_from, str) else tuple(renamed_from),
-        wire=Wire(key=wire) if isinstance(wire, str) else wire,
+        applies=_member(Applies, "applies", applies),
+        scope=_member(Scope, "scope", scope),
+        from_fact=_text("from_fact", from_fact),
+        unit=None if unit is None else _member(Unit, "unit", unit),
+        since=_text("since", since),
+        deprecated=_text("deprecated", deprecated),
+        renamed_from=_names(renamed_from),
+        wire=_wire(wire),
     )
     if default is MISSING:
         return Field(json_schema_extra=declaration)
     return Field(default, json_schema_extra=declaration)
+
+
+def _member(kind: type[_Member], argument: str, given: object) -> _Member:
+    try:
+        return kind(given)
+    except ValueError:
+        known = ", ".join(repr(each.value) for each in kind)
+        raise ValueError(f"{argument} of option() is {given!r}; expected one of {known}") from None
+
+
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    names = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"renamed_from of option() is {given!r}; expected a name, or names")
+    return names
+
+
+def _wire(given: Wire | str | None) -> Wire | None:
+    if given is not None and not isinstance(given, (Wire, str)):
+        raise TypeError(f"wire of option() is {given!r}; expected a key, or a Wire")
+    return Wire(key=given) if isinstance(given, str) else given
+
+
+def _text(argument: str, given: object) -> str | None:
+    if given is None or isinstance(given, str):
+        return given
+    raise TypeError(f"{argument} of option() is {given!r}; expected a text")

@@ -37,3 +37,9 @@ class TestPrecision:
         message = f"precision of float32 is {error}; expected a relative error, from 0 to below 1"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             Capabilities(precision={"float32": error})
+
+
+@pytest.mark.parametrize("name", ["dtypes", "dim_orders"])
+def test_one_text_in_place_of_names_is_refused(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{name} is the text 'x'; write frozenset\(\{{'x'\}}\)$"):
+        Capabilities(**{name: "x"})

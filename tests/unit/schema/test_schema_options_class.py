@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 import warnings
 from typing import Annotated, Any, ClassVar, Literal, Optional
 
@@ -288,13 +289,13 @@ class TestRefusedDeclarations:
     @pytest.mark.parametrize(
         ("field", "problem"),
         [
-            ({"applies": "late"}, "'late' is not a valid Applies"),
-            ({"scope": "all"}, "'all' is not a valid Scope"),
-            ({"unit": "miles"}, "'miles' is not a valid Unit"),
+            ({"applies": "late"}, "applies of option() is 'late'; expected one of 'load', 'execute'"),
+            ({"scope": "all"}, "scope of option() is 'all'; expected one of 'method', 'process'"),
+            ({"unit": "miles"}, "unit of option() is 'miles'; expected one of 'bytes', 'ns', "),
         ],
     )
     def test_unknown_words_are_refused(self, field, problem):
-        with pytest.raises(ValueError, match=problem):
+        with pytest.raises(ValueError, match=f"^{re.escape(problem)}"):
             option(**{"applies": "load", "doc": "An option.", **field})
 
 
@@ -317,3 +318,16 @@ class TestToJsonable:
             "priorities": {"a": 1},
             "levels": [3],
         }
+
+
+class TestArgumentsOfOption:
+    """Arguments of `option()` with a wrong type are refused where they are written."""
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [{"deprecated": True}, {"since": 0.2}, {"from_fact": 5}, {"wire": 5}, {"renamed_from": [5]}],
+    )
+    def test_what_is_not_a_text_is_refused(self, arguments):
+        (name,) = arguments
+        with pytest.raises(TypeError, match=rf"^{name} of option\(\) is "):
+            options_class(int, default=1, **arguments)
