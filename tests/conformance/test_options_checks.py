@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from etconfig_reference.cpu import ReferenceCpuBackend
@@ -122,6 +122,53 @@ class TestValues:
         message = r"Options\.cores follows the fact 'cpu\.availabel_cores', which no plugin declares"
         with pytest.raises(CheckFailedError, match=message):
             defaults_valid.run(subject())
+
+    @pytest.mark.parametrize(
+        ("kind", "default", "fact", "message"),
+        [
+            (
+                int,
+                1,
+                "device.model",
+                r"is an integer, but follows the fact device\.model, whose type is string; use",
+            ),
+            (
+                float,
+                1.0,
+                "cpu.available_cores",
+                "is a float, but follows .*, whose type is int; use recommend",
+            ),
+            (list[int], [], "cpu.available_cores", "is an array.*, whose type is int; use recommend"),
+            (list[int], [], "cpu.features", "is an array.*, whose type is string list; use recommend"),
+            (dict[str, int], {}, "cpu.available_cores", "is a table.*, whose type is int; use recommend"),
+            (bool, False, "npu.count", "is true or false, but follows .*, whose type is int; use recommend"),
+        ],
+    )
+    def test_a_fact_of_another_type_than_its_option_is_reported_although_it_is_not_known_here(
+        self, kind: object, default: object, fact: str, message: str, declare: Declare
+    ):
+        field = option(default, from_fact=fact, applies="load", doc=DOC)
+        namespace = {"__annotations__": {"x": kind}, "x": field, "__module__": __name__}
+        declare(options=type("Options", (BackendOptions,), namespace))
+        with pytest.raises(CheckFailedError, match=rf"Options\.x {message}"):
+            defaults_valid.run(subject())
+
+    @pytest.mark.parametrize(
+        ("kind", "default", "fact"),
+        [
+            (str, "", "device.model"),
+            (list[str], [], "cpu.features"),
+            (Literal["linux", "android"], "linux", "os.name"),
+            (int, 1, "cpu.available_cores"),
+        ],
+    )
+    def test_a_fact_of_the_type_of_its_option_is_accepted(
+        self, kind: object, default: object, fact: str, declare: Declare
+    ):
+        field = option(default, from_fact=fact, applies="load", doc=DOC)
+        namespace = {"__annotations__": {"x": kind}, "x": field, "__module__": __name__}
+        declare(options=type("Options", (BackendOptions,), namespace))
+        defaults_valid.run(subject())
 
     def test_a_fact_of_another_unit_than_its_option_is_reported(self, declare: Declare):
         class Options(BackendOptions):

@@ -19,10 +19,19 @@ from etconfig.conformance.subject.option_values import (
 )
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import PluginCallError
+from etconfig.facts import FactType
 from etconfig.plugin.call_check import code_place
 from etconfig.provenance import Sourced
 from etconfig.resolver import read_program_values, values_without_configuration
-from etconfig.schema import BackendOptions, BackendSpec, ProblemKind, json_schema, validate_options
+from etconfig.schema import (
+    BackendOptions,
+    BackendSpec,
+    OptionKind,
+    OptionType,
+    ProblemKind,
+    json_schema,
+    validate_options,
+)
 from etconfig.schema.units import units_agree
 
 LEAST_WORDS = 3
@@ -30,6 +39,15 @@ LEAST_WORDS = 3
 
 LEAST_LETTERS = 4
 """Names up to this length may differ from another by one letter."""
+
+_FACTS_BY_KIND: Mapping[OptionKind, frozenset[FactType]] = {
+    OptionKind.BOOLEAN: frozenset((FactType.BOOL,)),
+    OptionKind.INTEGER: frozenset((FactType.INT,)),
+    OptionKind.FLOAT: frozenset((FactType.FLOAT,)),
+    OptionKind.STRING: frozenset((FactType.STRING,)),
+    OptionKind.CHOICE: frozenset((FactType.STRING, FactType.INT)),
+    OptionKind.TABLE: frozenset(),
+}
 
 
 @check("schema-documented", level=0, prevents="options whose effect users must guess")
@@ -63,7 +81,7 @@ def defaults_valid(subject: Subject) -> None:
 
 
 def _require_known_facts(subject: Subject) -> None:
-    """Require that the facts of defaults exist, and that each has the unit of its option."""
+    """Require that the facts of defaults exist, and that each has the type and the unit of its option."""
     registry = subject.installation.fact_registry
     for name, info in subject.spec.options.option_infos().items():
         if info.from_fact is None:
@@ -74,11 +92,24 @@ def _require_known_facts(subject: Subject) -> None:
                 f"{place} follows the fact {info.from_fact!r}, which no plugin declares, so its default "
                 "never does; name a fact that `etconfig facts` lists"
             )
+        if not _suits(fact.type, info.type):
+            raise CheckFailedError(
+                f"{place} is {info.type.expected}, but follows the fact {fact.name}, whose type is "
+                f"{fact.type.value}; use recommend to convert it"
+            )
         if info.unit is not None and fact.unit is not None and not units_agree(fact.unit, info.unit.value):
             raise CheckFailedError(
                 f"{place} is in {info.unit.value}, but follows the fact {fact.name}, which is in "
                 f"{fact.unit}; use recommend to convert it"
             )
+
+
+def _suits(fact: FactType, wanted: OptionType) -> bool:
+    """Return True if a fact of a type can be a value of an option, as far as types go."""
+    if wanted.kind is OptionKind.ARRAY:
+        assert wanted.item is not None
+        return fact is FactType.STRING_LIST and _suits(FactType.STRING, wanted.item)
+    return fact in _FACTS_BY_KIND[wanted.kind]
 
 
 @check("recommend-valid", level=0, prevents="recommendations that the backend itself refuses")
