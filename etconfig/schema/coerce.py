@@ -153,7 +153,7 @@ def _number(wanted: OptionType, raw: object) -> object | Mismatch:
             return _mismatch(wanted, raw, _SIZE_HELP)
         return raw if type(raw) is python_type else python_type(raw)
     number = _same_number(raw, python_type)
-    if number is not None:
+    if number is not None and not isinstance(coerce(wanted, parse_scalar(number)), Mismatch):
         return _mismatch(wanted, raw, f"write {number}", Respelling(repr(raw), number, is_safe=True))
     return _mismatch(wanted, raw, _without_quotes(raw, python_type))
 

@@ -22,6 +22,8 @@ _NO = frozenset(("false", "no", "off", "n", "disable", "disabled", "0"))
 _NUMBER_AND_WORD = re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,15})?) ?([A-Za-z]+|%)")
 _DECIMAL_COMMA = re.compile(r"-?[0-9]{1,15},[0-9]{1,15}")
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_MULTIPLE = re.compile(r"[kmgt](?:hz|fps|w)?|thousand|million|billion", re.IGNORECASE)
+"""Words that stand for a factor: the number before one is not the number that was meant."""
 _MAX_LISTED = 6
 _MAX_LENGTH = 200
 _MIN_BEGINNING = 3
@@ -161,7 +163,11 @@ def _with_unit(wanted: OptionType, number: str, word: str) -> Iterator[_Guess]:
         yield from (_Guess(f"{number} {suffix}") for suffix in meant)
     elif word == "%" and wanted.kind is OptionKind.FLOAT:
         yield _Guess(round(float(number) / 100, 12))
-    elif word != "%" and not any(_is_quantity(number, word, unit) for unit in Unit):
+    elif (
+        word != "%"
+        and not _MULTIPLE.fullmatch(word)
+        and not any(_is_quantity(number, word, unit) for unit in Unit)
+    ):
         value = parse_scalar(number)
         yield _Guess(float(value) if wanted.kind is OptionKind.FLOAT else value)
 
@@ -227,7 +233,7 @@ def _advice(wanted: OptionType, raw: object) -> str | None:
     if wanted.kind is OptionKind.CHOICE and len(wanted.choices) <= _MAX_LISTED:
         return f"write one of {', '.join(map(toml_text, wanted.choices))}"
     if wanted.kind is OptionKind.TABLE and not isinstance(raw, Mapping):
-        return "write a table, such as { name = ... }"
+        return 'write a table: { name = ... } in a file, {"name": ...} in an override'
     if wanted.kind is OptionKind.ARRAY and not isinstance(raw, (list, tuple)):
         return "write an array, such as [ ... ]"
     if wanted.kind is OptionKind.INTEGER and isinstance(raw, (float, str)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from typing import Annotated
 
 import pytest
 from npu import INFOS, PowerMode
@@ -10,6 +11,9 @@ from npu import INFOS, PowerMode
 from etconfig.diagnostics import Severity
 from etconfig.errors import OptionError
 from etconfig.schema import coerce_text, coerce_value, show_value
+from etconfig.schema.coerce import Mismatch, coerce
+from etconfig.schema.constraints import Le
+from etconfig.schema.option_type import read_option_type
 
 
 class Colour(str, enum.Enum):
@@ -132,6 +136,14 @@ class TestCoerceValue:
     def test_a_quantity_keeps_to_the_bounds(self):
         assert problem_of("cache_bytes", "1 kB")[0].endswith("given '1 kB'")
 
+    @pytest.mark.parametrize(
+        ("annotation", "raw"), [(Annotated[float, Le(1)], 2), (Annotated[int, Le(1)], 2.0)]
+    )
+    def test_the_other_type_of_number_is_not_advised_outside_of_the_bounds(self, annotation, raw):
+        mismatch = coerce(read_option_type(annotation), raw)
+        assert isinstance(mismatch, Mismatch)
+        assert (mismatch.help, mismatch.respelling) == (None, None)
+
     def test_a_misspelt_suffix_is_refused_with_the_known_ones(self):
         _, help_text = problem_of("timeout", "3 sec")
         assert help_text == "write a number and one of ns, us, ms, s, min, h"
@@ -141,9 +153,6 @@ class TestCoerceValue:
         assert problem_of("priorities", {"a": -1})[0] == "priorities.a: expected an integer >= 0, given -1"
 
     def test_an_enum_of_strings_takes_its_own_members(self):
-        from etconfig.schema.coerce import coerce
-        from etconfig.schema.option_type import read_option_type
-
         wanted = read_option_type(Colour)
         assert coerce(wanted, "red") is Colour.RED
         assert coerce(wanted, Colour.RED) is Colour.RED
