@@ -43,9 +43,12 @@ def recommend(spec: BackendSpec, facts: Mapping[str, object]) -> Recommendation:
         return Recommendation()
     reader = _RecordingFacts(facts)
     try:
-        raw = dict(spec.recommend(reader))
+        answer: object = spec.recommend(reader)
+        raw = dict(answer) if isinstance(answer, Mapping) else None
     except Exception as error:
         raise _failed(spec, f"{type(error).__name__}: {error}") from error
+    if raw is None:
+        raise _failed(spec, f"it returned {answer!r:.60}, expected a mapping of option names to values")
     origin = Origin(OriginKind.RECOMMENDATION, spec.id)
     return Recommendation(
         values={name: Sourced(_checked(spec, name, value), origin) for name, value in raw.items()},

@@ -346,7 +346,8 @@ class TestMistakes:
         [
             ({"cores": 1}, "NpuBackend has no option 'cores'"),
             ({"core": -1}, "NpuBackend.core: expected an integer >= 0, given -1"),
-            (None, "TypeError: 'NoneType' object is not iterable"),
+            (None, "it returned None, expected a mapping of option names to values"),
+            ([("core", 1)], "it returned [('core', 1)], expected a mapping of option names to values"),
         ],
     )
     def test_a_wrong_recommendation_is_the_plugins_fault(self, recommended: object, cause: str) -> None:
