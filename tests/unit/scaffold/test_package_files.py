@@ -41,6 +41,7 @@ class TestPublication:
         files = texts(render("acme-npu"))
         assert "\nenv:\n  PIP_FIND_LINKS: wheels" in files[".github/workflows/ci.yml"]
         assert "pip install --find-links wheels -e '.[test]'" in files["README.md"]
+        assert '[tool.hatch.build.targets.sdist]\nexclude = ["/wheels"]\n\n[tool.' in files["pyproject.toml"]
         assert [path for path, text in files.items() if "until etconfig" in text or "<!-- end" in text] == []
 
     def test_then_nothing_does(self, monkeypatch: pytest.MonkeyPatch) -> None:
