@@ -5,6 +5,7 @@ Source: OASIS, Static Analysis Results Interchange Format 2.1.0.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ def _physical_location(span: Span) -> dict[str, Any]:
 
 def _artifact_location(span: Span) -> dict[str, str]:
     path = Path(span.file)
-    return {"uri": path.as_uri() if path.is_absolute() else quote(path.as_posix())}
+    return {"uri": path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))}
 
 
 def _region(span: Span) -> dict[str, int]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from etconfig import __version__
 from etconfig.diagnostics import CODES, Diagnostic, Fix, Severity, Span
@@ -66,6 +69,14 @@ class TestSarif:
         }
         (related,) = result["relatedLocations"]
         assert related["physicalLocation"]["artifactLocation"] == {"uri": "file:///srv/base.toml"}
+
+    @pytest.mark.parametrize(
+        ("file", "uri"),
+        [("boards/\udcff.toml", "boards/%FF.toml"), ("/srv/\udcff.toml", "file:///srv/%FF.toml")],
+    )
+    def test_a_file_name_that_is_not_text_keeps_its_bytes(self, file: str, uri: str) -> None:
+        (result,) = run_of(replace(TYPO, spans=(Span(file=file),)))["results"]
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": uri}
 
     def test_a_fix_replaces_the_region(self) -> None:
         (fix,) = run_of(TYPO)["results"][0]["fixes"]
