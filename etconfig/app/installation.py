@@ -466,11 +466,14 @@ def ignored_project_file(directory: Path) -> Diagnostic | None:
 
 
 def _may_be_file(path: Path) -> bool:
-    """Return True if this is a file, and also if that cannot be found out: reading it will say why."""
+    """Return True if something has this name, be it a broken link or a directory: reading it will say why."""
     try:
-        return path.is_file()
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
     except OSError:
         return True
+    return True
 
 
 def _configures_etconfig(path: Path) -> bool:

@@ -252,8 +252,21 @@ class TestTheProjectFile:
         def refuse(path: Path) -> bool:
             raise PermissionError(13, "Permission denied", str(path))
 
-        monkeypatch.setattr(Path, "is_file", refuse)
+        monkeypatch.setattr(Path, "lstat", refuse)
         assert find_project_file(place) == place / "etconfig.toml"
+
+    def test_a_broken_link_and_a_directory_stop_commands(
+        self, place: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        """The defaults would apply in silence instead of the settings that a link was meant to bring."""
+        path = place / "etconfig.toml"
+        path.symlink_to("shared.toml")
+        done = cli("resolve", "--profile", "generic/any")
+        assert (done.status, f"cannot read {path}: No such file" in done.stderr) == (2, True)
+        path.unlink()
+        path.mkdir()
+        done = cli("resolve", "--profile", "generic/any")
+        assert (done.status, f"cannot read {path}: not a regular file" in done.stderr) == (2, True)
 
 
 def test_links_to_directories_are_not_followed(profiles: Path, cli: Callable[..., Outcome]) -> None:
