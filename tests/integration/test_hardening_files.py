@@ -12,7 +12,7 @@ import click
 import pytest
 from command_line import ON_DEVICE, Outcome, error
 
-from etconfig.cli.shared.writing import write_file
+from etconfig.cli.shared.writing import check_can_write, write_file
 
 OLD, NEW = b"old" * 1000, b"new" * 2000
 CALLS = ("os.open", "os.fdopen", "os.fsync", "pathlib.Path.chmod", "pathlib.Path.replace")
@@ -42,6 +42,21 @@ class TestNewFile:
         (tmp_path / "plain").write_bytes(b"")
         write_file(tmp_path / "file", NEW)
         assert (tmp_path / "file").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+class TestProtectedFile:
+    """A write-protected file is not replaced, although its directory would allow it."""
+
+    @pytest.mark.parametrize("write", [check_can_write, lambda path: write_file(path, NEW)])
+    def test_it_is_kept(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
+    ) -> None:
+        path = tmp_path / "file"
+        path.write_bytes(OLD)
+        monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK)  # root may write to any file
+        with pytest.raises(click.ClickException, match="Permission denied"):
+            write(path)
+        assert [(entry.name, entry.read_bytes()) for entry in tmp_path.iterdir()] == [("file", OLD)]
 
 
 class TestFailures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -72,7 +73,13 @@ def check_is_not_read(path: Path, sources: Iterable[Path | None]) -> None:
 
 
 def _open_beside(path: Path) -> tuple[Path, int]:
-    """Create a new file in the directory of `path`; return its path and descriptor."""
+    """Create a new file in the directory of `path`; return its path and descriptor.
+
+    Raises:
+        OSError: it cannot be created, or `path` is write-protected.
+    """
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
     # a name that cannot be guessed, and that must not exist yet: no link can be planted at it
     return beside, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
