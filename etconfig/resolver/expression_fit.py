@@ -113,12 +113,14 @@ def _unit_mismatch(spec: BackendSpec, info: OptionInfo, expression: Expression, 
     assert info.unit is not None
     factor = unit_conversion(unit, info.unit.value)
     number = "" if info.type.kind is OptionKind.INTEGER else ".0"
+    better = f"({expression.source}) {factor}{number}" if factor else None
     return Diagnostic(
         code="unit-mismatch",
         message=f"{spec.id}.{info.name}: {_shown(expression)} is in {unit}, expected {info.unit.value}",
         spans=(expression.span,),
-        help=f"write ({expression.source}) {factor}{number}" if factor else "compute it from other facts",
+        help=f"write {better}" if better else "compute it from other facts",
         severity=Severity.WARNING,
+        fix=replacing_expression(expression, better) if better else None,
     )
 
 

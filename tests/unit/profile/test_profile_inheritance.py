@@ -208,6 +208,16 @@ class TestProblems:
             "remove one of them"
         ]
 
+    def test_a_repetition_is_fixed_where_the_order_stays(self, tmp_path: Path) -> None:
+        write_profiles(
+            tmp_path, a="", b="", near="extends = ['a', 'a', 'b']", far="extends = ['a', 'b', 'a']"
+        )
+        (near,) = problems_of(lambda: load_chain(library(tmp_path), "near"))
+        (far,) = problems_of(lambda: load_chain(library(tmp_path), "far"))
+        assert near.fix is not None
+        assert (near.fix.span.column, near.fix.span.length, near.fix.is_safe) == (17, 5, True)
+        assert far.fix is None
+
     def test_the_problems_of_all_files_come_together(self, tmp_path: Path) -> None:
         write_profiles(tmp_path, a="extends = ['b', 'c', 'gone']", b="colour = 1", c="match = '1'\n[broken")
         assert refusals(tmp_path, "a") == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from etconfig.diagnostics import Diagnostic
+from etconfig.diagnostics import Diagnostic, Fix, Span
 from etconfig.facts import BUILTIN_FACTS, FactInfo, FactType, Volatility
 from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
 from etconfig.profile import parse_expression
@@ -80,3 +80,15 @@ def test_an_expression_in_another_unit_is_a_warning(name: str, source: str, unit
 )
 def test_what_has_the_unit_or_none_is_right(name: str, source: str) -> None:
     assert not mismatches(name, source)
+
+
+@pytest.mark.parametrize(("quote", "is_fixed"), [("'", True), ('"', True), ('"""', False)])
+def test_the_conversion_is_a_fix_where_the_expression_is_in_plain_quotes(quote: str, is_fixed: bool) -> None:
+    line = f"timeout = {{ expr = {quote}acme.wait{quote} }}"
+    span = Span(file="a.toml", column=20, length=len("acme.wait") + 2 * len(quote), text=line)
+    expression = parse_expression("acme.wait", REGISTRY, span=span)
+    found = ExpressionVerifier(REGISTRY).problems(
+        SPEC, TimedOptions.option_infos()["timeout"], expression, None
+    )
+    (fix,) = (problem.fix for problem in found if problem.code == "unit-mismatch")
+    assert fix == (Fix(span=span, replacement=f"{quote}(acme.wait) * 1000{quote}") if is_fixed else None)
