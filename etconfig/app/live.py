@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from etconfig.app.configuration import Configuration, configure, documented_like
 from etconfig.app.profile_change import ProfileChange, profile_change
@@ -168,6 +168,9 @@ class LiveArguments:
         with self._lock:
             if method not in self._methods:
                 self._methods.append(method)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("LiveArguments cannot be copied or pickled: make new ones for another program")
 
     def __repr__(self) -> str:
         followed = count_text(len(self._methods), "attached Method")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex
 
 from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
@@ -206,6 +206,12 @@ class LoadedProgram(Displayed):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            "a loaded program cannot be copied or pickled: pass its path on, and load it there with "
+            "etconfig.load_program"
+        )
 
     def __repr__(self) -> str:
         path = shown_text(self.program.path or "in memory")

@@ -51,7 +51,10 @@ class FactSheet(Displayed):
         return cls(unknown_facts(registry, reason, Origin(OriginKind.DEFAULT, "empty fact sheet")), registry)
 
     def __getitem__(self, name: str) -> Fact:
-        return self.facts[name]
+        try:
+            return self.facts[name]
+        except KeyError:
+            raise KeyError(self._lacks(name)) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.facts)
@@ -61,6 +64,14 @@ class FactSheet(Displayed):
 
     def __contains__(self, name: object) -> bool:
         return name in self.facts
+
+    def _lacks(self, name: object) -> str:
+        if not isinstance(name, str) or self.registry.get(name) is not None:
+            return f"the sheet has no fact {name!r}"
+        from etconfig.facts.problems import unknown_fact  # most names are right
+
+        problem = unknown_fact(name, self.registry)
+        return f"{problem.message}; {problem.help}"
 
     def get(self, name: str) -> Fact | None:
         """Return the fact of this name, or None if the sheet does not contain it."""

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 from etconfig.display import Display, Displayed, DisplayTable, shown_text
 from etconfig.errors import (
@@ -109,7 +109,9 @@ class Method(Displayed):
 
         Raises:
             BackendUnavailableError: the method delegates nothing to it.
+            TypeError: it is not a text.
         """
+        check_type("backend_id", backend_id, str, "the id of a backend")
         try:
             return self._options[backend_id]
         except KeyError:
@@ -214,6 +216,10 @@ class Method(Displayed):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        load = f"program.load_method({self.name!r})"
+        raise TypeError(f"a loaded Method cannot be copied or pickled: load another one with {load}")
 
     def __repr__(self) -> str:
         return f"<Method {self._title()}>"

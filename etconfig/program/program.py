@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import MappingProxyType, TracebackType
@@ -126,7 +126,7 @@ class Program:
         with self._used() as contents:
             if name not in contents.plan_tables:
                 known = self.method_names
-                raise MethodNotFoundError(method=name, known=known, help=did_you_mean(name, known))
+                raise MethodNotFoundError(method=name, known=known, help=_method_help(name, known))
             with self._lock.current():
                 if name not in self._plans:
                     with collection_paused():
@@ -352,3 +352,10 @@ def _read_plan(contents: _Contents, name: str) -> ExecutionPlan:
         tables.work_left_bytes = work_left_bytes
         locate(error, f"execution_plan[{list(contents.plan_tables).index(name)}]", table)
         raise
+
+
+def _method_help(name: str, known: Collection[str]) -> str | None:
+    method, of_instance, _ = name.partition("@")
+    if of_instance and method in known:
+        return f"name the method alone, {method!r}; its arguments name the instance"
+    return did_you_mean(name, known)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -185,6 +187,57 @@ class TestNamesOfResults:
         assert self._error(lambda config: left(config)[0], TypeError) == (
             "key: expected the id of a backend or its options class, given int"
         )
+
+
+class TestOtherNames:
+    """Names that a sheet, a program or a Method does not have."""
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            (
+                "cpu.available_core",
+                "no fact is called 'cpu.available_core'; did you mean 'cpu.available_cores'?",
+            ),
+            ("gpu.5.name", "the sheet has no fact 'gpu.5.name'"),
+            (5, "the sheet has no fact 5"),
+        ],
+    )
+    def test_a_fact(self, name: Any, message: str) -> None:
+        sheet = etconfig.FactSheet.empty()
+        with pytest.raises(KeyError) as caught:
+            sheet[name]
+        assert caught.value.args == (message,)
+        assert sheet.get(name) is None
+        assert name not in sheet
+
+    def test_a_label_loads_no_method(self, place: Path) -> None:
+        with (
+            etconfig.load_program(DIGITS / "digits.pte") as loaded,
+            pytest.raises(etconfig.ExecutionError) as e,
+        ):
+            loaded.load_method("forward@left")
+        assert e.value.help == "name the method alone, 'forward'; its arguments name the instance"
+
+    def test_options_are_asked_for_by_the_id_of_a_backend(self, place: Path) -> None:
+        with etconfig.load_program(DIGITS / "digits.pte") as loaded, loaded.load_method("embed") as method:
+            options: Any = type(method.options("ReferenceNpuBackend"))
+            with pytest.raises(TypeError, match="backend_id: expected the id of a backend, given "):
+                method.options(options)
+
+
+class TestCopies:
+    """Objects with files, threads or handles refuse copies: a copy would share them without knowing."""
+
+    @pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, pickle.dumps])
+    def test_the_error_says_what_to_do(self, place: Path, make: Callable[[object], object]) -> None:
+        with etconfig.load_program(DIGITS / "digits.pte") as loaded, loaded.load_method("embed") as method:
+            with pytest.raises(TypeError, match=r"load it there with etconfig\.load_program$"):
+                make(loaded)
+            with pytest.raises(TypeError, match=r"another one with program\.load_method\('embed'\)$"):
+                make(method)
+            with pytest.raises(TypeError, match="LiveArguments cannot be copied or pickled"):
+                make(etconfig.LiveArguments(loaded, profile="generic/any"))
 
 
 class TestOverridesThatMeanSomethingElse:
