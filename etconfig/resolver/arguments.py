@@ -189,7 +189,7 @@ class Arguments(Displayed):
         Raises:
             KeyError: no such backend or option here.
         """
-        return self.backends[backend].origin(option)
+        return self._backend_with(backend, option).origin(option)
 
     def provenance(self, backend: str, option: str) -> Provenance:
         """Return where an option's value came from, what it beat, and the facts it depends on.
@@ -197,13 +197,17 @@ class Arguments(Displayed):
         Raises:
             KeyError: no such backend or option here.
         """
+        return self._backend_with(backend, option).provenance(option)
+
+    def _backend_with(self, backend: str, option: str) -> BackendArguments:
+        """Return the backend's part, which has the option. Raises KeyError."""
         if backend not in self.backends:
             raise self._no_backend(backend)
         resolved = self.backends[backend]
         if resolved.current_name(option) not in resolved.candidates:
             advice = did_you_mean(option, resolved.candidates) or f"it has {', '.join(resolved.candidates)}"
             raise KeyError(f"{backend} has no option {option!r}; {advice}")
-        return resolved.provenance(option)
+        return resolved
 
     def _no_backend(self, name: object) -> KeyError:
         known = ", ".join(self.backends) or "no backend"
