@@ -123,6 +123,25 @@ class TestUsage:
         assert done.status == 2
         assert "give --output FILE.etargs or --emit LANGUAGE" in done.stderr
 
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("-o", "x.h"), "give --emit cpp to write code to x.h, or --output FILE.etargs"),
+            (("-o", "X.KT"), "give --emit kotlin to write code to X.KT, or --output FILE.etargs"),
+            (("-o", "x.swift"), "give --emit swift to write code to x.swift, or --output FILE.etargs"),
+            (
+                ("-o", "x.etargs", "--emit", "cpp"),
+                "leave out --emit to write x.etargs, or give --output another name",
+            ),
+        ],
+    )
+    def test_a_file_is_not_called_like_one_of_the_other_kind(
+        self, cli: Cli, place: Path, arguments: tuple[str, ...], message: str
+    ) -> None:
+        done = cli("pack", "model.pte", *ON_DEVICE, *arguments)
+        assert done == Outcome(2, "", error(message, "see `etconfig pack --help`"))
+        assert not (place / arguments[1]).exists()
+
     def test_code_of_several_configurations_is_refused(self, cli: Cli) -> None:
         done = cli("pack", "model.pte", "--facts", PI5, "--facts", LAPTOP, "--emit", "cpp")
         assert done.status == 2

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from etconfig.transport import PackedConfiguration
 
 _PRODUCER = f"etconfig {__version__}"
+_LANGUAGES = {".h": "cpp", ".hpp": "cpp", ".cpp": "cpp", ".kt": "kotlin", ".swift": "swift"}
+"""The languages of code by the suffix of a file."""
 
 
 @click.command("pack", cls=StrictCommand)
@@ -68,6 +70,7 @@ def command(
       etconfig pack --header include
     """
     if output is not None:
+        _check_suffix(output, language)
         check_is_not_read(output, _sources(program, requests))
     if include is not None:
         _write_headers(include)
@@ -77,6 +80,16 @@ def command(
         _write(program, output, requests)
     elif include is None:
         raise click.UsageError("give --output FILE.etargs or --emit LANGUAGE")
+
+
+def _check_suffix(output: Path, language: str | None) -> None:
+    """Refuse code in a file that is called .etargs, and arguments in one that is called as code is."""
+    suffix = output.suffix.lower()
+    if language is not None and suffix == ".etargs":
+        raise click.UsageError(f"leave out --emit to write {output}, or give --output another name")
+    meant = _LANGUAGES.get(suffix)
+    if language is None and meant is not None:
+        raise click.UsageError(f"give --emit {meant} to write code to {output}, or --output FILE.etargs")
 
 
 def _sources(program: Path | None, requests: Sequence[ConfigurationRequest]) -> Iterator[Path | None]:
