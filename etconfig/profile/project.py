@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import TypeVar
 
-from etconfig.diagnostics import Span
+from etconfig.diagnostics import Span, nearest
 from etconfig.profile.document import Document
 from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layer import Layer
@@ -72,6 +72,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
     """Read a project file from its document.
 
     In a document named pyproject.toml, only `[tool.etconfig]` is read; without that table nothing is set.
+    A table with nearly its name is a problem.
 
     Raises:
         ProfileError: with every problem of the document.
@@ -167,7 +168,19 @@ def _section(root: TomlTable) -> TomlTable | None:
     if PurePath(root.document.name).name != _PYPROJECT:
         return root
     tool = root.table("tool")
-    return tool.table("etconfig") if tool else None
+    if not tool:
+        return None
+    if "etconfig" not in tool.data:
+        for name in tool.data:
+            # another tool may be called config
+            if name.startswith("et") and nearest(name, ("etconfig",)) is not None:
+                tool.report(
+                    "unknown-key",
+                    f"{tool.header} has no key {name!r}",
+                    tool.key_span(name),
+                    "did you mean 'etconfig'?",
+                )
+    return tool.table("etconfig")
 
 
 def _read_selection(section: TomlTable) -> Reference | None:

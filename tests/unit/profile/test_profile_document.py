@@ -192,6 +192,20 @@ class TestProjectFile:
             "2:1-7 unknown-key: [tool.etconfig] has no key 'profiel'; did you mean 'profile'?"
         ]
 
+    @pytest.mark.parametrize("name", ["etconfg", "etconfigs", "etcofnig"])
+    def test_a_mistyped_table_of_etconfig_is_refused(self, name: str) -> None:
+        text = f"[tool.ruff]\na = 1\n[tool.{name}]\nprofile = 'x'\n"
+        (problem,) = problems_of(lambda: project(text, "pyproject.toml"))
+        assert (problem.code, problem.spans[0].line) == ("unknown-key", 3)
+        assert (problem.message, problem.help) == (
+            f"[tool] has no key {name!r}",
+            "did you mean 'etconfig'?",
+        )
+
+    @pytest.mark.parametrize("name", ["ruff", "pytest", "config", "setuptools", "etcd", "hatch"])
+    def test_tables_of_other_tools_are_ignored(self, name: str) -> None:
+        assert project(f"[tool.{name}]\nx = 1\n", "pyproject.toml").settings.assignments == ()
+
     def test_a_pyproject_whose_tool_is_not_a_table_is_refused(self) -> None:
         problems = problems_of(lambda: project("tool = 1", "pyproject.toml"))
         assert [said(p) for p in problems] == [
