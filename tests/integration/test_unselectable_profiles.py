@@ -58,6 +58,18 @@ class TestOneDirectory:
         write(place / "profiles", "acme/b", FAST, extends="acme/a")
         assert warnings("profiles") == []
 
+    def test_sizes_may_be_written_as_products(self, place: Path, warnings: Callable[..., list[str]]) -> None:
+        write(place / "profiles", "acme/a", "memory.total >= 16 * 1024 * 1024 * 1024")
+        write(place / "profiles", "acme/b", "memory.total >= 8 * 1024 * 1024 * 1024", extends="acme/a")
+        assert warnings("profiles") == [f"{NEVER_A}extends it"]
+
+    def test_a_product_that_may_have_no_value_is_no_reason(
+        self, place: Path, warnings: Callable[..., list[str]]
+    ) -> None:
+        write(place / "profiles", "acme/a", "memory.total >= 16")
+        write(place / "profiles", "acme/c", "memory.total * 2 >= 8", extends="acme/a")
+        assert warnings("profiles") == []
+
     def test_two_of_one_kind_are_ambiguous_wherever_the_narrower_one_matches(
         self, place: Path, warnings: Callable[..., list[str]], cli: Callable[..., Outcome]
     ) -> None:

@@ -22,6 +22,7 @@ from etconfig.profile.expression.checked import (
     children,
     fact_names,
 )
+from etconfig.profile.expression.operations import OPERATIONS
 from etconfig.profile.expression.range_arithmetic import range_of_operation
 from etconfig.profile.expression.range_comparison import range_compared
 from etconfig.profile.expression.ranges import (
@@ -365,8 +366,24 @@ def _values_read(tree: Checked) -> Iterator[str]:
 def _may_fail(tree: Checked) -> bool:
     """Return True if an expression may have no value even with known facts: integers may overflow."""
     if isinstance(tree, Operation) and tree.function.startswith("int "):
-        return True
+        return _computed(tree) is None
     return any(map(_may_fail, children(tree)))
+
+
+def _computed(tree: Checked) -> object:
+    """Return the value of arithmetic on integers without facts, as in `8 * 1024`; None if it has none."""
+    if isinstance(tree, Constant):
+        return tree.value
+    if not isinstance(tree, Operation) or not tree.function.startswith("int "):
+        return None
+    values = [_computed(operand) for operand in tree.operands]
+    if None in values:
+        return None
+    try:
+        value: object = OPERATIONS[tree.function](*values)
+    except ArithmeticError:
+        return None
+    return value
 
 
 def _in_common(cases: Iterable[Assumptions | None]) -> Assumptions | None:
