@@ -106,5 +106,8 @@ def _not_a_token(source: ExpressionSource, position: int) -> Exception:
         help = "numbers are written 4, 0x1F, 0.5 or 1e6, without units"
         return source.error(problem, position, number.end(), help=help)
     problem = f"unexpected character {character!r}"
+    if character.isspace():
+        problem = f"unexpected space U+{ord(character):04X}"
+        return source.error(problem, position, position + 1, help="retype it as a plain space")
     meant = _LIKELY_MEANT.get(text[position : position + 2]) or _LIKELY_MEANT.get(character)
     return source.error(problem, position, position + 1, help=meant)

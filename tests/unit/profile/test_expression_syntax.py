@@ -140,6 +140,10 @@ class TestGrammar:
                 "1:1-1 invalid-expression: unexpected character '{'; "
                 "there are no maps; lists are written [a, b]",
             ),
+            (
+                "os.name\u00a0== 1",
+                "1:8-8 invalid-expression: unexpected space U+00A0; retype it as a plain space",
+            ),
             ("os.name == é", "1:12-12 invalid-expression: unexpected character 'é'; None"),
             ("'abc", "1:1-4 invalid-expression: this string does not end; close it with '"),
             (
