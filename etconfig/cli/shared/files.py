@@ -85,7 +85,15 @@ def named_as_given(problems: Iterable[Diagnostic], files: Iterable[Path]) -> Ite
             if fix is not None and fix.span.file in names:
                 fix = replace(fix, span=replace(fix.span, file=names[fix.span.file]))
             problem = replace(problem, spans=spans, fix=fix)
+            for file in names.keys() - names.values():
+                problem = _renamed(problem, f"{file}:", f"{names[file]}:")
         yield problem
+
+
+def _renamed(problem: Diagnostic, before: str, after: str) -> Diagnostic:
+    """Replace a name in the texts of a problem, which may name places like `board.toml:5:1`, too."""
+    message, *notes = (text.replace(before, after) for text in (problem.message, *problem.notes))
+    return replace(problem, message=message, notes=tuple(notes))
 
 
 def _files_of(text: str, unread: list[str]) -> list[Path]:

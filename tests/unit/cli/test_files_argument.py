@@ -93,3 +93,16 @@ class TestNamedAsGiven:
         files = [Path("b.toml"), Path("sub/c.toml")]
         found = (problem(tmp_path / "b.toml"), problem("b.toml"), problem("sub/../b.toml"), problem("a.toml"))
         assert [*named_as_given(found, files)] == [problem("b.toml")] * 3 + [problem("a.toml")]
+
+    def test_texts_name_it_in_the_same_way(self, tmp_path: Path) -> None:
+        def problem(file: str | Path) -> Diagnostic:
+            span = Span(file=str(file), line=1, column=1, length=4, text="core = 1")
+            return Diagnostic(
+                code="shadowed-assignment",
+                message=f"replaced by the value at {file}:2:1",
+                spans=(span,),
+                notes=(f"*: 1, from profile {file}:1:1",),
+            )
+
+        found = (problem(tmp_path / "b.toml"), problem("b.toml"))
+        assert [*named_as_given(found, [Path("b.toml")])] == [problem("b.toml")] * 2
