@@ -38,7 +38,7 @@ class NamedDirectory:
         """Return what is wrong with it, or None."""
         from etconfig.profile.directory import unusable_directory
 
-        message = unusable_directory(self.path)
+        message = unusable_directory(self.path, None if self.reference is None else self.reference.target)
         if message is None:
             return None
         from etconfig.diagnostics import Diagnostic

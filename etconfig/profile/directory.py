@@ -16,17 +16,23 @@ SUFFIX = ".toml"
 _CONSEQUENCE = "the profile that fits a device might be there, so `auto` selects none"
 
 
-def unusable_directory(directory: Path) -> str | None:
-    """Return why a directory of profiles cannot be used, in a sentence, or None if it exists."""
+def unusable_directory(directory: Path, written: str | None = None) -> str | None:
+    """Return why a directory of profiles cannot be used, in a sentence, or None if it exists.
+
+    Args:
+        directory: Its path.
+        written: The path as the user wrote it, for the sentence.
+    """
+    shown = repr(str(directory) if written is None else written)
     try:
         is_directory = stat.S_ISDIR(os.stat(directory).st_mode)  # noqa: PTH116  (`is_dir` hides some errors)
     except (FileNotFoundError, NotADirectoryError):
-        return f"there is no directory of profiles {str(directory)!r}"
+        return f"there is no directory of profiles {shown}"
     except OSError as error:  # no permission, a loop of links
-        return f"cannot read the directory of profiles {str(directory)!r}: {error.strerror}"
+        return f"cannot read the directory of profiles {shown}: {error.strerror}"
     except ValueError as error:  # a null character
-        return f"cannot read the directory of profiles {str(directory)!r}: {error}"
-    return None if is_directory else f"expected a directory of profiles, but {str(directory)!r} is a file"
+        return f"cannot read the directory of profiles {shown}: {error}"
+    return None if is_directory else f"expected a directory of profiles, but {shown} is a file"
 
 
 def files_below(directory: Path) -> tuple[list[Path], list[OSError]]:

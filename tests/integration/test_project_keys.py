@@ -75,11 +75,19 @@ class TestProfilePath:
             'profile_path = ["boards", "bords"]',
             '"bords"',
             "unreadable-file",
-            f"there is no directory of profiles '{tree}/bords'",
+            "there is no directory of profiles 'bords'",
             advice="correct profile_path; its paths are relative to the project file",
         )
         done = cli("resolve", "model.pte", *ON_DEVICE)
         assert (done.status, done.stderr) == (2, expected)
+
+    def test_it_is_reported_once_for_all_files(self, cli: Callable[..., Outcome], tree: Path) -> None:
+        (tree / "etconfig.toml").write_text('profile_path = ["boards", "bords"]\n')
+        done = cli("validate", "etconfig.toml", "boards", "--format", "concise")
+        assert done.stdout == (
+            "etconfig.toml:1:27: unreadable-file there is no directory of profiles 'bords'; "
+            "correct profile_path; its paths are relative to the project file\n"
+        )
 
     def test_it_hides_no_other_mistake(self, cli: Callable[..., Outcome], tree: Path) -> None:
         text = f'profile_path = ["bords", 3]\nprofile = "app/phone"\n[options.{CPU}]\nnum_thread = 1\n'
