@@ -30,7 +30,7 @@ from etconfig.diagnostics import Diagnostic, Severity, nearest
 from etconfig.errors import BackendUnavailableError, ConfigError, PluginError, ProfileError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.parameters import AnyPath, as_path
-from etconfig.plugin import EXECUTORS
+from etconfig.plugin import BACKENDS, EXECUTORS
 from etconfig.profile import (
     Layer,
     Profile,
@@ -100,7 +100,7 @@ class Validator:
             validator = self._for_project(path) if is_project else self
         except ConfigError as error:
             return error.diagnostics
-        found = tuple(dict.fromkeys(validator._problems(path, is_project)))
+        found = _each_once(validator._problems(path, is_project))
         return found if len(found) < 2 else tuple(sorted(found, key=_place))
 
     def selection_problems(self) -> tuple[Diagnostic, ...]:
@@ -326,7 +326,8 @@ class Validator:
         """Check the layers against the schemas, and that the arguments of the targets resolve."""
         # With a given device its own values count, not those that other devices might have.
         expressions = (lambda: self._expressions) if self.device is None else None
-        yield from verify_layers(layers, specs, self._backend_ids, self._known_fits, expressions)
+        for problem in verify_layers(layers, specs, self._backend_ids, self._known_fits, expressions):
+            yield self._with_refusal(problem) if problem.code == "backend-not-installed" else problem
         if not targets:
             return
         by_hand = Layer(kind=OriginKind.OVERRIDE, name="fact_overrides", facts=self._by_hand)
@@ -337,6 +338,12 @@ class Validator:
             resolver.resolve(self._facts)
         except ConfigError as error:
             yield from error.diagnostics
+
+    def _with_refusal(self, problem: Diagnostic) -> Diagnostic:
+        """Return the problem of a missing plugin, with the reason if it is installed and may not be used."""
+        backend = problem.spans[0].underlined or ""
+        reason = self.installation.index.explain_refusal(BACKENDS, backend.strip("\"'"))
+        return problem if reason is None else replace(problem, help=reason)
 
     def _surrounding(self, layers: Sequence[Layer]) -> tuple[Layer, ...]:
         """Return the facts that the project file sets for every profile; a project file brings its own."""
@@ -411,6 +418,16 @@ def validate_file(
         installation=installation, programs=programs, device=facts, fact_overrides=fact_overrides
     )
     return (*validator.problems(path), *validator.selection_problems())
+
+
+def _each_once(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Leave out problems that were found before at the same places, perhaps with other values."""
+    found: dict[object, Diagnostic] = {}
+    for problem in problems:
+        found.setdefault(
+            (problem.code, problem.message, problem.spans) if problem.spans else problem, problem
+        )
+    return tuple(found.values())
 
 
 def _place(diagnostic: Diagnostic) -> tuple[str, int, int]:

@@ -54,18 +54,23 @@ class PluginIndex:
                 return entry
         raise _duplicate(group, name, matches)
 
+    def explain_refusal(self, group: str, name: str) -> str | None:
+        """Return why a plugin that is installed may not be used, in a sentence; None if there is none."""
+        for entry in self.installed:
+            if entry.group == group and entry.name == name:
+                refusal = self.policy.refusal(entry)
+                return refusal and f"{entry.source} declares it, but {refusal}"
+        return None
+
     def _unknown(self, group: str, name: str, usable: tuple[EntryPoint, ...]) -> UnknownPluginError:
         from etconfig.diagnostics import did_you_mean, did_you_mean_backend
         from etconfig.errors import UnknownPluginError
 
         known = tuple(sorted({entry.name for entry in usable}))
-        refused = [entry for entry in self.installed if entry.group == group and entry.name == name]
         help_text = did_you_mean(name, known)
         if group == BACKENDS:
             help_text = did_you_mean_backend(name, known) or _how_to_get_a_backend()
-        if refused:
-            entry = refused[0]
-            help_text = f"{entry.source} declares it, but {self.policy.refusal(entry)}"
+        help_text = self.explain_refusal(group, name) or help_text
         return UnknownPluginError(group=group, name=name, known=known, help=help_text)
 
 
