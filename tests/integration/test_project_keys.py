@@ -66,6 +66,21 @@ class TestProfilePath:
         done = cli("resolve", "model.pte", *ON_DEVICE, "--profile-path", "./boards")
         assert (done.status, done.stderr) == (0, "")
 
+    @pytest.mark.parametrize(
+        "command", [("validate", "etconfig.toml"), ("resolve", *ON_DEVICE), ("profiles", "list")]
+    )
+    def test_a_name_that_no_directory_can_have_is_reported(
+        self, cli: Callable[..., Outcome], tree: Path, command: tuple[str, ...]
+    ) -> None:
+        (tree / "etconfig.toml").write_text('profile_path = ["bo\\u0000ards"]\n')
+        done = cli(*command)
+        shown = done.stdout + done.stderr
+        assert (done.status, "etconfig.toml:1:17" in shown, "embedded null byte" in shown) == (
+            1 if command[0] == "validate" else 2,
+            True,
+            True,
+        )
+
     def test_a_missing_directory_is_reported_at_its_line(
         self, cli: Callable[..., Outcome], tree: Path
     ) -> None:
