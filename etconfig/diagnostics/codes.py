@@ -44,7 +44,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("not-updatable", "The option applies at load and cannot change on a loaded method."),
     ("failing-option-check", "A backend's own check of its options failed."),
     # profiles and project files
-    ("invisible-character", "A key or an expression contains an invisible character."),
+    ("invisible-character", "A key, a path or an expression contains an invisible character."),
     ("unknown-key", "A table has no key of this name."),
     ("missing-key", "A required key is missing."),
     ("wrong-type", "A key of a profile or project file has a value of the wrong type."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -21,6 +22,7 @@ from etconfig.profile.positions import Header, KeyPath, Position, scan_headers, 
 from etconfig.profile.source_text import find_invisible
 from etconfig.records import record
 
+_ESCAPED_DRIVE = re.compile(r'"[A-Za-z]:\\[bfnrt]')
 _READ_AT_ONCE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Opens even a named pipe without waiting for its writer. O_BINARY keeps line ends on Windows."""
 
@@ -156,7 +158,19 @@ def parse_document(text: str, name: str, *, path: Path | None = None) -> Documen
         raise document_error("invalid-toml", f"invalid TOML: {error}", source.span(0, 0)) from error
     document = Document(source, data, path)
     _check_keys(document)
+    if ":\\" in text and _ESCAPED_DRIVE.search(text):
+        _check_paths(document)
     return document
+
+
+def _check_paths(document: Document) -> None:
+    """Refuse paths of Windows whose backslashes are escapes: what they name is never what was meant."""
+    from etconfig.profile.escaped_paths import escaped_path_problems
+
+    keys = [document.key_span(path) for path in document.positions if isinstance(path[-1], str)]
+    problems = escaped_path_problems([*keys, *map(document.value_span, document.positions)])
+    if problems:
+        raise DocumentError(diagnostics=tuple(problems))
 
 
 def _check_keys(document: Document) -> None:
