@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from etconfig.app import fixing
 from etconfig.app.fixing import apply_fixes, fix_files, fixable
-from etconfig.diagnostics import Diagnostic, Fix, Span
+from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
 from etconfig.profile import Document, parse_document
 
 TEXT = '# \N{SNOWMAN} comment\r\n[a]\r\n"old"  =   1 # why\r\nkeep =[1,\r\n  2]'
@@ -80,6 +81,22 @@ class TestApplyFixes:
         text = "".join(f"x{index} = 1\n" for index in range(100))
         fixes = [fix_of(text, line + 1, f"x{line}", "=") for line in range(100)]
         assert apply_fixes(text, fixes) == (text, 0)
+
+    def test_nothing_is_tried_after_that(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each try edits lines and joins the text, which takes long if there are 14,000."""
+        edited: list[str] = []
+
+        def counting(line: str, edits: Iterable[Edit]) -> str:
+            edited.append(line)
+            return edited_line(line, edits)
+
+        edited_line = fixing._edited_line
+        monkeypatch.setattr(fixing, "_edited_line", counting)
+        monkeypatch.setattr(fixing, "_MAX_PARSED", 0)
+        text = "".join(f"x{index} = 1\n" for index in range(100))
+        fixes = [fix_of(text, line + 1, f"x{line}", f"={line}") for line in range(100)]
+        assert apply_fixes(text, fixes) == (text, 0)
+        assert len(edited) <= 300
 
     def test_a_fix_for_a_line_that_has_changed_is_left_out(self) -> None:
         for changed in ("x = 1", "old", "", " old = 1"):
