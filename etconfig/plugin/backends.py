@@ -88,9 +88,10 @@ def _check_availability(entry: EntryPoint, spec: BackendSpec, backend: Backend[A
         raise BackendUnavailableError(backend=spec.id, reason=reason, help=availability.fix)
 
 
-def _check_callable(
-    entry: EntryPoint, function: Callable[..., object] | None, symbol: str, arguments: tuple[str, ...]
-) -> None:
+def _check_callable(entry: EntryPoint, function: object, symbol: str, arguments: tuple[str, ...]) -> None:
+    if function is not None and not callable(function):
+        cause = f"its spec's {symbol} is an object of {type(function).__name__}"
+        raise load_error(entry, cause, f"give {symbol} a function, not what the function returns")
     problem = None if function is None else call_problem(function, symbol, arguments)
     if problem is not None:
         raise load_error(entry, problem, f"let {symbol} take the arguments ({', '.join(arguments)})")

@@ -300,6 +300,14 @@ CASES = [
     ),
     (
         "plugin.py",
+        "factory=make_backend",
+        "factory=make_backend()",
+        "signature-bind",
+        f"{LOADING}its spec's factory is an object of AcmeBackend; "
+        "give factory a function, not what the function returns",
+    ),
+    (
+        "plugin.py",
         "def make_backend()",
         "def make_backend(device)",
         "signature-bind",
@@ -391,7 +399,9 @@ CASES = [
         DOC,
         'doc="How many cores the delegate takes.", unit="bananas"',
         "signature-bind",
-        f"{LOADING}options.py:5: its import raised ValueError: 'bananas' is not a valid Unit{ASK_AUTHOR}",
+        f"{LOADING}options.py:5: its import raised ValueError: unit of option() is 'bananas'; expected one "
+        "of 'bytes', 'ns', 'us', 'ms', 's', 'hz', 'fps', 'threads', 'cores', 'count', 'fraction', 'percent', "
+        f"'celsius'{ASK_AUTHOR}",
     ),
     (
         "options.py",
