@@ -115,12 +115,16 @@ class Matcher:
             self._found += _unmatched_backend(layer, assignment, self.names)
             return None
         info, problem = find_option(spec, path.option)
+        twice: Sequence[Diagnostic] = ()
+        if info is not None and info.name != path.option:
+            twice = tuple(self._same_option(layer, assignment, spec, info))
         if problem is not None:
-            self._found.append(problem.to_diagnostic(assignment.key_span))
+            found = problem.to_diagnostic(assignment.key_span)
+            # with the current name beside it, the former one is to be removed, not rewritten
+            self._found.append(replace(found, fix=None) if twice else found)
         if info is None:
             return None
-        if info.name != path.option:
-            self._found += self._same_option(layer, assignment, spec, info)
+        self._found += twice
         value = _typed(spec, info, assignment)
         if isinstance(value, Diagnostic):
             self._found.append(value)

@@ -144,6 +144,8 @@ class TestRenamedOptions:
             "option-conflict", self.BOTH, "remove num_threads"
         )  # fmt: skip
         assert [span.underlined for span in problem.spans] == ["num_threads", "threads"]
+        (warning,) = [each for each in caught.value.diagnostics if not each.is_error]
+        assert (warning.code, warning.fix) == ("deprecated-option", None)  # two equal keys are not TOML
 
     def test_two_names_in_a_mapping_are_refused_in_any_order(self) -> None:
         for names in (("threads", "num_threads"), ("num_threads", "threads")):
