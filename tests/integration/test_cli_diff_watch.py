@@ -150,7 +150,7 @@ class TestWatch:
             "  embed:ReferenceNpuBackend.precision: 'fp32' → 'fp16', needs a reload\n"
             "  forward:ReferenceNpuBackend.power_mode: 'balanced' → 'low', at the next execute\n"
             "  forward:ReferenceNpuBackend.precision: 'fp32' → 'fp16', needs a reload\n",
-            "watching the facts of this device that device.json does not contain; press Ctrl-C to stop\n",
+            "watching device.json, whose facts do not change; press Ctrl-C to stop\n",
         )
 
     def test_with_json_each_change_of_facts_is_a_line(
@@ -178,6 +178,16 @@ class TestWatch:
             "  forward:ReferenceCpuBackend.num_threads: 3 → 1, at the next execute\n"
         )
 
+    def test_a_fact_that_a_sheet_lacks_is_not_detected(
+        self, board: Path, cli: Callable[..., Outcome]
+    ) -> None:
+        (board / "empty.json").write_text('{"etconfig_fact_sheet": 1, "facts": {}}')
+        watch = ("watch", "model.pte", "--profile", "generic/any", "--facts", "empty.json")
+        done = cli(*watch, "--interval", "0", "--count", "1")
+        assert done == Outcome(
+            0, "", "watching empty.json, whose facts do not change; press Ctrl-C to stop\n"
+        )
+
     def test_ctrl_c_is_not_an_error(
         self, board: Path, cli: Callable[..., Outcome], detecting: Callable[..., None]
     ) -> None:
@@ -185,7 +195,7 @@ class TestWatch:
         assert cli(*self.WATCH) == Outcome(
             0,
             "",
-            "watching the facts of this device that device.json does not contain; press Ctrl-C to stop\n\n",
+            "watching device.json, whose facts do not change; press Ctrl-C to stop\n\n",
         )
 
     def test_auto_may_choose_another_profile(

@@ -61,8 +61,10 @@ def command(
     loaded = request.open_program(program)
     resolution = request.resolve(loaded)
     facts = request.device.facts
-    missing = "" if request.sheet is None else f" that {request.sheet} does not contain"
-    show(f"watching the facts of this device{missing}; press Ctrl-C to stop", err=True)
+    watched = "the facts of this device"
+    if request.sheet is not None:
+        watched = f"{request.sheet}, whose facts do not change"
+    show(f"watching {watched}; press Ctrl-C to stop", err=True)
     try:
         for _ in range(count) if count else itertools.repeat(None):
             time.sleep(interval_s)
