@@ -17,7 +17,7 @@ from etconfig.diagnostics import Diagnostic, Edit, Fix, Span
 from etconfig.errors import DocumentError
 from etconfig.profile import Document, parse_document
 from etconfig.profile.positions import KeyPath
-from etconfig.profile.syntax import failing_offset
+from etconfig.profile.syntax.problems import failing_offset
 from etconfig.records import record
 
 _MAX_PARSED = 4 << 20

@@ -151,7 +151,7 @@ def parse_document(text: str, name: str, *, path: Path | None = None) -> Documen
     try:
         data = tomli.loads(text)  # drops the same carriage returns; twice would accept one too many
     except tomli.TOMLDecodeError as error:
-        from etconfig.profile.syntax import syntax_problems
+        from etconfig.profile.syntax.problems import syntax_problems
 
         raise DocumentError(diagnostics=syntax_problems(source, error)) from error
     except (ValueError, RecursionError) as error:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from etconfig.diagnostics import Edit, Fix
 from etconfig.profile.document import Document
 from etconfig.profile.positions import Header, KeyPath
-from etconfig.profile.syntax_values import key_text
+from etconfig.profile.syntax.values import key_text
 
 _Names = Sequence[str]
 

@@ -187,7 +187,7 @@ def _read_selection(section: TomlTable) -> Reference | None:
     head = section.data.get("profile")
     if isinstance(head, dict):
         from etconfig.profile.headers import selection_fix
-        from etconfig.profile.syntax_values import quoted
+        from etconfig.profile.syntax.values import quoted
 
         name = head.get("name")
         help = f"write profile = {quoted(name)}" if isinstance(name, str) else _SELECTION_HELP

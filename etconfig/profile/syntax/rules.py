@@ -5,19 +5,19 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping
 
-from etconfig.profile.syntax_key_rules import (
+from etconfig.profile.syntax.key_rules import (
     repair_header,
     repair_invalid_statement,
     repair_key_part,
     repair_missing_sign,
 )
-from etconfig.profile.syntax_line import MAX_LINE, LineRepair
-from etconfig.profile.syntax_string_rules import (
+from etconfig.profile.syntax.line import MAX_LINE, LineRepair
+from etconfig.profile.syntax.string_rules import (
     repair_backslash,
     repair_illegal_character,
     repair_unterminated,
 )
-from etconfig.profile.syntax_value_rules import (
+from etconfig.profile.syntax.value_rules import (
     repair_after_statement,
     repair_invalid_value,
     repair_open_array,

@@ -17,10 +17,10 @@ from etconfig.diagnostics.source_text import SourceText
 from etconfig.errors import DocumentError
 from etconfig.profile.bounds import check_bounds
 from etconfig.profile.source_text import string_end
-from etconfig.profile.syntax_line import LineRepair
-from etconfig.profile.syntax_repeats import is_header, repeated_key
-from etconfig.profile.syntax_rules import examine
-from etconfig.profile.syntax_value_rules import end_of_array
+from etconfig.profile.syntax.line import LineRepair
+from etconfig.profile.syntax.repeats import is_header, repeated_key
+from etconfig.profile.syntax.rules import examine
+from etconfig.profile.syntax.value_rules import end_of_array
 from etconfig.records import record
 
 _MAX_PROBLEMS = 100
