@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from glob import glob
@@ -86,13 +87,14 @@ def named_as_given(problems: Iterable[Diagnostic], files: Iterable[Path]) -> Ite
                 fix = replace(fix, span=replace(fix.span, file=names[fix.span.file]))
             problem = replace(problem, spans=spans, fix=fix)
             for file in names.keys() - names.values():
-                problem = _renamed(problem, f"{file}:", f"{names[file]}:")
+                problem = _renamed(problem, file, names[file])
         yield problem
 
 
 def _renamed(problem: Diagnostic, before: str, after: str) -> Diagnostic:
     """Replace a name in the texts of a problem, which may name places like `board.toml:5:1`, too."""
-    message, *notes = (text.replace(before, after) for text in (problem.message, *problem.notes))
+    place = re.compile(rf"(?<![\w./\\-]){re.escape(before)}(?=:\d)")  # not the end of a longer path
+    message, *notes = (place.sub(lambda _: after, text) for text in (problem.message, *problem.notes))
     return replace(problem, message=message, notes=tuple(notes))
 
 

@@ -106,3 +106,10 @@ class TestNamedAsGiven:
 
         found = (problem(tmp_path / "b.toml"), problem("b.toml"))
         assert [*named_as_given(found, [Path("b.toml")])] == [problem("b.toml")] * 2
+
+    def test_a_longer_path_in_a_text_stays(self, tmp_path: Path) -> None:
+        given = tmp_path / "b.toml"
+        span = Span(file="b.toml", line=1, column=1, length=4, text="core = 1")
+        problem = Diagnostic(code="shadowed-assignment", message=f"b.toml:2:1 and {given}:1:1", spans=(span,))
+        (renamed,) = named_as_given([problem], [given])
+        assert renamed.message == f"{given}:2:1 and {given}:1:1"
