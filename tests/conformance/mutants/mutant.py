@@ -31,11 +31,13 @@ BACKEND = "ReferenceCpuBackend"
 
 
 class Mutant:
-    """A plugin whose backend fails one check and no other.
+    """A plugin whose backend fails one check and no other, unless the defect stops every program.
 
     Args:
         check: The id of that check.
         message: A regular expression that its message matches.
+        elsewhere: A regular expression that the message of every other failed check matches; None if no other
+            one fails.
         backend: An interposer with the defect in front of the reference backend; None if the defect
             is elsewhere.
         declared: Fields of the `BackendSpec` that differ.
@@ -50,6 +52,7 @@ class Mutant:
         check: str,
         message: str,
         *,
+        elsewhere: str | None = None,
         backend: Callable[[], Interposer] | None = None,
         declared: Mapping[str, Any] | None = None,
         entry_points: Mapping[str, str] | None = None,
@@ -59,6 +62,7 @@ class Mutant:
     ) -> None:
         self.check = check
         self.message = message
+        self.elsewhere = elsewhere
         self._backend = backend
         self._declared = declared or {}
         self._entry_points = entry_points or {}

@@ -72,6 +72,7 @@ THREADS_OF_PROGRAM = Mutant(
     "program-values",
     r"options.py:\d+: from_program of ReferenceCpuBackend fails without compile specs: KeyError: 'threads'; "
     r"look keys up with get\(\)",
+    elsewhere="from_program of plugin 'ReferenceCpuBackend'.* failed: KeyError: 'threads'",
     declared={"from_program": read_threads},
 )
 
