@@ -30,8 +30,8 @@ def unusable_directory(directory: Path, written: str | None = None) -> str | Non
         return f"there is no directory of profiles {shown}"
     except OSError as error:  # no permission, a loop of links
         return f"cannot read the directory of profiles {shown}: {error.strerror}"
-    except ValueError as error:  # a null character
-        return f"cannot read the directory of profiles {shown}: {error}"
+    except ValueError:
+        return f"cannot read the directory of profiles {shown}: its name contains a null character"
     return None if is_directory else f"expected a directory of profiles, but {shown} is a file"
 
 

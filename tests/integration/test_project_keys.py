@@ -75,7 +75,7 @@ class TestProfilePath:
         (tree / "etconfig.toml").write_text('profile_path = ["bo\\u0000ards"]\n')
         done = cli(*command)
         shown = done.stdout + done.stderr
-        assert (done.status, "etconfig.toml:1:17" in shown, "embedded null byte" in shown) == (
+        assert (done.status, "etconfig.toml:1:17" in shown, "contains a null character" in shown) == (
             1 if command[0] == "validate" else 2,
             True,
             True,
