@@ -75,7 +75,7 @@ class LoadedProgram(Displayed):
         """
         delegates = [each for each in self.program.plan(method).delegates if each.id == spec.id]
         compile_specs = [{each.key: bytes(each.value) for each in one.compile_specs} for one in delegates]
-        return read_program_values(spec, compile_specs, self.program.path or "a program in memory")
+        return read_program_values(spec, compile_specs, self.program.path)
 
     def load_method(
         self,

@@ -14,9 +14,8 @@ from etconfig.option_path import OptionPath
 from etconfig.plugin import BACKENDS
 from etconfig.profile import Profile
 from etconfig.resolver import Resolution
+from etconfig.resolver.program_values import PROGRAM_IN_MEMORY
 from etconfig.schema import BackendSpec, schema_signature
-
-_IN_MEMORY = "a program in memory"
 
 
 def make_lock(configuration: Configuration, resolution: Resolution, program: LoadedProgram | None) -> Lock:
@@ -58,7 +57,7 @@ def _program(program: LoadedProgram) -> dict[str, Any]:
     """Return what identifies a program. Of a bundled one (.bpte), the recorded cases do not count."""
     path = program.program.path
     return {
-        "name": _IN_MEMORY if path is None else Path(path).name,
+        "name": PROGRAM_IN_MEMORY if path is None else Path(path).name,
         "content": f"sha256:{hashlib.sha256(program.program.whole()).hexdigest()}",
         "methods": {method: list(program.backends(method)) for method in program.method_names},
     }

@@ -8,9 +8,12 @@ from etconfig.errors import PluginCallError
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.schema import BackendSpec, OptionProblem, check_value, find_option
 
+PROGRAM_IN_MEMORY = "a program in memory"
+"""The name of a program without a path."""
+
 
 def read_program_values(
-    spec: BackendSpec, delegates: Sequence[Mapping[str, bytes]], program: str
+    spec: BackendSpec, delegates: Sequence[Mapping[str, bytes]], program: str | None
 ) -> Mapping[str, Sourced[object]]:
     """Return the values that all delegates of a backend in one method agree on, by option.
 
@@ -20,7 +23,7 @@ def read_program_values(
     Args:
         spec: The backend.
         delegates: The compile specs of each delegate, by key.
-        program: The name of the program, for origins.
+        program: The path of the program, for origins; None if it was read from memory.
 
     Raises:
         PluginCallError: the backend's `from_program` raises, or names an unknown option or an invalid value.
@@ -34,7 +37,7 @@ def read_program_values(
 
 
 def _values(
-    spec: BackendSpec, compile_specs: Mapping[str, bytes], program: str
+    spec: BackendSpec, compile_specs: Mapping[str, bytes], program: str | None
 ) -> Mapping[str, Sourced[object]]:
     if spec.from_program is None:
         return {}
@@ -44,7 +47,9 @@ def _values(
     except Exception as error:
         raise _failed(spec, program, f"{type(error).__name__}: {error}") from error
     read = ", ".join(sorted(reader.read & compile_specs.keys()))
-    origin = Origin(OriginKind.PROGRAM, program, detail=f"compile spec {read}" if read else None)
+    origin = Origin(
+        OriginKind.PROGRAM, program or PROGRAM_IN_MEMORY, detail=f"compile spec {read}" if read else None
+    )
     return {name: Sourced(_checked(spec, program, name, value), origin) for name, value in raw.items()}
 
 
@@ -66,7 +71,7 @@ class _RecordingSpecs(Mapping[str, bytes]):
         return len(self._values)
 
 
-def _checked(spec: BackendSpec, program: str, name: str, raw: object) -> object:
+def _checked(spec: BackendSpec, program: str | None, name: str, raw: object) -> object:
     info, problem = find_option(spec, name)
     if info is None or info.name != name:
         raise _failed(spec, program, problem.message if problem else name)
@@ -76,12 +81,13 @@ def _checked(spec: BackendSpec, program: str, name: str, raw: object) -> object:
     return value
 
 
-def _failed(spec: BackendSpec, program: str, cause: str) -> PluginCallError:
+def _failed(spec: BackendSpec, program: str | None, cause: str) -> PluginCallError:
+    way = "" if program is None else f" with `etconfig inspect {program}`"
     return PluginCallError(
         group="etconfig.backends",
         name=spec.id,
         call="from_program",
         cause=cause,
-        help=f"look at the compile specs with `etconfig inspect {program}`; if they are right, report it to "
-        "the author of the backend's plugin",
+        help=f"look at the compile specs{way}; if they are right, report it to the author of the backend's "
+        "plugin",
     )

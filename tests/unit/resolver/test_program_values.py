@@ -156,6 +156,12 @@ class TestFailures:
         assert cause in caught.value.cause
         assert "etconfig inspect model.pte" in str(caught.value.help)
 
+    def test_a_program_in_memory_cannot_be_inspected_by_path(self) -> None:
+        spec = replace(SPEC, from_program=lambda specs: {"log_level": specs["level"]})
+        with pytest.raises(PluginCallError) as caught:
+            read_program_values(spec, [{}], None)
+        assert str(caught.value.help).startswith("look at the compile specs; if they are right")
+
 
 def test_backends_that_read_nothing_have_none() -> None:
     assert read_program_values(SPECS["NpuBackend"], [{"level": b"1"}], "model.pte") == {}
