@@ -414,9 +414,12 @@ def _paths(argument: str, values: Iterable[AnyPath]) -> tuple[Path, ...]:
 
 
 def _may_exist(path: Path) -> bool:
-    """Return True if something has this path, and also if that cannot be found out."""
+    """Return True if something has this path, and also if that cannot be found out.
+
+    A directory in place of a file, or the reverse, counts: reading it will say what is wrong.
+    """
     try:
-        os.lstat(path)  # a link to nothing was meant to be something
+        path.lstat()  # a link to nothing was meant to be something
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
@@ -436,7 +439,7 @@ def find_project_file(directory: Path) -> Path | None:
     for folder in (directory, *directory.resolve().parents):
         for name in PROJECT_FILES:
             path = folder / name
-            if _may_be_file(path) and (name != "pyproject.toml" or _configures_etconfig(path)):
+            if _may_exist(path) and (name != "pyproject.toml" or _configures_etconfig(path)):
                 return path
     return None
 
@@ -463,17 +466,6 @@ def ignored_project_file(directory: Path) -> Diagnostic | None:
         help=f"move the settings to {first.name}, or remove that file",
         severity=Severity.WARNING,
     )
-
-
-def _may_be_file(path: Path) -> bool:
-    """Return True if something has this name, be it a broken link or a directory: reading it will say why."""
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _configures_etconfig(path: Path) -> bool:
