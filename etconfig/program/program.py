@@ -29,6 +29,7 @@ from etconfig.program.process_lock import ProcessLock
 from etconfig.program.program_errors import locate, malformed, naming, unreadable
 from etconfig.program.segments import gaps_between
 from etconfig.program.source import LoadMode, ProgramSource, open_bytes
+from etconfig.records import Immutable
 
 if TYPE_CHECKING:
     from etconfig.program.bundled import Bundle
@@ -68,7 +69,7 @@ class _Contents(NamedTuple):
     plan_tables: Mapping[str, int]
 
 
-class Program:
+class Program(Immutable):
     """A program, as `open_program` returns it. It is immutable, and threads may share it.
 
     Payloads are returned as views into the file's bytes, read-only and without a copy; the parts of a
@@ -108,6 +109,7 @@ class Program:
         self._contents: _Contents | None = contents
         self._plans: dict[str, ExecutionPlan] = {}
         self._lock = ProcessLock()
+        self._seal()
 
     def __repr__(self) -> str:
         return (

@@ -172,3 +172,26 @@ class TestClose:
                 use()
         assert bytes(weights) == before
         assert program.method_names == ("forward",)
+
+
+class TestImmutable:
+    """Nothing can be assigned to a program: threads share it."""
+
+    @pytest.mark.parametrize("name", ["path", "method_names", "x"])
+    def test_assigning_is_refused(self, name: str) -> None:
+        program: Any = open_program(LINEAR)
+        with pytest.raises(AttributeError, match=f"^a Program is immutable: '{name}' cannot be assigned$"):
+            setattr(program, name, 1)
+        assert not hasattr(program, "x")
+        assert program.path == str(LINEAR)
+
+    def test_deleting_is_refused(self) -> None:
+        program: Any = open_program(LINEAR)
+        with pytest.raises(AttributeError, match=r"^a Program is immutable: 'path' cannot be deleted$"):
+            del program.path
+
+    def test_closing_still_works(self) -> None:
+        program = open_program(LINEAR)
+        program.close()
+        with pytest.raises(ProgramError, match="closed"):
+            program.plan("forward")
