@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, Final, NoReturn, SupportsIndex
 
 from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
 from etconfig.backend import BoundBackend, Capabilities
+from etconfig.compile_specs import CompileSpecs
 from etconfig.display import Display, Displayed, DisplayTable, shown_names, shown_text
 from etconfig.errors import BackendUnavailableError, MissingOperatorError, ProgramError
 from etconfig.method import ExecutorProgram
@@ -20,6 +21,7 @@ from etconfig.program import MethodMeta, Program
 from etconfig.program.delegated import delegated_dtypes
 from etconfig.program.metadata import signature_texts
 from etconfig.provenance import Sourced
+from etconfig.records import Immutable
 from etconfig.resolver import ANY_METHOD, Arguments, read_program_values
 from etconfig.schema import change_options
 
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
     from etconfig.tracing import RecordingTracer
 
 
-class LoadedProgram(Displayed):
-    """A program and the installation that runs it. `load_program` makes it; threads may share it.
+class LoadedProgram(Displayed, Immutable):
+    """A program and the installation that runs it, as `load_program` makes them; threads may share it.
+
+    It is immutable.
 
     Attributes:
         program: The verified file.
@@ -41,9 +45,10 @@ class LoadedProgram(Displayed):
     def __init__(
         self, program: Program, installation: Installation, opened: ExecutorProgram | None = None
     ) -> None:
-        self.program = program
-        self.installation = installation
+        self.program: Final = program
+        self.installation: Final = installation
         self._opened = opened
+        self._seal()
 
     @property
     def method_names(self) -> tuple[str, ...]:
@@ -74,7 +79,7 @@ class LoadedProgram(Displayed):
             PluginCallError: the backend cannot read the compile specs.
         """
         delegates = [each for each in self.program.plan(method).delegates if each.id == spec.id]
-        compile_specs = [{each.key: bytes(each.value) for each in one.compile_specs} for one in delegates]
+        compile_specs = [CompileSpecs(each.compile_specs) for each in delegates]
         return read_program_values(spec, compile_specs, self.program.path)
 
     def load_method(

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+from etconfig.compile_specs import CompileSpecs
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ class InitContext(Generic[OptionsT]):
         named_data: Data that the program or a .ptd stores under a key; read-only.
         allocator: Memory that lives as long as the Method.
         tracer: Event tracer.
+        compile_specs: The compile specs exactly as in the program: in order, repeated keys included.
     """
 
     options: OptionsT
@@ -163,6 +165,7 @@ class InitContext(Generic[OptionsT]):
     named_data: Mapping[str, memoryview]
     allocator: Allocator
     tracer: Tracer
+    compile_specs: CompileSpecs = field(default_factory=CompileSpecs)
 
 
 @record(frozen=True, kw_only=True)
@@ -237,7 +240,14 @@ class Backend(abc.ABC, Generic[OptionsT, HandleT]):
     def init(
         self, context: InitContext[OptionsT], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> HandleT:
-        """Prepare one delegate and return its handle. May free `processed`."""
+        """Prepare one delegate and return its handle. May free `processed`.
+
+        Args:
+            context: The options, and what else the backend may use.
+            processed: The payload.
+            compile_specs: `context.compile_specs` as a mapping; asking it for a key that the program repeats
+                raises ValueError.
+        """
 
     @abc.abstractmethod
     def execute(self, context: ExecuteContext[OptionsT], handle: HandleT, args: Sequence[Value]) -> None:

@@ -16,6 +16,7 @@ from etconfig.backend import (
     Value,
     resize_nothing,
 )
+from etconfig.compile_specs import CompileSpecs
 from etconfig.errors import DelegateError
 from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
 from etconfig.method.workers import Workers
@@ -109,22 +110,24 @@ class Delegate:
         # The context is frozen for the backend, and changed here through its dictionary: a new
         # context for each call would cost as much as a small delegate.
         self._context_fields = vars(self._context)
-        self._init_context: InitContext[Any] = InitContext(
-            options=bound.options,
-            method_name=environment.method,
-            instance_name=environment.instance,
-            delegate_index=index,
-            named_data=environment.named_data,
-            allocator=environment.allocator,
-            tracer=environment.tracer,
-        )
+        self._index = index
 
     def init(self, serialized: model.BackendDelegate, program: Program) -> None:
         """Call the backend's `init` on the payload of `serialized`."""
         payload = Payload(program.delegate_data(serialized))
-        compile_specs = {spec.key: spec.value for spec in serialized.compile_specs}
-        with self._blame("init"), self._environment.tracer.record(f"init {self.backend_id}", "phase"):
-            self._handle = self._backend.init(self._init_context, payload, compile_specs)
+        environment = self._environment
+        context: InitContext[Any] = InitContext(
+            options=self._context.options,
+            method_name=environment.method,
+            instance_name=environment.instance,
+            delegate_index=self._index,
+            named_data=environment.named_data,
+            allocator=environment.allocator,
+            tracer=environment.tracer,
+            compile_specs=CompileSpecs(serialized.compile_specs),
+        )
+        with self._blame("init"), environment.tracer.record(f"init {self.backend_id}", "phase"):
+            self._handle = self._backend.init(context, payload, context.compile_specs)
             self._is_live = True
 
     def run(self, args: list[Value], resize_output: ResizeOutput = resize_nothing) -> None:

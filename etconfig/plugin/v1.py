@@ -13,6 +13,7 @@ from etconfig.backend import (
     UpdateContext,
     Value,
 )
+from etconfig.compile_specs import CompileSpec, CompileSpecs
 from etconfig.diagnostics import Diagnostic
 from etconfig.errors import (
     BackendUnavailableError,
@@ -78,8 +79,10 @@ __all__ = [
     "BackendUnavailableError",
     "BoundBackend",
     "Capabilities",
+    "CompileSpec",
     "CompileSpecEncoding",
     "CompileSpecInfo",
+    "CompileSpecs",
     "ConformanceContribution",
     "ConformanceRequest",
     "DelegateError",

@@ -10,6 +10,7 @@ import enum
 import math
 from typing import NamedTuple, TypeAlias
 
+from etconfig.compile_specs import CompileSpec
 from etconfig.records import record
 from etconfig.scalar_types import ScalarType
 
@@ -209,13 +210,6 @@ class BackendDelegateDataReference:
 
     location: DataLocation
     index: int
-
-
-class CompileSpec(NamedTuple):
-    """A key and bytes that were fixed ahead of time."""
-
-    key: str
-    value: bytes
 
 
 class BackendDelegate(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from etconfig.compile_specs import CompileSpec
 from etconfig.flatbuffer.layout import I32, I64
 from etconfig.program import layout
 from etconfig.program.bulk.shared_values import different
@@ -14,7 +15,6 @@ from etconfig.program.model import (
     BackendDelegateDataReference,
     BoolList,
     Chain,
-    CompileSpec,
     DataLocation,
     DelegateCall,
     DeviceType,

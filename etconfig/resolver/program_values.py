@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from etconfig.compile_specs import CompileSpec, CompileSpecs
 from etconfig.errors import PluginCallError
 from etconfig.provenance import Origin, OriginKind, Sourced
 from etconfig.schema import BackendSpec, OptionProblem, check_value, find_option
@@ -13,7 +14,7 @@ PROGRAM_IN_MEMORY = "a program in memory"
 
 
 def read_program_values(
-    spec: BackendSpec, delegates: Sequence[Mapping[str, bytes]], program: str | None
+    spec: BackendSpec, delegates: Sequence[CompileSpecs], program: str | None
 ) -> Mapping[str, Sourced[object]]:
     """Return the values that all delegates of a backend in one method agree on, by option.
 
@@ -22,26 +23,23 @@ def read_program_values(
 
     Args:
         spec: The backend.
-        delegates: The compile specs of each delegate, by key.
+        delegates: The compile specs of each delegate.
         program: The path of the program, for origins; None if it was read from memory.
 
     Raises:
         PluginCallError: the backend's `from_program` raises, or names an unknown option or an invalid value.
     """
-    distinct: list[Mapping[str, bytes]] = []
-    for each in delegates:
-        if each not in distinct:
-            distinct.append(each)
+    distinct = list(dict.fromkeys(delegates))
     first, *others = [_values(spec, compile_specs, program) for compile_specs in distinct] or [{}]
     return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
 
 
 def _values(
-    spec: BackendSpec, compile_specs: Mapping[str, bytes], program: str | None
+    spec: BackendSpec, compile_specs: CompileSpecs, program: str | None
 ) -> Mapping[str, Sourced[object]]:
     if spec.from_program is None:
         return {}
-    reader = _RecordingSpecs(compile_specs)
+    reader = _RecordingSpecs(compile_specs.in_order)
     try:
         raw = dict(spec.from_program(reader))
     except Exception as error:
@@ -53,22 +51,25 @@ def _values(
     return {name: Sourced(_checked(spec, program, name, value), origin) for name, value in raw.items()}
 
 
-class _RecordingSpecs(Mapping[str, bytes]):
+class _RecordingSpecs(CompileSpecs):
     """The compile specs of a delegate; records which of them are read."""
 
-    def __init__(self, values: Mapping[str, bytes]) -> None:
-        self._values = values
+    def __init__(self, specs: Iterable[CompileSpec]) -> None:
+        super().__init__(specs)
         self.read: set[str] = set()
 
     def __getitem__(self, key: str) -> bytes:
         self.read.add(key)
-        return self._values[key]
+        return super().__getitem__(key)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+    def every(self, key: str) -> tuple[bytes, ...]:
+        self.read.add(key)
+        return super().every(key)
 
-    def __len__(self) -> int:
-        return len(self._values)
+    @property
+    def in_order(self) -> tuple[CompileSpec, ...]:
+        self.read.update(self)
+        return super().in_order
 
 
 def _checked(spec: BackendSpec, program: str | None, name: str, raw: object) -> object:

@@ -12,6 +12,7 @@ from etconfig.records import record
 from etconfig.schema.declaration import MAX_KEY_LENGTH
 
 if TYPE_CHECKING:
+    from etconfig.compile_specs import CompileSpecs
     from etconfig.schema.options import BackendOptions
 
 _BACKEND_ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -107,8 +108,8 @@ class BackendSpec:
             validated, resolved and packed for another device, but it cannot run.
         capabilities: An `etconfig.backend.Capabilities`, or None if nothing is claimed.
         recommend: The vendor's recommendation: maps the known facts by name to values of options by name.
-        from_program: Maps the compile specs of a delegate, by key, to the values of options that they fix, by
-            name. They beat the defaults of the schema, and every profile beats them.
+        from_program: Maps the compile specs of a delegate to the values of options that they fix, by name.
+            These beat the defaults of the schema, and every profile beats them.
         program_beats_recommendation: True if those values also beat the vendor's recommendation.
 
     Raises:
@@ -124,7 +125,7 @@ class BackendSpec:
     factory: Callable[[], object] | None = None
     capabilities: object | None = None
     recommend: Callable[[Mapping[str, object]], Mapping[str, object]] | None = None
-    from_program: Callable[[Mapping[str, bytes]], Mapping[str, object]] | None = None
+    from_program: Callable[[CompileSpecs], Mapping[str, object]] | None = None
     program_beats_recommendation: bool = False
 
     def __post_init__(self) -> None:

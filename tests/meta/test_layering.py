@@ -26,6 +26,7 @@ BOTTOM = {
     "flatbuffer",
     "parameters",
     "packages",
+    "compile_specs",
 }
 ROOMS: dict[str, set[str]] = {
     "version": set(),
@@ -41,6 +42,7 @@ ROOMS: dict[str, set[str]] = {
     "flatbuffer": set(),
     "parameters": set(),
     "packages": set(),
+    "compile_specs": set(),
     "schema": BOTTOM,
     "facts": BOTTOM,
     "profile": BOTTOM | {"facts"},

@@ -7,7 +7,8 @@ from etconfig.plugin import v1, v1_kernels
 
 V1_NAMES = """
     Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
-    BackendUnavailableError BoundBackend Capabilities CompileSpecEncoding CompileSpecInfo
+    BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
+    CompileSpecs
     ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateRun Detector Diagnostic
     EXECUTORCH EtconfigError ExecuteContext Executor ExecutorContribution ExecutorProgram ExecutorRequest
     FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext

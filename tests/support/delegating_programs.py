@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from program_writer import instruction, plan, table, tensor, write
 
@@ -13,7 +13,7 @@ def delegating_program(
     backend_id: str,
     payload: bytes = b"",
     *,
-    specs: Mapping[str, bytes] | None = None,
+    specs: Mapping[str, bytes] | Sequence[tuple[str, bytes]] = (),
     named_data: Mapping[str, bytes] | None = None,
     scalar_type: int = FLOAT,
     is_dynamic: bool = False,
@@ -23,7 +23,7 @@ def delegating_program(
     Args:
         backend_id: The backend of the delegate.
         payload: The delegate's bytes.
-        specs: Compile specs.
+        specs: Compile specs; a sequence may repeat keys.
         named_data: Data that the program stores by key.
         scalar_type: The type of both tensors.
         is_dynamic: Input and output may be shorter.
@@ -36,11 +36,12 @@ def delegating_program(
         )
         for index in range(2)
     ]
+    pairs = specs.items() if isinstance(specs, Mapping) else specs
     delegate = table(
         "BackendDelegate",
         id=backend_id,
         processed=table("BackendDelegateDataReference", location=0, index=0),
-        compile_specs=[table("CompileSpec", key=key, value=value) for key, value in (specs or {}).items()],
+        compile_specs=[table("CompileSpec", key=key, value=value) for key, value in pairs],
     )
     method = plan(
         values=tensors,

@@ -100,10 +100,12 @@ class PlanBuilder:
     def add_(self, a: int, b: int, out: int) -> None:
         self.call("aten::add.out", a, b, self.scalar(1), out, out)
 
-    def delegate(self, backend_id: str, payload: bytes = b"", **specs: bytes) -> int:
+    def delegate(
+        self, backend_id: str, payload: bytes = b"", *pairs: tuple[str, bytes], **specs: bytes
+    ) -> int:
         reference = model.BackendDelegateDataReference(model.DataLocation.INLINE, len(self.payloads))
         self.payloads.append(payload)
-        compile_specs = tuple(model.CompileSpec(key, value) for key, value in specs.items())
+        compile_specs = tuple(model.CompileSpec(key, value) for key, value in (*pairs, *specs.items()))
         self.delegates.append(model.BackendDelegate(backend_id, reference, compile_specs))
         return len(self.delegates) - 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from etconfig.compile_specs import CompileSpecs
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.interpose.replacing_init import ReplacingInit
 from etconfig.conformance.kit.outcome import CheckFailedError, NotDelegatedError
@@ -36,8 +37,9 @@ def spec_bad(subject: Subject) -> None:
         _require_refusal(subject, case, replacing, key, where, fix)
 
 
-def _with_spec(key: str, value: bytes, specs: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    return {**specs, key: value}
+def _with_spec(key: str, value: bytes, specs: CompileSpecs) -> CompileSpecs:
+    others = (each for each in specs.in_order if each.key != key)
+    return CompileSpecs([*others, (key, value)])
 
 
 def _unfit(info: CompileSpecInfo) -> bytes | None:

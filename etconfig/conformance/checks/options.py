@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from etconfig.app.api import load_program
+from etconfig.compile_specs import CompileSpecs
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError
 from etconfig.conformance.subject.option_values import (
@@ -136,7 +137,7 @@ def program_values(subject: Subject) -> None:
     for where, path in _places(subject):
         try:
             if path is None:
-                read_program_values(spec, [{}], where)
+                read_program_values(spec, [CompileSpecs()], where)
             else:
                 _read_all_program_values(subject, path)
         except PluginCallError as error:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from etconfig.backend import InitContext, Processed
+from etconfig.compile_specs import CompileSpecs
 from etconfig.conformance.interpose.interposer import Interposer
 
 
@@ -21,7 +22,7 @@ class ReplacingInit(Interposer):
     def __init__(
         self,
         *,
-        compile_specs: Callable[[Mapping[str, bytes]], Mapping[str, bytes]] = lambda specs: specs,
+        compile_specs: Callable[[CompileSpecs], CompileSpecs] = lambda specs: specs,
         named_data: Callable[[Mapping[str, memoryview]], Mapping[str, memoryview]] = lambda data: data,
     ) -> None:
         self._compile_specs = compile_specs
@@ -31,5 +32,6 @@ class ReplacingInit(Interposer):
         self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
     ) -> Any:
         """Forward the call with the mapped values."""
-        context = replace(context, named_data=self._named_data(context.named_data))
-        return super().init(context, processed, self._compile_specs(compile_specs))
+        given = self._compile_specs(context.compile_specs)
+        context = replace(context, named_data=self._named_data(context.named_data), compile_specs=given)
+        return super().init(context, processed, given)

@@ -17,7 +17,7 @@ from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
 from etconfig.facts import FactSheet
 from etconfig.option_path import parse_option_path
-from etconfig.plugin.v1 import EXECUTORCH, BackendOptions, wire_options
+from etconfig.plugin.v1 import EXECUTORCH, BackendOptions, CompileSpecs, wire_options
 from etconfig.resolver import explain_option, read_program_values
 from etconfig.schema import Scope, validate_options
 
@@ -214,5 +214,6 @@ class TestValuesOfTheProgram:
 
     def test_every_choice_of_the_exporter_is_one_of_the_option(self) -> None:
         for unit in ("all", "cpu_and_gpu", "cpu_and_ne", "cpu_only"):
-            values = read_program_values(schema_of("CoreMLBackend"), [{"compute_units": unit.encode()}], "m")
+            specs = CompileSpecs([("compute_units", unit.encode())])
+            values = read_program_values(schema_of("CoreMLBackend"), [specs], "m")
             assert values["compute_unit"].value.value == unit  # type: ignore[attr-defined]

@@ -126,6 +126,23 @@ def load(*names: str, backend: Scaling, **options: Any) -> Method:
 class TestInit:
     """Every delegate is initialized in order, with a payload and a context of its own."""
 
+    def test_compile_specs_arrive_in_the_order_of_the_program(self) -> None:
+        pairs = [("op", b"a"), ("z", b"1"), ("op", b"b")]
+        seen: list[InitContext[Options]] = []
+
+        class Looking(Scaling):
+            def init(self, context: Any, processed: Any, compile_specs: Any) -> Handle:
+                seen.append(context)
+                assert compile_specs is context.compile_specs
+                return Handle("", context, processed, 1)
+
+        builder = PlanBuilder()
+        builder.inputs = builder.outputs = [builder.tensor(2)]
+        builder.delegate("Scaling", b"", *pairs)
+        builder.load({"Scaling": bound(Looking())}).close()
+        assert seen[0].compile_specs.in_order == tuple(pairs)
+        assert seen[0].compile_specs.every("op") == (b"a", b"b")
+
     def test_a_delegate_gets_its_payload_specs_and_names(self) -> None:
         backend = Scaling()
         builder = delegating("a", "b")

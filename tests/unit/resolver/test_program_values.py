@@ -11,13 +11,13 @@ from resolving import SPECS, CpuOptions, make_facts, make_layer
 
 from etconfig.errors import PluginCallError
 from etconfig.option_path import parse_option_path
-from etconfig.plugin.v1 import ApiRange, BackendSpec
+from etconfig.plugin.v1 import ApiRange, BackendSpec, CompileSpecs
 from etconfig.profile import UNSET, Layer
 from etconfig.provenance import OriginKind
 from etconfig.resolver import Resolution, Resolver, Target, explain_option, read_program_values
 
 
-def from_program(compile_specs: Mapping[str, bytes]) -> Mapping[str, object]:
+def from_program(compile_specs: CompileSpecs) -> Mapping[str, object]:
     """One option for each key."""
     level, labels = compile_specs.get("level"), compile_specs.get("label")
     found: dict[str, object] = {} if level is None else {"log_level": int(level)}
@@ -39,6 +39,10 @@ SPEC = BackendSpec(
 )
 
 
+def specs_of(values: Mapping[str, bytes]) -> CompileSpecs:
+    return CompileSpecs(values.items())
+
+
 def resolve(
     delegates: Mapping[str, list[Mapping[str, bytes]]],
     *layers: Layer,
@@ -52,7 +56,7 @@ def resolve(
             method=method,
             backends=("CpuBackend",),
             instances=instances,
-            program={"CpuBackend": read_program_values(spec, found, "model.pte")},
+            program={"CpuBackend": read_program_values(spec, list(map(specs_of, found)), "model.pte")},
         )
         for method, found in delegates.items()
     ]
@@ -136,6 +140,27 @@ class TestMethods:
         assert level_of(resolve({"forward": []})) == 0
 
 
+class TestRepeatedKeys:
+    """A program may repeat a key; a reader sees all values, in order."""
+
+    REPEATED = CompileSpecs([("level", b"3"), ("label", b"p"), ("level", b"7")])
+
+    def test_a_reader_may_take_all(self) -> None:
+        spec = replace(SPEC, from_program=lambda specs: {"log_level": max(map(int, specs.every("level")))})
+        values = read_program_values(spec, [self.REPEATED], "model.pte")
+        assert values["log_level"].value == 7
+        assert str(values["log_level"].origin) == "program model.pte (compile spec level)"
+
+    def test_one_value_of_a_repeated_key_is_an_error(self) -> None:
+        with pytest.raises(PluginCallError, match="compile spec 'level' appears 2 times"):
+            read_program_values(SPEC, [self.REPEATED], "model.pte")
+
+    def test_delegates_differ_by_order(self) -> None:
+        spec = replace(SPEC, from_program=lambda specs: {"log_level": int(specs.every("level")[-1])})
+        swapped = CompileSpecs(reversed(self.REPEATED.in_order))
+        assert read_program_values(spec, [self.REPEATED, swapped], "model.pte") == {}
+
+
 class TestFailures:
     """Compile specs that a backend cannot read are an error that names the program."""
 
@@ -151,7 +176,7 @@ class TestFailures:
     def test_the_error_has_the_cause(self, read: Callable[[Any], Any], cause: str) -> None:
         spec = replace(SPEC, from_program=read)
         with pytest.raises(PluginCallError) as caught:
-            read_program_values(spec, [{"level": b"x"}], "model.pte")
+            read_program_values(spec, [specs_of({"level": b"x"})], "model.pte")
         assert caught.value.call == "from_program"
         assert cause in caught.value.cause
         assert "etconfig inspect model.pte" in str(caught.value.help)
@@ -159,9 +184,9 @@ class TestFailures:
     def test_a_program_in_memory_cannot_be_inspected_by_path(self) -> None:
         spec = replace(SPEC, from_program=lambda specs: {"log_level": specs["level"]})
         with pytest.raises(PluginCallError) as caught:
-            read_program_values(spec, [{}], None)
+            read_program_values(spec, [CompileSpecs()], None)
         assert str(caught.value.help).startswith("look at the compile specs; if they are right")
 
 
 def test_backends_that_read_nothing_have_none() -> None:
-    assert read_program_values(SPECS["NpuBackend"], [{"level": b"1"}], "model.pte") == {}
+    assert read_program_values(SPECS["NpuBackend"], [specs_of({"level": b"1"})], "model.pte") == {}
