@@ -106,7 +106,7 @@ $(PEERS)/bin/python:
 
 $(PEERS)/.installed: $(MANIFESTS) | $(PEERS)/bin/python
 	$(PEERS)/bin/python $(PIP) install torch==2.13.0
-	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn taplo
+	$(PEERS)/bin/python $(PIP) install executorch==1.5.1 cel-expr-python==0.1.3 scikit-learn taplo openvino
 	$(PEERS)/bin/python $(PIP) install 'scikit-build-core>=0.10' 'nanobind>=2.4' 'cmake>=3.28' ninja
 	$(PEERS)/bin/python $(PIP) install -e '.[test]' -e plugins/etconfig-reference -e plugins/etconfig-upstream
 	@touch $@

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from etconfig.plugin.v1 import (
+    Availability,
     BackendUnavailableError,
     Executor,
     ExecutorProgram,
@@ -21,6 +22,7 @@ from etconfig_executorch.hosting import LOADING_KEY
 from etconfig_executorch.native import native
 from etconfig_executorch.options import SINGLE_THREADED, XNNPACK, check_room, method_options, wire
 from etconfig_executorch.runtime import Runtime, the_runtime
+from etconfig_executorch.static_shapes import check_static_shapes
 
 
 class ExecutorchExecutor(Executor):
@@ -55,10 +57,11 @@ class _Program(ExecutorProgram):
         if request.tracer is not None:
             raise ValueError(f"the executor {EXECUTOR!r} records no events; trace with the built-in one")
         check_room(request.name, request.backends)
+        check_static_shapes(self._program.plan(request.name))
         brought = self._runtime.native_backends()
         wired = wire({each: bound for each, bound in request.backends.items() if each in brought})
         for backend in wired:
-            _check_available(backend, is_available=brought[backend])
+            _check_available(backend, self._runtime.availability(backend))
         hosted = [backend for backend in request.backends if backend not in wired]
         delegates = [each.id for each in self._program.plan(request.name).delegates]
         with blame("load", request.name), self._runtime.hosted.loading(delegates, request.host) as loading:
@@ -136,10 +139,7 @@ def _is_single_threaded(request: MethodRequest) -> bool:
     return bound is not None and bool(getattr(bound.options, SINGLE_THREADED, False))
 
 
-def _check_available(backend: str, *, is_available: bool) -> None:
-    if not is_available:
-        raise BackendUnavailableError(
-            backend=backend,
-            reason="the installed ExecuTorch has it, but it says that it cannot run here",
-            help="see what the backend needs: a driver, a library, or another device",
-        )
+def _check_available(backend: str, availability: Availability) -> None:
+    if not availability.is_available:
+        reason = availability.reason or "it gives no reason"
+        raise BackendUnavailableError(backend=backend, reason=reason, help=availability.fix)

@@ -13,10 +13,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from etconfig.plugin.v1 import Diagnostic, OptionError, ScalarType, Scope, WireOption
+from etconfig.plugin.v1 import Availability, Diagnostic, OptionError, ScalarType, Scope, WireOption
 from etconfig_executorch.hosting import HostedBackends
 from etconfig_executorch.native import native
 from etconfig_executorch.options import NUM_THREADS, XNNPACK
+from etconfig_executorch.wheel_backends import ask_availability, load_wheel_backends
 
 _PROBES: Mapping[type, tuple[Any, Any]] = {bool: (False, True), int: (-1, -2), str: ("", "?")}
 """Two values of each type to query with: a backend that leaves both unchanged did not answer."""
@@ -28,16 +29,22 @@ class Runtime:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._settled: dict[tuple[str, str], object] = {}
+        self._availability: dict[str, Availability] = {}
         self.hosted = HostedBackends()
+        load_wheel_backends()
         native.set_numpy(np.empty, np.ndarray, [_dtype(number) for number in range(max(ScalarType) + 1)])
 
-    def native_backends(self) -> Mapping[str, bool]:
-        """Return the runtime's own backends by id, with True for those that can run here."""
-        return {
-            backend: is_available
-            for backend, is_available in native.registered_backends()
-            if backend not in self.hosted.registered
-        }
+    def native_backends(self) -> Sequence[str]:
+        """Return the ids of the runtime's own backends, in the order of its registry."""
+        hosted = self.hosted.registered
+        return [backend for backend in native.registered_backends() if backend not in hosted]
+
+    def availability(self, backend: str) -> Availability:
+        """Return whether one of the runtime's own backends can run here; its first answer counts."""
+        with self._lock:
+            if backend not in self._availability:
+                self._availability[backend] = ask_availability(backend)
+            return self._availability[backend]
 
     def settle(self, backend: str, options: Any, wired: Sequence[WireOption]) -> None:
         """Apply a backend's process-scope options; later calls must use the same values.

@@ -155,13 +155,27 @@ void register_python_backend(const std::string& id, nb::object callbacks) {
   check("register_backend", rt::register_backend({name->c_str(), backend}));
 }
 
-std::vector<std::pair<std::string, bool>> registered_backends() {
-  std::vector<std::pair<std::string, bool>> result;
+std::vector<std::string> registered_backends() {
+  std::vector<std::string> names;
   for (size_t i = 0; i < rt::get_num_registered_backends(); ++i) {
-    const std::string name = take("get_backend_name", rt::get_backend_name(i));
-    result.emplace_back(name, rt::get_backend_class(name.c_str())->is_available());
+    names.emplace_back(take("get_backend_name", rt::get_backend_name(i)));
   }
-  return result;
+  return names;
+}
+
+// The backend's own answer, and the lines that it logs about it. It may look for drivers, which takes time.
+std::pair<bool, std::vector<std::string>> ask_availability(const std::string& id) {
+  LogCapture capture;
+  auto* backend = rt::get_backend_class(id.c_str());
+  if (backend == nullptr) {
+    throw nb::key_error(id.c_str());
+  }
+  bool is_available;
+  {
+    nb::gil_scoped_release no_gil;
+    is_available = backend->is_available();
+  }
+  return {is_available, LogCapture::take_lines()};
 }
 
 }  // namespace
@@ -177,6 +191,7 @@ void raise_pending_exception() {
 void bind_python_backend(nb::module_& module) {
   module.def("register_python_backend", &register_python_backend, nb::arg("backend"), nb::arg("callbacks"));
   module.def("registered_backends", &registered_backends);
+  module.def("ask_availability", &ask_availability, nb::arg("backend"));
 }
 
 }  // namespace etconfig

@@ -1,0 +1,110 @@
+"""Backends that the executorch wheel ships beside XNNPACK, and what each needs from the machine.
+
+The wheel has each of them in a library of its own, which registers it when it is loaded. ExecuTorch's own
+Python bindings load the same files, so loading them first or second changes nothing.
+"""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import importlib.util
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from etconfig.plugin.v1 import Availability
+from etconfig_executorch.native import native
+
+_LIBRARIES = ("libexecutorch_backend_openvino.so", "libexecutorch_backend_qnn.so")
+
+OPENVINO_VARIABLE = "OPENVINO_LIB_PATH"
+"""The variable that names OpenVINO's C library; the backend reads it once in a process."""
+
+_OPENVINO_FIX = (
+    f"pip install openvino, or let {OPENVINO_VARIABLE} name libopenvino_c.so; then start Python again"
+)
+# Source of the text: backends/openvino/runtime/OpenvinoBackend.cpp.
+_OPENVINO_NOT_LOADED = re.compile(r"OpenVINO runtime not found \(dlopen failed: (.*?)\)\. ")
+_OPENVINO_LACKS = re.compile(r"OpenVINO: failed to resolve symbol '(\w+)'")
+
+# Source: backends/qualcomm/runtime/backends/QnnBackendUnifiedRegistry.cpp. The library of the accelerator is
+# another one for each program; this one serves all of them.
+_QNN_SYSTEM = "libQnnSystem.so"
+_QNN_FIX = "install Qualcomm's AI Engine Direct SDK, and put its libraries on LD_LIBRARY_PATH"
+
+
+def wheel_directory() -> Path:
+    """Return the directory of the installed executorch package, without importing it."""
+    spec = importlib.util.find_spec("executorch")
+    assert spec is not None, "the version of the runtime was checked"
+    assert spec.submodule_search_locations is not None, "it is a package"
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def load_wheel_backends() -> None:
+    """Register the wheel's backends with the runtime; wheels for some machines lack some of them.
+
+    OpenVINO's library is that of the pip package, unless the environment names another one: ExecuTorch's own
+    bindings make the same choice.
+    """
+    if not os.environ.get(OPENVINO_VARIABLE):
+        found = _openvino_of_pip()
+        if found is not None:
+            os.environ[OPENVINO_VARIABLE] = str(found)
+    for name in _LIBRARIES:
+        path = wheel_directory() / "lib" / name
+        if path.exists():
+            ctypes.CDLL(str(path))
+
+
+def ask_availability(backend: str) -> Availability:
+    """Return whether a backend of the runtime can run here, with its reason; it may look for drivers."""
+    is_available, log = native.ask_availability(backend)
+    if is_available:
+        return _FURTHER_CHECKS.get(backend, Availability.yes)()
+    explain = _EXPLANATIONS.get(backend, _as_logged)
+    return explain(log)
+
+
+def _openvino_of_pip() -> Path | None:
+    spec = importlib.util.find_spec("openvino")
+    for directory in () if spec is None else spec.submodule_search_locations or ():
+        found = sorted(Path(directory, "libs").glob("libopenvino_c.so*"))
+        if found:
+            return found[0]
+    return None
+
+
+def _as_logged(log: list[str]) -> Availability:
+    said = f": {'; '.join(log)}" if log else " and logs no reason"
+    return Availability.no(
+        f"the installed ExecuTorch has it, but it reports that it cannot run here{said}",
+        "see what the backend needs: a driver, a library, or another device",
+    )
+
+
+def _why_no_openvino(log: list[str]) -> Availability:
+    for line in log:
+        if match := _OPENVINO_NOT_LOADED.search(line):
+            return Availability.no(f"OpenVINO cannot be loaded: {match[1]}", _OPENVINO_FIX)
+        if match := _OPENVINO_LACKS.search(line):
+            return Availability.no(f"the installed OpenVINO has no function {match[1]}", _OPENVINO_FIX)
+    return Availability.no(
+        "OpenVINO is installed, but finds no device that it can use", "see what openvino.Core() reports"
+    )
+
+
+def _qnn_system() -> Availability:
+    """Look for the library that every program for QNN needs: the backend says yes without looking."""
+    try:
+        handle = _ctypes.dlopen(_QNN_SYSTEM, 0)
+    except OSError as error:
+        return Availability.no(f"the libraries of QNN cannot be loaded: {error}", _QNN_FIX)
+    _ctypes.dlclose(handle)
+    return Availability.yes()
+
+
+_FURTHER_CHECKS: Mapping[str, Callable[[], Availability]] = {"QnnBackend": _qnn_system}
+_EXPLANATIONS: Mapping[str, Callable[[list[str]], Availability]] = {"OpenvinoBackend": _why_no_openvino}

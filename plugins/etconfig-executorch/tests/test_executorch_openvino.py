@@ -1,0 +1,167 @@
+"""OpenVINO and QNN, the backends of the executorch wheel beside XNNPACK."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import etconfig
+from etconfig.errors import BackendUnavailableError, DelegateError
+
+pytestmark = pytest.mark.peers
+
+PROGRAMS = Path(__file__).parents[3] / "tests" / "data" / "programs"
+
+
+@pytest.fixture(scope="session")
+def openvino_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Programs exported with executorch's own partitioner for OpenVINO."""
+    directory = tmp_path_factory.mktemp("openvino")
+    script = Path(__file__).parent / "export_openvino.py"
+    subprocess.run([sys.executable, script, directory], check=True, capture_output=True)
+    return directory
+
+
+def run(directory: Path, name: str) -> tuple[Any, Any]:
+    data = np.load(directory / f"{name}.npz")
+    program = etconfig.load_program(directory / f"{name}.pte", executor="executorch")
+    with program.load_method("forward") as method:
+        return method.execute([data["x"]])[0], data
+
+
+class TestOpenvino:
+    """Real programs give eager's answers."""
+
+    @pytest.mark.parametrize("name", ["conv", "block", "mixed"])
+    def test_close_to_eager(self, openvino_programs: Path, name: str) -> None:
+        """OpenVINO computes in bfloat16 where the processor can, and ExecuTorch cannot ask for more.
+
+        So its error may be twice the one that eager itself makes in bfloat16, which rounds at other places.
+        """
+        y, data = run(openvino_programs, name)
+        eagers_error = np.abs(data["coarse"] - data["y"]).max()
+        assert np.abs(y - data["y"]).max() <= 2 * eagers_error
+
+    @pytest.mark.parametrize("name", ["conv", "block"])
+    def test_the_same_payload_in_float32_is_eager(self, openvino_programs: Path, name: str) -> None:
+        """OpenVINO's own API can import the payload for float32: the rest of the error is precision alone."""
+        openvino = pytest.importorskip("openvino")
+        y, data = run(openvino_programs, name)
+        with etconfig.load_program(openvino_programs / f"{name}.pte", executor="numpy") as program:
+            (delegate,) = program.program.plan("forward").delegates
+            payload = bytes(program.program.delegate_data(delegate))
+        core = openvino.Core()
+        exact = core.import_model(payload, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})(data["x"])[0]
+        np.testing.assert_allclose(exact, data["y"], rtol=1e-5, atol=1e-5)  # float32, other order of sums
+        np.testing.assert_array_equal(core.import_model(payload, "CPU")(data["x"])[0], y)
+
+    def test_xnnpack_and_openvino_in_one_method(self, openvino_programs: Path) -> None:
+        with etconfig.load_program(openvino_programs / "mixed.pte", executor="executorch") as program:
+            assert program.backends("forward") == ("XnnpackBackend", "OpenvinoBackend")
+        y, data = run(openvino_programs, "mixed")
+        np.testing.assert_allclose(y, data["y"], rtol=2e-5, atol=2e-5)  # no function here runs in bfloat16
+
+    def test_dynamic_shapes_are_refused(self, openvino_programs: Path) -> None:
+        with pytest.raises(BackendUnavailableError, match="passes it tensors of a dynamic shape"):
+            run(openvino_programs, "dynamic")
+
+    def test_a_damaged_payload_is_an_error(
+        self, openvino_programs: Path, in_process: Callable[..., str]
+    ) -> None:
+        code = """
+import sys
+import etconfig
+data = bytearray(open(sys.argv[1], "rb").read())
+with etconfig.load_program(bytes(data)) as program:
+    plan = program.program.plan("forward")
+    payload = bytes(program.program.delegate_data(plan.delegates[0]))
+start = bytes(data).index(payload)
+data[start : start + 64] = bytes(64)
+try:
+    etconfig.load_program(bytes(data), executor="executorch").load_method("forward")
+except etconfig.EtconfigError as error:
+    print(type(error).__name__, error)
+"""
+        said = in_process(code, openvino_programs / "conv.pte").splitlines()[-1]
+        assert said.startswith(DelegateError.__name__)
+        assert "failed to import model for device 'CPU'" in said
+
+    def test_without_openvino_the_error_says_what_to_install(
+        self, openvino_programs: Path, in_process: Callable[..., str]
+    ) -> None:
+        code = """
+import sys
+import etconfig
+try:
+    etconfig.load_program(sys.argv[1], executor="executorch").load_method("forward")
+except etconfig.errors.BackendUnavailableError as error:
+    print(error.reason)
+    print(error.help)
+"""
+        said = in_process(code, openvino_programs / "conv.pte", OPENVINO_LIB_PATH="/none/libopenvino_c.so")
+        reason, help_text = said.splitlines()[-2:]
+        assert reason.startswith(
+            "OpenVINO cannot be loaded: /none/libopenvino_c.so: cannot open shared object file"
+        )
+        assert help_text.startswith("pip install openvino, or let OPENVINO_LIB_PATH name libopenvino_c.so")
+
+
+class TestQnn:
+    """The wheel has QNN's half of ExecuTorch; Qualcomm's libraries come with their SDK."""
+
+    def test_the_missing_library_is_named(self, in_process: Callable[..., str]) -> None:
+        """The backend itself answers that it is available, also without any library of QNN."""
+        code = """
+import sys
+import etconfig
+from etconfig_executorch.executor import ExecutorchExecutor
+from etconfig_executorch.native import native
+data = open(sys.argv[1], "rb").read().replace(b"XnnpackBackend", b"QnnBackend\\0\\0\\0\\0")
+import struct
+at = data.index(b"QnnBackend")
+data = data[: at - 4] + struct.pack("<I", len("QnnBackend")) + data[at:]
+try:
+    etconfig.load_program(data, executor="executorch").load_method("forward")
+except etconfig.errors.BackendUnavailableError as error:
+    print(native.ask_availability("QnnBackend"))
+    print(error)
+"""
+        says, error = in_process(code, PROGRAMS / "xnnpack.pte").splitlines()[-2:]
+        assert says == "(True, [])"
+        assert (
+            "backend 'QnnBackend' cannot run here: the libraries of QNN cannot be loaded: libQnnSystem.so"
+            in error
+        )
+
+
+BOTH = """
+import sys
+
+def ours():
+    from etconfig_executorch.runtime import the_runtime
+    return sorted(the_runtime().native_backends())
+
+def theirs():
+    from executorch.runtime import Runtime
+    return sorted(Runtime.get().backend_registry.registered_backend_names)
+
+loads = {"etconfig": ours, "executorch": theirs}
+for name in sys.argv[1:]:
+    loads[name]()
+print(ours() == theirs(), *ours())
+"""
+
+
+@pytest.mark.parametrize("order", [["etconfig", "executorch"], ["executorch", "etconfig"]])
+def test_our_registry_is_that_of_executorchs_own_bindings(
+    in_process: Callable[..., str], order: list[str]
+) -> None:
+    """They load the same libraries, so neither order registers a backend twice."""
+    said = in_process(BOTH, *order).splitlines()[-1]
+    assert said == "True OpenvinoBackend QnnBackend XnnpackBackend"
