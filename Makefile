@@ -51,7 +51,7 @@ dist: | $(VENV)/bin/python
 	@ls $(DIST)
 
 # They cannot run outside of GitHub. Without npm, only their schemas are checked.
-WORKFLOWS := $(wildcard .github/workflows/*.yml) etconfig/templates/example-npu/.github/workflows/ci.yml
+WORKFLOWS := $(wildcard .github/workflows/*.yml etconfig/templates/*/.github/workflows/ci.yml)
 workflows: $(VENV)/.installed-workflows
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows $(WORKFLOWS)
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml

@@ -1,6 +1,6 @@
-"""The files of a new package: copies of a working package, `example-npu`, under other names.
+"""The files of a new package: copies of a working package, such as `example-npu`, under other names.
 
-The template is a package like any other, so it is linted, type-checked and tested in its place. All names
+A template is a package like any other, so it is linted, type-checked and tested in its place. All names
 are replaced in one pass, so that a new name may contain an old one.
 """
 
@@ -21,11 +21,7 @@ from etconfig.packages import WHEELS
 from etconfig.program.editing.renaming import rename_backend
 from etconfig.scaffold.licenses import License
 from etconfig.scaffold.names import PackageNames
-
-TEMPLATE_NAMES = PackageNames(
-    distribution="example-npu", package="example_npu", backend_id="ExampleNpuBackend"
-)
-"""The names in the template."""
+from etconfig.scaffold.template import PYTHON, Template
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _AUTHOR = "Example Author"
@@ -53,7 +49,12 @@ class _Renaming:
 
 
 def render_package(
-    names: PackageNames, license_: License, *, author: str | None, year: int
+    names: PackageNames,
+    license_: License,
+    *,
+    author: str | None,
+    year: int,
+    template: Template = PYTHON,
 ) -> Mapping[Path, bytes]:
     """Return the content of each file, by its path in the package.
 
@@ -62,6 +63,7 @@ def render_package(
         license_: Its license.
         author: The owner of the copyright; by default the authors of the package.
         year: The year of the copyright.
+        template: The package to copy.
 
     Raises:
         ScaffoldError: the package's own code needs a name for something else, or the author cannot be
@@ -75,17 +77,18 @@ def render_package(
         )
     rename = _Renaming(
         {
-            TEMPLATE_NAMES.distribution: names.distribution,
-            TEMPLATE_NAMES.package: names.package,
-            TEMPLATE_NAMES.class_prefix: names.class_prefix,
+            template.names.distribution: names.distribution,
+            template.names.package: names.package,
+            template.names.class_prefix: names.class_prefix,
             _AUTHOR: author,
             _LICENSE: license_.identifier,
         }
     )
-    files = dict(_template_files())
+    files = dict(_template_files(template))
     _check_names_are_free(files, rename)
     license_text = (_TEMPLATES / "licenses" / license_.file).read_text(encoding="utf-8")
-    rendered = {Path(rename(path.as_posix())): _rendered(path, files[path], rename, names) for path in files}
+    ids = (template.names.backend_id, names.backend_id)
+    rendered = {Path(rename(path.as_posix())): _rendered(path, files[path], rename, ids) for path in files}
     rendered[Path("LICENSE")] = license_text.format(year=year, author=author).encode()
     return rendered
 
@@ -129,16 +132,16 @@ def _check_is_free(directory: Path) -> None:
         )
 
 
-def _template_files() -> Iterator[tuple[Path, bytes]]:
-    root = _TEMPLATES / TEMPLATE_NAMES.distribution
+def _template_files(template: Template) -> Iterator[tuple[Path, bytes]]:
+    root = _TEMPLATES / template.names.distribution
     for path in sorted(root.rglob("*")):
         if path.is_file() and not _CACHES & set(path.relative_to(root).parts):
             yield path.relative_to(root), path.read_bytes()
 
 
-def _rendered(path: Path, content: bytes, rename: _Renaming, names: PackageNames) -> bytes:
+def _rendered(path: Path, content: bytes, rename: _Renaming, ids: tuple[str, str]) -> bytes:
     if path.suffix == ".pte":
-        return rename_backend(content, TEMPLATE_NAMES.backend_id, names.backend_id)
+        return rename_backend(content, *ids)
     return rename(_for_this_release(content.decode())).encode()
 
 

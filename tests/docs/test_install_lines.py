@@ -38,6 +38,7 @@ OURS = {
 WRITTEN = {
     ".": {"aot", "test"},  # the package of `etconfig new-backend`
     "acme-npu": {"aot", "test"},
+    "acme-dsp": {"test"},
     "acme-vector": {"aot"},
 }
 """Packages that a reader has written, by their path, with their extras."""

@@ -35,9 +35,9 @@ def python(*arguments: str | Path, directory: Path, **environment: str) -> str:
     return done.stdout
 
 
-def write(name: str, directory: Path) -> Path:
+def write(name: str, directory: Path, *options: str) -> Path:
     """Write a new package with the command."""
-    python("-m", "etconfig", "new-backend", name, directory=directory)
+    python("-m", "etconfig", "new-backend", name, *options, directory=directory)
     return directory / name
 
 
@@ -47,9 +47,9 @@ def install(package: Path, target: Path) -> Path:
     return target
 
 
-def run_its_tests(package: Path, site: Path) -> None:
-    """Check that they pass, with level 1 of the conformance kit; only tests that need torch are skipped,
-    and checks that do not apply to the backend.
+def run_its_tests(package: Path, site: Path, reached: str = "L1-reinit") -> None:
+    """Check that they pass, with the check `reached` of the conformance kit; only tests that need torch are
+    skipped, and checks that do not apply to the backend.
 
     The kit's checks that start processes of their own take ten seconds; tests/peers runs them all.
     """
@@ -57,7 +57,7 @@ def run_its_tests(package: Path, site: Path) -> None:
     options = ("-v", "-p", "no:cacheprovider", "-k", quick)
     shown = python("-m", "pytest", *options, directory=package, PYTHONPATH=str(site))
     skipped = [line for line in shown.splitlines() if line.startswith("SKIPPED")]
-    assert "test_conformance[L1-reinit] PASSED" in shown
+    assert f"test_conformance[{reached}] PASSED" in shown
     assert "XFAIL" not in shown
     unexpected = [line for line in skipped if not _NEEDS_TORCH.search(line) and "not-applicable:" not in line]
     assert unexpected == []
@@ -102,6 +102,46 @@ class TestWrittenPackage:
             "assert not {'torch', 'executorch'} & set(sys.modules)"
         )
         python("-c", code, directory=site)
+
+
+@pytest.fixture(scope="module")
+def schema_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write("acme-dsp", tmp_path_factory.mktemp("written"), "--schema-only")
+
+
+@pytest.fixture(scope="module")
+def schema_site(schema_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install(schema_package, tmp_path_factory.mktemp("site"))
+
+
+class TestSchemaOnlyPackage:
+    """A package of options alone is complete, too; its backend is part of an ExecuTorch build."""
+
+    def test_its_own_tests_pass(self, schema_package: Path, schema_site: Path) -> None:
+        run_its_tests(schema_package, schema_site, "L0-recommend-valid")
+
+    def test_its_linter_finds_nothing(self, schema_package: Path) -> None:
+        python("-m", "ruff", "check", "--no-cache", ".", directory=schema_package)
+
+    def test_its_options_and_its_profile_are_found(self, schema_package: Path, schema_site: Path) -> None:
+        shown = python(
+            *("-m", "etconfig", "schema", "AcmeDspBackend", "--format", "markdown"),
+            directory=schema_package,
+            PYTHONPATH=str(schema_site),
+        )
+        assert "| `power_mode` | choice:" in shown
+        python("-m", "etconfig", "validate", "src", directory=schema_package, PYTHONPATH=str(schema_site))
+
+    def test_the_kit_says_that_nothing_runs_and_where_it_would(
+        self, schema_package: Path, schema_site: Path
+    ) -> None:
+        command = (sys.executable, "-m", "etconfig", "conformance", "AcmeDspBackend")
+        environment = {**os.environ, "PYTHONPATH": str(schema_site)}
+        done = subprocess.run(command, cwd=schema_package, env=environment, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert "\n  failed " not in done.stdout
+        assert "acme-dsp 0.1.0 only declares the options of AcmeDspBackend" in done.stdout
+        assert "AcmeDspBackend of acme-dsp 0.1.0: L0 · kit " in done.stdout
 
 
 class TestCommand:

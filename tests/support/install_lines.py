@@ -18,7 +18,7 @@ EVERY_PAGE = [
     *PAGES,
     *sorted((ROOT / "docs" / "diagnostics").glob("*.md")),
     *sorted((ROOT / "plugins").glob("*/README.md")),
-    ROOT / "etconfig" / "templates" / "example-npu" / "README.md",
+    *sorted((ROOT / "etconfig" / "templates").glob("*/README.md")),
 ]
 
 _COMMAND = re.compile(r"(?<![\w-])pip install (?P<words>[^`\n]+)")

@@ -14,7 +14,15 @@ from etconfig.cli.shared.output import show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ScaffoldError
 from etconfig.plugin.entry_points import BACKENDS
-from etconfig.scaffold import LICENSES, PackageNames, derive_names, render_package, write_package_files
+from etconfig.scaffold import (
+    LICENSES,
+    PYTHON,
+    SCHEMA_ONLY,
+    PackageNames,
+    derive_names,
+    render_package,
+    write_package_files,
+)
 
 
 @click.command("new-backend", cls=StrictCommand)
@@ -34,8 +42,18 @@ from etconfig.scaffold import LICENSES, PackageNames, derive_names, render_packa
     help="The license of the package.",
 )
 @click.option("--author", help="The copyright holder; by default the authors of the package.")
+@click.option(
+    "--schema-only",
+    is_flag=True,
+    help="Declare only the options of a backend that is part of an ExecuTorch build.",
+)
 def command(
-    name: str, directory: Path | None, backend_id: str | None, license_name: str, author: str | None
+    name: str,
+    directory: Path | None,
+    backend_id: str | None,
+    license_name: str,
+    author: str | None,
+    schema_only: bool,
 ) -> None:
     """Write a complete and tested package for a new backend.
 
@@ -43,23 +61,27 @@ def command(
     profile, tests, golden programs and package metadata. Its tests pass as they are. Replace the simulated
     device with your own.
 
+    With --schema-only, it has options, a recommendation, a profile and tests.
+
     \b
     Examples:
       etconfig new-backend acme-npu
+      etconfig new-backend acme-dsp --schema-only
       etconfig new-backend acme-npu --directory backends/acme --id AcmeBackend --license mit
     """
     names = derive_names(name, backend_id)
     _check_is_new(names)
     year = date.today().year  # of the copyright, in the author's time zone
-    files = render_package(names, LICENSES[license_name], author=author, year=year)
+    template = SCHEMA_ONLY if schema_only else PYTHON
+    files = render_package(names, LICENSES[license_name], author=author, year=year, template=template)
     directory = Path(names.distribution) if directory is None else directory
     write_package_files(directory, files)
     show(f"{format_count(len(files), 'file')} written to {directory}; next:")
     show(f"  cd {directory}")
     show("  pip install -e '.[test]'")
     show("  pytest")
-    show(f"  etconfig conformance {names.backend_id} --level 1")
-    show(f"then replace src/{names.package}/device.py with calls to your driver; see its README.md")
+    show(f"  etconfig conformance {names.backend_id} --level {template.level}")
+    show(f"then {template.your_part.format(package=names.package)}; see its README.md")
 
 
 def _check_is_new(names: PackageNames) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from etconfig.app.api import load_program
+from etconfig.app.api import NUMPY, load_program
 from etconfig.app.configuration import resolve_defaults
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
@@ -151,10 +151,7 @@ class Subject:
         if not wanted:
             raise NotApplicableError(f"the kit has no such case for the capabilities of {self.backend_id}")
         if not self.programs:
-            raise NotDelegatedError(
-                f"{self.entry.source} has no golden programs of {self.backend_id}; return their directory "
-                f"from a plugin of the group {CONFORMANCE}, or name it with --programs"
-            )
+            raise NotDelegatedError(self._missing_programs())
         found = False
         for case in wanted:
             path = self.programs.get(case.name)
@@ -168,6 +165,17 @@ class Subject:
                 f"no golden program delegates to {self.backend_id}, expected one such as {names}; make "
                 f"them: etconfig conformance {self.backend_id} --lower DIRECTORY{other}"
             )
+
+    def _missing_programs(self) -> str:
+        if self.is_native and self.settings.executor == NUMPY:
+            return (
+                f"{self.entry.source} only declares the options of {self.backend_id}, so nothing runs here; "
+                "with a runtime that has it, add --executor and --programs"
+            )
+        return (
+            f"{self.entry.source} has no golden programs of {self.backend_id}; return their directory "
+            f"from a plugin of the group {CONFORMANCE}, or name it with --programs"
+        )
 
     def coverage(self) -> Mapping[str, bool]:
         """Map each case whose needs the backend declares to whether a golden program of it delegates.

@@ -12,9 +12,19 @@ import pytest
 
 from etconfig.errors import ScaffoldError
 from etconfig.program import open_program
-from etconfig.scaffold import LICENSES, derive_names, render_package, write_package_files
+from etconfig.scaffold import (
+    LICENSES,
+    PYTHON,
+    SCHEMA_ONLY,
+    Template,
+    derive_names,
+    render_package,
+    write_package_files,
+)
 
-TEMPLATE = Path(__file__).parents[3] / "etconfig" / "templates" / "example-npu"
+TEMPLATES = Path(__file__).parents[3] / "etconfig" / "templates"
+TEMPLATE = TEMPLATES / "example-npu"
+KINDS = {each.names.distribution: each for each in (PYTHON, SCHEMA_ONLY)}
 TEMPLATE_WORD = re.compile("example", re.IGNORECASE)
 
 
@@ -23,10 +33,16 @@ _MARK = re.compile(r"^(#|<!--) (until etconfig is on PyPI|end)( -->)?\n", re.MUL
 
 
 def render(
-    name: str, backend_id: str | None = None, license_name: str = "mit", **given: str
+    name: str,
+    backend_id: str | None = None,
+    license_name: str = "mit",
+    template: Template = PYTHON,
+    **given: str,
 ) -> Mapping[str, bytes]:
     names = derive_names(name, backend_id)
-    files = render_package(names, LICENSES[license_name], author=given.get("author"), year=2031)
+    files = render_package(
+        names, LICENSES[license_name], author=given.get("author"), year=2031, template=template
+    )
     return {path.as_posix(): content for path, content in files.items()}
 
 
@@ -37,16 +53,18 @@ def texts(files: Mapping[str, bytes]) -> Mapping[str, str]:
 class TestPublication:
     """Until etconfig is on PyPI, a package says where it comes from; one constant decides."""
 
-    def test_until_then_the_workflow_and_the_readme_name_the_wheels(self) -> None:
-        files = texts(render("acme-npu"))
+    @pytest.mark.parametrize("template", KINDS.values(), ids=KINDS)
+    def test_until_then_the_workflow_and_the_readme_name_the_wheels(self, template: Template) -> None:
+        files = texts(render("acme-npu", template=template))
         assert "\nenv:\n  PIP_FIND_LINKS: wheels" in files[".github/workflows/ci.yml"]
         assert "pip install --find-links wheels -e '.[test]'" in files["README.md"]
         assert '[tool.hatch.build.targets.sdist]\nexclude = ["/wheels"]\n\n[tool.' in files["pyproject.toml"]
         assert [path for path, text in files.items() if "until etconfig" in text or "<!-- end" in text] == []
 
-    def test_then_nothing_does(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("template", KINDS.values(), ids=KINDS)
+    def test_then_nothing_does(self, monkeypatch: pytest.MonkeyPatch, template: Template) -> None:
         monkeypatch.setattr("etconfig.scaffold.package.WHEELS", None)
-        files = texts(render("acme-npu"))
+        files = texts(render("acme-npu", template=template))
         assert [path for path, text in files.items() if "wheels" in text or "FIND_LINKS" in text] == []
         assert "pip install -e '.[test]'\npytest\n" in files["README.md"]
 
@@ -54,8 +72,9 @@ class TestPublication:
 class TestRename:
     """Every name of the template is replaced, once."""
 
-    def test_no_word_of_the_template_is_left(self) -> None:
-        files = render("acme-npu")
+    @pytest.mark.parametrize("template", KINDS.values(), ids=KINDS)
+    def test_no_word_of_the_template_is_left(self, template: Template) -> None:
+        files = dict(render("acme-npu", template=template))
         assert [path for path in files if TEMPLATE_WORD.search(path)] == []
         assert [path for path, text in texts(files).items() if TEMPLATE_WORD.search(text)] == []
 
@@ -64,29 +83,34 @@ class TestRename:
         assert "src/acme_npu/plugin.py" in files
         assert "src/acme_npu/profiles/acme-npu/board.toml" in files
 
+    @pytest.mark.parametrize("template", KINDS.values(), ids=KINDS)
     @pytest.mark.parametrize(
         ("name", "backend_id"),
         [
-            ("example-npu", None),
-            ("example-npu-two", None),
-            ("my-example-npu", "ExampleNpuExampleNpuBackend"),
+            ("{distribution}", None),
+            ("{distribution}-two", None),
+            ("my-{distribution}", "{prefix}{prefix}Backend"),
             ("AcmeX-NPU", None),
         ],
     )
     def test_a_name_that_contains_a_word_of_the_template_is_not_replaced_again(
-        self, name: str, backend_id: str | None
+        self, name: str, backend_id: str | None, template: Template
     ) -> None:
         """Renaming back gives the template."""
+        old = template.names
+        name = name.format(distribution=old.distribution)
+        backend_id = None if backend_id is None else backend_id.format(prefix=old.class_prefix)
         names = derive_names(name, backend_id)
-        for path, text in texts(render(name, backend_id)).items():
-            for new, old in (
-                (names.package, "example_npu"),
-                (names.distribution, "example-npu"),
-                (names.class_prefix, "ExampleNpu"),
+        for path, text in texts(render(name, backend_id, template=template)).items():
+            for new, former in (
+                (names.package, old.package),
+                (names.distribution, old.distribution),
+                (names.class_prefix, old.class_prefix),
             ):
-                text, path = text.replace(new, old), path.replace(new, old)
+                text, path = text.replace(new, former), path.replace(new, former)
             if path not in ("LICENSE", "pyproject.toml"):  # these contain the license's name, too
-                assert text == _MARK.sub("", (TEMPLATE / path).read_text()), path
+                source = TEMPLATES / old.distribution / path
+                assert text == _MARK.sub("", source.read_text()), path
 
     def test_golden_programs_delegate_to_the_new_backend(self) -> None:
         programs = {path: data for path, data in render("acme-npu").items() if path.endswith(".pte")}
@@ -114,8 +138,9 @@ class TestRename:
             "code; choose another name or --id"
         )
 
-    def test_sources_stay_python(self) -> None:
-        for path, text in texts(render("a" * 40)).items():
+    @pytest.mark.parametrize("template", KINDS.values(), ids=KINDS)
+    def test_sources_stay_python(self, template: Template) -> None:
+        for path, text in texts(render("a" * 40, template=template)).items():
             if path.endswith(".py"):
                 ast.parse(text)
 

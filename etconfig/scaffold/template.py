@@ -1,0 +1,38 @@
+"""The packages that a new one can be a copy of."""
+
+from __future__ import annotations
+
+from etconfig.records import record
+from etconfig.scaffold.names import PackageNames
+
+
+@record(frozen=True, kw_only=True)
+class Template:
+    """A package below `etconfig/templates`, in the directory called like its distribution.
+
+    Attributes:
+        names: The names in it.
+        level: The level of the conformance kit that its own tests require.
+        your_part: The file that its user replaces first, under its names, and what with.
+    """
+
+    names: PackageNames
+    level: int
+    your_part: str
+
+
+PYTHON = Template(
+    names=PackageNames(distribution="example-npu", package="example_npu", backend_id="ExampleNpuBackend"),
+    level=1,
+    your_part="replace src/{package}/device.py with calls to your driver",
+)
+"""A backend in Python, with both halves."""
+
+SCHEMA_ONLY = Template(
+    names=PackageNames(
+        distribution="example-schema", package="example_schema", backend_id="ExampleSchemaBackend"
+    ),
+    level=0,
+    your_part="declare in src/{package}/options.py what your C++ code reads",
+)
+"""The options of a backend that is part of an ExecuTorch build."""
