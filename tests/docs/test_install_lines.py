@@ -20,7 +20,7 @@ from etconfig.packages import OWN_PACKAGES, WHEELS, how_to_install, pip_install
 
 ROOT = Path(__file__).parents[2]
 LINES = [line for page in EVERY_PAGE for line in install_lines(page)]
-FOREIGN = {"build", "executorch==1.5.1", "torch==2.13.*"}
+FOREIGN = {"build", "executorch==1.5.1", "openvino", "torch==2.13.*"}
 """What lines install from the registry by name."""
 INVENTED = {"acme-broken", "broken-imports"}
 """Packages of examples, which messages say to install again."""
