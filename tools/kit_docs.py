@@ -72,11 +72,12 @@ def checks(_: str) -> str:
 
 def _checks_of(level: int) -> str:
     rows = [
-        (f"`{each.id}`", each.doc, each.prevents, _code(each.requires), each.since)
+        (f"`{each.id}`", each.doc, each.prevents, _code(each.rests_on), _code(each.requires), each.since)
         for each in all_checks()
         if each.level == level
     ]
-    return table(("check", "what it verifies", "prevents", "requires", "since kit"), rows) if rows else ""
+    heads = ("check", "what it verifies", "prevents", "rests on", "requires", "since kit")
+    return table(heads, rows) if rows else ""
 
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:

@@ -17,7 +17,7 @@ from etconfig.conformance.runner.runner import run_here
 LOADING = [check for check in all_checks() if check.level > 0]
 """The checks that load a program."""
 
-OF_OTHER_THINGS = {"effect-visible", "scope-enforced", "errors-mapped", "zero-size"}
+OF_OTHER_THINGS = {"runs", "effect-visible", "scope-enforced", "errors-mapped", "zero-size"}
 """Checks that need no right answers: of options, errors, and tensors without elements."""
 
 

@@ -111,8 +111,10 @@ class TestDocuments:
             "seconds": 0.25,
             "reason": None,
             "advisory": False,
+            "rests_on": None,
             "level": 3,
             "doc": "",
+            "bases": [],
         }
 
     def test_a_result_survives_a_round_trip_through_json(self) -> None:

@@ -64,6 +64,20 @@ class TestSuite:
         )
         done.stdout.no_fnmatch_line("*is-beyond*")
 
+    def test_what_rests_on_a_failure_is_skipped_if_that_fails_a_test_of_its_own(
+        self, pytester: pytest.Pytester
+    ) -> None:
+        fails = 'kit_checks.made(kit_checks.failing, "fails")'
+        leaf = 'kit_checks.made(kit_checks.passing, "leaf", rests_on=("fails",))'
+        pytester.makepyfile(TESTS.replace(fails, f"{fails}, {leaf}"))
+        (pytester.path / "xfails.txt").touch()
+        done = pytester.runpytest_inprocess("-rs", "-k", "L2-fails or L2-leaf", "-p", "no:cacheprovider")
+        done.assert_outcomes(failed=1, skipped=1)
+        done.stdout.fnmatch_lines(["SKIPPED *not-judged: rests on fails"])
+        alone = pytester.runpytest_inprocess("-k", "L2-leaf", "-p", "no:cacheprovider")
+        alone.assert_outcomes(failed=1)
+        alone.stdout.fnmatch_lines(["*not-judged: rests on fails"])
+
     def test_an_expected_failure_of_level_1_is_a_failure(self, pytester: pytest.Pytester) -> None:
         pytester.makepyfile(TESTS.replace('kit_checks.made(kit_checks.failing, "fails")', "*()"))
         (pytester.path / "xfails.txt").write_text("passes # why not\n")

@@ -109,6 +109,32 @@ class TestConformance:
         assert (place / "r.xml").read_text().startswith("<?xml")
         assert "L1 · kit 1.0" in (place / "r.svg").read_text(encoding="utf-8")
 
+    def test_one_check_is_run_after_those_that_it_rests_on(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        based = (
+            *CHECKS,
+            made(passing, "leaks", rests_on=("runs",)),
+            made(passing, "tip", rests_on=("isolates",)),
+        )
+        for module in (catalog, runner, report):
+            monkeypatch.setattr(module, "all_checks", lambda: based)
+        done = cli("conformance", BACKEND, "--check", "leaks")
+        assert done.status == 0
+        assert done.stdout.splitlines() == [
+            "L1 runs",
+            "  passed          runs",
+            "L2 isolates and survives",
+            "  passed          leaks",
+            "",
+            "golden programs: 25 of 25",
+            "ReferenceCpuBackend of etconfig-reference 0.1.0: 2 of 6 checks · kit 1.0",
+        ]
+        done = cli("conformance", BACKEND, "--check", "leaks", "--check", "tip")
+        assert done.status == 1
+        assert "  not-judged      tip: rests on isolates" in done.stdout.splitlines()
+        assert done.stdout.splitlines()[-1] == "root cause: isolates; not judged, since they rest on it: 1"
+
     def test_the_checks_can_be_listed(self, cli: Callable[..., Outcome]) -> None:
         done = cli("conformance", "--list")
         assert [line.split()[:2] for line in done.stdout.splitlines()[1:]] == [
@@ -123,6 +149,7 @@ class TestConformance:
             "level": 2,
             "since": "1.0",
             "requires": [],
+            "rests_on": [],
             "doc": "Fail.",
             "prevents": "nothing",
         }
@@ -145,6 +172,21 @@ class TestRefusals:
                     "no installed plugin declares 'ReferenceCpuBackends' in etconfig.backends "
                     "(installed: ReferenceCpuBackend, ReferenceNpuBackend)",
                     "did you mean 'ReferenceCpuBackend'?",
+                ),
+            ),
+            (
+                (BACKEND, "--check", "recommend-vald"),
+                error("there is no check 'recommend-vald'; did you mean 'recommend-valid'?", SEE),
+            ),
+            (
+                (BACKEND, "--check", "runs", "--level", "1"),
+                error("--check names the checks to run, so --level has no effect; leave it out", SEE),
+            ),
+            (
+                (BACKEND, "--check", "runs", "--report", "a.svg"),
+                error(
+                    "a badge states a level, which needs all checks; leave out --check, or --report a.svg",
+                    SEE,
                 ),
             ),
             ((BACKEND, "--kit", "2.0"), error("there is no kit '2.0'; this etconfig has 1.0 to 1.0", SEE)),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from etconfig.cli.shared.completion import complete_backend
+from etconfig.cli.shared.completion import complete_backend, complete_check
 from etconfig.cli.shared.options import json_option
 from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
@@ -42,6 +42,14 @@ def _report_path(context: click.Context, parameter: click.Parameter, paths: Sequ
     default=max(LEVELS),
     show_default=True,
     help=f"The level to reach, {min(LEVELS)} to {max(LEVELS)}.",
+)
+@click.option(
+    "--check",
+    "checks",
+    multiple=True,
+    metavar="CHECK",
+    shell_complete=complete_check,
+    help="Run only this check, after those that it rests on. Repeatable.",
 )
 @click.option(
     "--kit",
@@ -83,6 +91,7 @@ def command(
     context: click.Context,
     backend: str | None,
     level: int,
+    checks: Sequence[str],
     kit: str,
     xfails: Path | None,
     programs: Path | None,
@@ -109,7 +118,8 @@ def command(
         return
     if backend is None:
         raise click.UsageError("name a backend; `etconfig backends` lists those that are installed", context)
-    settings = _settings(backend, level, kit, executor, programs)
+    _check_selection(context, checks, reports)
+    settings = _settings(backend, level, kit, executor, programs, checks)
     if lower is not None:
         _refuse_others(context, "--lower", {"lower", "backend"})
         _lower(settings, lower)
@@ -135,7 +145,25 @@ def _refuse_others(context: click.Context, mode: str, used: Collection[str]) -> 
             raise click.UsageError(f"{mode} checks nothing, so {option} has no effect; leave it out", context)
 
 
-def _settings(backend: str, level: int, kit: str, executor: str, programs: Path | None) -> Settings:
+def _check_selection(context: click.Context, checks: Sequence[str], reports: Sequence[Path]) -> None:
+    """Refuse options that need all checks of a level if only some are run. Raises UsageError."""
+    if not checks:
+        return
+    if context.get_parameter_source("level") is ParameterSource.COMMANDLINE:
+        raise click.UsageError(
+            "--check names the checks to run, so --level has no effect; leave it out", context
+        )
+    for path in reports:
+        if path.suffix == ".svg":
+            raise click.UsageError(
+                f"a badge states a level, which needs all checks; leave out --check, or --report {path}",
+                context,
+            )
+
+
+def _settings(
+    backend: str, level: int, kit: str, executor: str, programs: Path | None, checks: Sequence[str]
+) -> Settings:
     from etconfig.conformance.kit.settings import Settings
 
     try:
@@ -145,6 +173,7 @@ def _settings(backend: str, level: int, kit: str, executor: str, programs: Path 
             kit=kit,
             executor=executor,
             programs=None if programs is None else str(programs.resolve()),
+            checks=tuple(dict.fromkeys(checks)),
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
@@ -163,8 +192,13 @@ def _expected_failures(path: Path | None) -> Mapping[str, str]:
 
 
 def _run(settings: Settings, xfails: Mapping[str, str], *, is_silent: bool) -> Report:
-    from etconfig.conformance.runner.runner import run_conformance
+    from etconfig.conformance.runner.dependence import UnknownCheckError
+    from etconfig.conformance.runner.runner import chosen_checks, run_conformance
 
+    try:
+        chosen_checks(settings)
+    except UnknownCheckError as error:
+        raise click.UsageError(str(error)) from error
     if is_silent:
         return run_conformance(settings, xfails)
     level = -1
@@ -186,7 +220,9 @@ def _print_result(result: Result, seen_in: dict[str, str]) -> None:
     """Print one result; a text that another check reported already is replaced by the name of that check."""
     note = " (advisory)" if result.is_advisory else ""
     text = ": ".join(filter(None, (result.reason, result.message)))
-    if text in seen_in:
+    if result.rests_on is not None:
+        note, text = f"{note}: {text}", ""
+    elif text in seen_in:
         note += f": as {seen_in[text]}"
         text = ""
     elif text:
@@ -205,10 +241,13 @@ def _print_end(report: Report) -> None:
         show(f"golden programs: {count} of {len(report.coverage)}{without}")
     source = f"{report.backend} of {report.distribution} {report.version}"
     show(f"{source}: {report.summary}")
-    if not report.passed:
+    for root, others in report.root_causes.items():
+        if others:
+            show(f"root cause: {root}; not judged, since they rest on it: {len(others)}")
+    if not report.passed and not report.checks_asked:
         missing = 0 if report.level is None else report.level + 1
-        names = ", ".join(result.check_id for result in report.obstacles(missing))
-        show(f"L{missing} needs: {names}")
+        names = ", ".join(r.check_id for r in report.obstacles(missing) if r.rests_on is None)
+        show(f"L{missing} needs: {names or ', '.join(report.root_causes)}")
 
 
 def _list_checks(as_json: bool) -> None:
@@ -224,6 +263,7 @@ def _list_checks(as_json: bool) -> None:
                         "level": check.level,
                         "since": check.since,
                         "requires": list(check.requires),
+                        "rests_on": list(check.rests_on),
                         "doc": check.doc,
                         "prevents": check.prevents,
                     }

@@ -47,6 +47,14 @@ def complete_backend(context: click.Context, incomplete: str) -> Iterable[str]:
 
 
 @_matching
+def complete_check(context: click.Context, incomplete: str) -> Iterable[str]:
+    """Offer the ids of the checks of the conformance kit."""
+    from etconfig.conformance.checks.catalog import all_checks
+
+    return [check.id for check in all_checks()]
+
+
+@_matching
 def complete_profile_name(context: click.Context, incomplete: str) -> Iterable[str]:
     """Offer the names of the known profiles."""
     return _installation(context).profiles.names

@@ -22,7 +22,29 @@ from etconfig.scalar_types import ScalarType
 _REPEATS = 20
 
 
-@check("answers", level=1, prevents="wrong results")
+@check(
+    "runs",
+    level=1,
+    rests_on=(
+        "signature-bind",
+        "aot-id-match",
+        "defaults-valid",
+        "recommend-valid",
+        "program-values",
+    ),
+    prevents="programs that cannot be loaded or executed",
+    isolated=True,
+)
+def runs(subject: Subject) -> None:
+    """Every method of an ordinary program can be loaded and executed, whatever it answers."""
+    for case in subject.ordinary_cases():
+        for name in case.case.methods:
+            with subject.load(case, name) as method:
+                for run in case.runs(name):
+                    method.execute(list(run.inputs))
+
+
+@check("answers", level=1, rests_on=("runs",), prevents="wrong results")
 def answers(subject: Subject) -> None:
     """Every method gives the answers of eager PyTorch, in float32 or the dtypes of a backend without it."""
     for case in subject.ordinary_cases():
@@ -30,7 +52,7 @@ def answers(subject: Subject) -> None:
             subject.check_case(case)
 
 
-@check("tolerance", level=1, prevents="sums in a narrower type than the vendor claims")
+@check("tolerance", level=1, rests_on=("answers",), prevents="sums in a narrower type than the vendor claims")
 def tolerance(subject: Subject) -> None:
     """Right answers are as precise as the backend declares, or else as the kit requires by default."""
     measured = 0
@@ -48,7 +70,7 @@ def tolerance(subject: Subject) -> None:
         )
 
 
-@check("dtype-matrix", level=1, prevents="silent casts")
+@check("dtype-matrix", level=1, rests_on=("answers",), prevents="silent casts")
 def dtype_matrix(subject: Subject) -> None:
     """Each declared dtype has a program, and is right in sums that a wider or narrower type would change.
 
@@ -80,7 +102,7 @@ def _cases_of(subject: Subject, dtype: str) -> Iterator[DelegatedCase]:
     return islice(cases, 1) if dtype == "float32" else cases
 
 
-@check("signature", level=1, prevents="outputs bound to the wrong arguments")
+@check("signature", level=1, rests_on=("answers",), prevents="outputs bound to the wrong arguments")
 def signature(subject: Subject) -> None:
     """Several outputs are in the order of the program, and one of them can be an input."""
     for case in subject.cases(
@@ -90,7 +112,7 @@ def signature(subject: Subject) -> None:
             subject.check_case(case)
 
 
-@check("nan-inf", level=1, prevents="arithmetic for finite numbers only")
+@check("nan-inf", level=1, rests_on=("answers",), prevents="arithmetic for finite numbers only")
 def nan_inf(subject: Subject) -> None:
     """NaN and infinities are in the same places as with eager PyTorch."""
     for case in subject.cases(where=lambda case: case.is_plain and not case.is_finite):
@@ -98,7 +120,13 @@ def nan_inf(subject: Subject) -> None:
             subject.check_case(case)
 
 
-@check("determinism", level=3, requires=("is_deterministic",), prevents="results that cannot be reproduced")
+@check(
+    "determinism",
+    level=3,
+    rests_on=("answers",),
+    requires=("is_deterministic",),
+    prevents="results that cannot be reproduced",
+)
 def determinism(subject: Subject) -> None:
     """Equal inputs give bit-identical outputs, in each run and after each load."""
     simplest = subject.simplest
@@ -124,5 +152,5 @@ def _bits_of_runs(subject: Subject, case: DelegatedCase, name: str) -> Iterator[
                 yield [np.asarray(output).tobytes() for output in method.execute(case.inputs(name))]
 
 
-CHECKS = (answers, tolerance, dtype_matrix, signature, nan_inf, determinism)
+CHECKS = (runs, answers, tolerance, dtype_matrix, signature, nan_inf, determinism)
 """The checks of this module, in the order of the report."""

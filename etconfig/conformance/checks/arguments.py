@@ -44,7 +44,9 @@ class _ArgumentCopier(Interposer):
         self.kept = [index for index, reference in references.items() if reference() is not None]
 
 
-@check("aliasing", level=1, prevents="inputs that change, and outputs that change later")
+@check(
+    "aliasing", level=1, rests_on=("answers",), prevents="inputs that change, and outputs that change later"
+)
 def aliasing(subject: Subject) -> None:
     """`execute` does not change its inputs, and keeps no reference to an argument."""
     case = subject.simplest
@@ -73,7 +75,7 @@ class _InputSharer(Interposer):
         super().execute(context, handle, shared)
 
 
-@check("same-input-twice", level=1, prevents="arguments identified by their address")
+@check("same-input-twice", level=1, rests_on=("answers",), prevents="arguments identified by their address")
 def same_input_twice(subject: Subject) -> None:
     """Two inputs can be the same array."""
     for case in subject.cases(where=lambda case: case.is_plain and case.has_equal_inputs):
@@ -105,7 +107,9 @@ class _InPlace(Interposer):
         super().execute(context, handle, [*inputs, output])
 
 
-@check("output-is-input", level=1, prevents="outputs written before all inputs are read")
+@check(
+    "output-is-input", level=1, rests_on=("answers",), prevents="outputs written before all inputs are read"
+)
 def output_is_input(subject: Subject) -> None:
     """An output may share its memory with an input, as in the memory plans of programs."""
     for case in subject.ordinary_cases():
@@ -120,7 +124,7 @@ def output_is_input(subject: Subject) -> None:
     raise NotApplicableError(f"no case for {subject.backend_id} has an input with the shape of its output")
 
 
-@check("errors-mapped", level=1, prevents="swallowed errors, and Ctrl-C without effect")
+@check("errors-mapped", level=1, rests_on=("runs",), prevents="swallowed errors, and Ctrl-C without effect")
 def errors_mapped(subject: Subject) -> None:
     """An error inside `execute` keeps its cause; MemoryError and KeyboardInterrupt pass unchanged."""
     reached = [place for place in PLACES if _lets_errors_out(subject, place)]

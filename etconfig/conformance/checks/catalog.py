@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+
 from etconfig.conformance.checks import (
     answers,
     arguments,
@@ -48,6 +50,26 @@ TOPICS = (
 
 
 def all_checks() -> tuple[Check, ...]:
-    """Return every check, level by level."""
-    checks = (check for module in TOPICS for check in module.CHECKS)
-    return tuple(sorted(checks, key=lambda check: check.level))
+    """Return every check, level by level, each after those that it rests on."""
+    checks = sorted((check for module in TOPICS for check in module.CHECKS), key=lambda check: check.level)
+    known = {check.id: check for check in checks}
+    placed: dict[str, Check] = {}
+    for each in checks:
+        _place(each, known, placed)
+    return tuple(placed.values())
+
+
+def _place(check: Check, known: Mapping[str, Check], placed: dict[str, Check]) -> None:
+    """Append the checks that a check rests on, then the check, unless they are there already."""
+    for base in check.rests_on:
+        _place(known[base], known, placed)
+    placed.setdefault(check.id, check)
+
+
+def with_bases(ids: Collection[str], checks: Sequence[Check]) -> tuple[Check, ...]:
+    """Return those of `checks` with these ids, and everything that they rest on, in the same order."""
+    wanted = set(ids)
+    for each in reversed(checks):
+        if each.id in wanted:
+            wanted.update(each.rests_on)
+    return tuple(each for each in checks if each.id in wanted)

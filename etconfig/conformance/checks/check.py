@@ -21,6 +21,8 @@ class Check:
         level: The level that requires it.
         prevents: A few words on what goes wrong without it.
         run: Returns if the backend passes, raises CheckFailedError if not.
+        rests_on: The ids of checks without which this one says nothing: if one of them fails, this one is
+            not judged, since it would fail for the same cause.
         requires: The capabilities that must be declared, as attributes of `Capabilities`, or a dim
             order; without them the outcome is `undeclared`.
         since: The version of the kit that added it.
@@ -32,6 +34,7 @@ class Check:
     level: int
     prevents: str
     run: Callable[[Subject], None]
+    rests_on: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     since: str = "1.0"
     is_isolated: bool = False
@@ -53,6 +56,7 @@ def check(
     *,
     level: int,
     prevents: str,
+    rests_on: tuple[str, ...] = (),
     requires: tuple[str, ...] = (),
     since: str = "1.0",
     isolated: bool = False,
@@ -66,6 +70,7 @@ def check(
             level=level,
             prevents=prevents,
             run=function,
+            rests_on=rests_on,
             requires=requires,
             since=since,
             is_isolated=isolated,

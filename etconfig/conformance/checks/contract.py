@@ -10,6 +10,7 @@ from typing import Any
 from etconfig.backend import Backend
 from etconfig.conformance.checks.check import check
 from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.process.loading import COSTLY
 from etconfig.conformance.subject.contributions import facts_of_vendor
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import nearest
@@ -20,7 +21,23 @@ from etconfig.plugin.contributions import BACKEND_HOOK
 from etconfig.plugin.loader import load_plugin
 
 
-@check("signature-bind", level=0, prevents="calls that fail or never happen")
+@check(
+    "loads", level=0, rests_on=("static-metadata",), prevents="plugins that break at first use", isolated=True
+)
+def loads(subject: Subject) -> None:
+    """The plugin can be imported, and its hook declares the backend in a form that the core understands."""
+    try:
+        subject.spec  # noqa: B018  # imports the plugin
+    except PluginLoadError as error:
+        missing = getattr(error.__cause__, "name", None)
+        if isinstance(error.__cause__, ModuleNotFoundError) and missing in COSTLY:
+            raise CheckFailedError(
+                f"{subject.entry.value}: {error.cause}; import {missing} only in the ahead-of-time half"
+            ) from error
+        raise
+
+
+@check("signature-bind", level=0, rests_on=("loads",), prevents="calls that fail or never happen")
 def signature_bind(subject: Subject) -> None:
     """The plugin accepts the core's calls, and no method is a misspelling of one of the contract."""
     factory = subject.spec.factory  # loading checks the calls of the hook, factory and recommend
@@ -37,7 +54,12 @@ def signature_bind(subject: Subject) -> None:
         )
 
 
-@check("api-range", level=0, prevents="plugins that needlessly refuse newer or older versions of etconfig")
+@check(
+    "api-range",
+    level=0,
+    rests_on=("loads",),
+    prevents="plugins that needlessly refuse newer or older versions of etconfig",
+)
 def api_range(subject: Subject) -> None:
     """The plugin declares the same backend for every core that its ApiRange allows, and for the next."""
     declared = subject.spec
@@ -59,7 +81,13 @@ def api_range(subject: Subject) -> None:
             )
 
 
-@check("deprecation", level=0, prevents="use of names that will be removed", isolated=True)
+@check(
+    "deprecation",
+    level=0,
+    rests_on=("signature-bind", "aot-id-match"),
+    prevents="use of names that will be removed",
+    isolated=True,
+)
 def deprecation(subject: Subject) -> None:
     """The plugin uses no deprecated part of etconfig, from its import to the creation of its backend."""
     with warnings.catch_warnings(record=True) as caught:
@@ -87,5 +115,5 @@ def _misspelt(kind: type) -> Iterator[tuple[str, Callable[..., Any], str]]:
             yield name, method, meant
 
 
-CHECKS = (signature_bind, api_range, deprecation)
+CHECKS = (loads, signature_bind, api_range, deprecation)
 """The checks of this module, in the order of the report."""

@@ -56,7 +56,7 @@ def unique_id(subject: Subject) -> None:
             )
 
 
-@check("aot-id-match", level=0, prevents="programs that no installed backend can run")
+@check("aot-id-match", level=0, rests_on=("loads",), prevents="programs that no installed backend can run")
 def aot_id_match(subject: Subject) -> None:
     """The ahead-of-time half writes the id that the plugin declares into all golden programs."""
     if not subject.programs:
@@ -79,7 +79,13 @@ def aot_id_match(subject: Subject) -> None:
         )
 
 
-@check("bad-sibling", level=0, prevents="a broken plugin that breaks others", isolated=True)
+@check(
+    "bad-sibling",
+    level=0,
+    rests_on=("signature-bind",),
+    prevents="a broken plugin that breaks others",
+    isolated=True,
+)
 def bad_sibling(subject: Subject) -> None:
     """The plugin loads and its backend can be created next to a plugin that cannot be imported."""
     failure: PluginLoadError | None = None

@@ -11,7 +11,13 @@ from etconfig.facts import FactSheet, Volatility
 from etconfig.facts.detection import DETECTOR_LIMIT_S
 
 
-@check("facts-bounded", level=0, prevents="commands that hang because a driver does", isolated=True)
+@check(
+    "facts-bounded",
+    level=0,
+    rests_on=("signature-bind",),
+    prevents="commands that hang because a driver does",
+    isolated=True,
+)
 def facts_bounded(subject: Subject) -> None:
     """Every detector ends in time, and so does the process that ran it."""
     facts = VendorFacts(subject)
@@ -24,7 +30,12 @@ def facts_bounded(subject: Subject) -> None:
             )
 
 
-@check("facts-serialisable", level=0, prevents="reports that cannot be saved or repeated")
+@check(
+    "facts-serialisable",
+    level=0,
+    rests_on=("facts-bounded",),
+    prevents="reports that cannot be saved or repeated",
+)
 def facts_serialisable(subject: Subject) -> None:
     """Detected facts are valid, can be saved and read back, and are found again unless they are live."""
     facts = VendorFacts(subject)

@@ -52,7 +52,12 @@ _STATE: Mapping[str, Callable[[], object]] = {
 """The state of the whole process, by name, with a function that reads it."""
 
 
-@check("import-budget", level=0, prevents="commands that take seconds because of one plugin")
+@check(
+    "import-budget",
+    level=0,
+    rests_on=("loads",),
+    prevents="commands that take seconds because of one plugin",
+)
 def import_budget(subject: Subject) -> None:
     """In a new process the plugin loads within its time budget, and without torch and executorch."""
     times = []
@@ -74,7 +79,7 @@ def import_budget(subject: Subject) -> None:
     )
 
 
-@check("import-reentrant", level=0, prevents="imports that work in only one order")
+@check("import-reentrant", level=0, rests_on=("loads",), prevents="imports that work in only one order")
 def import_reentrant(subject: Subject) -> None:
     """The plugin loads before and after etconfig, and twice, and declares the same options each time."""
     orders = {
@@ -93,7 +98,13 @@ def import_reentrant(subject: Subject) -> None:
                 )
 
 
-@check("import-pure", level=0, prevents="plugins that change the process that lists them", isolated=True)
+@check(
+    "import-pure",
+    level=0,
+    rests_on=("signature-bind",),
+    prevents="plugins that change the process that lists them",
+    isolated=True,
+)
 def import_pure(subject: Subject) -> None:
     """Loading the plugin does not change the process, print, write files or start processes."""
     for name in _CORE:

@@ -21,7 +21,13 @@ OTHER_HOST = "other_host"
 """The name of the vendor's program for another kind of machine."""
 
 
-@check("spec-bad", level=2, prevents="compile specs that are ignored or misread", isolated=True)
+@check(
+    "spec-bad",
+    level=2,
+    rests_on=("answers",),
+    prevents="compile specs that are ignored or misread",
+    isolated=True,
+)
 def spec_bad(subject: Subject) -> None:
     """Undeclared compile specs and wrongly encoded ones are refused, and the error names them."""
     case = subject.simplest
@@ -55,6 +61,7 @@ def _unfit(info: CompileSpecInfo) -> bytes | None:
 @check(
     "host-mismatch",
     level=2,
+    rests_on=("answers",),
     prevents="payloads that run on a machine they were not made for",
     requires=("is_bound_to_host",),
     isolated=True,
@@ -86,6 +93,7 @@ def host_mismatch(subject: Subject) -> None:
 @check(
     "named-data-missing",
     level=2,
+    rests_on=("answers",),
     prevents="failures after loading, and weights of another program",
     requires=("uses_named_data",),
 )

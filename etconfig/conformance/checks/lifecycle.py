@@ -24,7 +24,7 @@ _REFUSALS = 5
 """The number of refusals, to distinguish leaks of each refusal from unrelated changes."""
 
 
-@check("order", level=1, prevents="handles that depend on each other")
+@check("order", level=1, rests_on=("answers",), prevents="handles that depend on each other")
 def order(subject: Subject) -> None:
     """A method can be closed without a run, and two open methods can run and close in any order."""
     case = subject.simplest
@@ -65,7 +65,7 @@ class _HandleCounter(FaultInjector):
         return handle
 
 
-@check("destroy-once", level=1, prevents="double frees")
+@check("destroy-once", level=1, rests_on=("answers",), prevents="double frees")
 def destroy_once(subject: Subject) -> None:
     """Every load has its own handle, which is destroyed once, even after a failed execute."""
     case = subject.simplest
@@ -95,6 +95,7 @@ def destroy_once(subject: Subject) -> None:
 @check(
     "failed-init",
     level=1,
+    rests_on=("answers",),
     isolated=True,
     prevents="leaks, and backends that stop working after one bad program",
 )
@@ -114,7 +115,7 @@ def failed_init(subject: Subject) -> None:
         raise NotApplicableError(f"init of {subject.backend_id} refuses no payload, not even an empty one")
 
 
-@check("reinit", level=1, prevents="state that survives from one load to the next")
+@check("reinit", level=1, rests_on=("answers",), prevents="state that survives from one load to the next")
 def reinit(subject: Subject) -> None:
     """A payload can be loaded again after its method was closed, and gives the same answers."""
     case = subject.simplest
@@ -135,7 +136,13 @@ class _LastCall(Interposer):
         self.last = context, handle, args
 
 
-@check("use-after-destroy", level=1, isolated=True, prevents="crashes from destroyed handles")
+@check(
+    "use-after-destroy",
+    level=1,
+    rests_on=("answers",),
+    isolated=True,
+    prevents="crashes from destroyed handles",
+)
 def use_after_destroy(subject: Subject) -> None:
     """A closed method refuses to run; a backend with a destroyed handle raises or gives right answers."""
     case = subject.simplest

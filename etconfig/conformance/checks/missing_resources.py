@@ -20,15 +20,18 @@ from etconfig.facts import Host, System
 from etconfig.plugin.entry_points import normalized_name
 
 
-@check("no-network", level=0, prevents="telemetry and unrequested downloads", isolated=True)
+@check(
+    "no-network",
+    level=0,
+    rests_on=("signature-bind", "aot-id-match", "defaults-valid", "recommend-valid", "program-values"),
+    prevents="telemetry and unrequested downloads",
+    isolated=True,
+)
 def no_network(subject: Subject) -> None:
     """From the plugin's import to the run of a method, no other machine is looked up or contacted."""
     tried = cut_network()
-    try:
+    with suppress(EtconfigError):  # the check `runs` reports it
         _use(subject)
-    except EtconfigError:
-        if not tried:
-            raise
     if tried:
         raise CheckFailedError(
             f"{tried[0]}, expected no network access; ship what is needed, or let a command fetch it"
@@ -45,7 +48,13 @@ def _use(subject: Subject) -> None:
             method.execute(case.inputs())
 
 
-@check("missing-sdk", level=0, prevents="a plugin that breaks without the vendor's SDK", isolated=True)
+@check(
+    "missing-sdk",
+    level=0,
+    rests_on=("signature-bind",),
+    prevents="a plugin that breaks without the vendor's SDK",
+    isolated=True,
+)
 def missing_sdk(subject: Subject) -> None:
     """With only its required packages installed, the plugin loads and the backend says what is missing."""
     required = required_distributions(subject.entry.distribution, "etconfig")
@@ -59,7 +68,13 @@ def missing_sdk(subject: Subject) -> None:
     )
 
 
-@check("no-device", level=0, prevents="crashes on machines without the device", isolated=True)
+@check(
+    "no-device",
+    level=0,
+    rests_on=("signature-bind", "facts-serialisable"),
+    prevents="crashes on machines without the device",
+    isolated=True,
+)
 def no_device(subject: Subject) -> None:
     """Without a device, the backend says what is missing, and no detector fails."""
     try:

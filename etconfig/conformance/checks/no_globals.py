@@ -12,7 +12,7 @@ from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
 
 
-@check("no-globals", level=2, prevents="state that all methods of a process share")
+@check("no-globals", level=2, rests_on=("answers",), prevents="state that all methods of a process share")
 def no_globals(subject: Subject) -> None:
     """Loading and running a method does not change variables of the vendor's modules and classes.
 

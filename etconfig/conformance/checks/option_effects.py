@@ -16,7 +16,7 @@ VALUES_TRIED = 2
 """The number of other values that are tried of an option."""
 
 
-@check("effect-visible", level=1, prevents="silently ignored options")
+@check("effect-visible", level=1, rests_on=("runs",), prevents="silently ignored options")
 def effect_visible(subject: Subject) -> None:
     """`effective_options` reports every option, and follows its value."""
     case, spec = subject.simplest, subject.spec
@@ -54,7 +54,12 @@ def effect_visible(subject: Subject) -> None:
         raise NotApplicableError(f"{spec.id} reports no option that accepts another value here")
 
 
-@check("scope-enforced", level=1, prevents="changes that are refused too late, or that affect other options")
+@check(
+    "scope-enforced",
+    level=1,
+    rests_on=("effect-visible",),
+    prevents="changes that are refused too late, or that affect other options",
+)
 def scope_enforced(subject: Subject) -> None:
     """A loaded method accepts new values of all options that apply at execute, and no others change."""
     case, spec = subject.simplest, subject.spec

@@ -51,7 +51,7 @@ _FACTS_BY_KIND: Mapping[OptionKind, frozenset[FactType]] = {
 }
 
 
-@check("schema-documented", level=0, prevents="options whose effect users must guess")
+@check("schema-documented", level=0, rests_on=("loads",), prevents="options whose effect users must guess")
 def schema_documented(subject: Subject) -> None:
     """Everything that can be set has a description, and deprecated options have a default."""
     spec = subject.spec
@@ -72,7 +72,7 @@ def schema_documented(subject: Subject) -> None:
             )
 
 
-@check("defaults-valid", level=0, prevents="a backend that does not work out of the box")
+@check("defaults-valid", level=0, rests_on=("loads",), prevents="a backend that does not work out of the box")
 def defaults_valid(subject: Subject) -> None:
     """Every option has a valid value without configuration and recommendations, even if no fact is known."""
     _require_known_facts(subject)
@@ -113,7 +113,12 @@ def _suits(fact: FactType, wanted: OptionType) -> bool:
     return fact in _FACTS_BY_KIND[wanted.kind]
 
 
-@check("recommend-valid", level=0, prevents="recommendations that the backend itself refuses")
+@check(
+    "recommend-valid",
+    level=0,
+    rests_on=("defaults-valid",),
+    prevents="recommendations that the backend itself refuses",
+)
 def recommend_valid(subject: Subject) -> None:
     """The values that the vendor recommends are valid, even if no fact is known."""
     spec = subject.spec
@@ -128,7 +133,7 @@ def recommend_valid(subject: Subject) -> None:
             )
 
 
-@check("program-values", level=0, prevents="programs that cannot be configured")
+@check("program-values", level=0, rests_on=("aot-id-match",), prevents="programs that cannot be configured")
 def program_values(subject: Subject) -> None:
     """The values that `from_program` reads are valid, in each golden program and without compile specs."""
     spec = subject.spec
@@ -159,7 +164,12 @@ def _read_all_program_values(subject: Subject, path: Path) -> None:
             program.program_values(method, subject.spec)
 
 
-@check("unknown-option", level=0, prevents="typos that are ignored, or that set another option")
+@check(
+    "unknown-option",
+    level=0,
+    rests_on=("loads",),
+    prevents="typos that are ignored, or that set another option",
+)
 def unknown_option(subject: Subject) -> None:
     """Unknown names are refused, and a typo in an option's name is not another option."""
     spec = subject.spec
@@ -176,7 +186,12 @@ def unknown_option(subject: Subject) -> None:
                 _require_refusal(spec, typo)
 
 
-@check("schema-roundtrip", level=0, prevents="configurations that cannot be saved or read back")
+@check(
+    "schema-roundtrip",
+    level=0,
+    rests_on=("recommend-valid",),
+    prevents="configurations that cannot be saved or read back",
+)
 def schema_roundtrip(subject: Subject) -> None:
     """Options are the same after a round trip through JSON, and their schema is valid JSON."""
     spec = subject.spec

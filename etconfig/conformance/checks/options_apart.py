@@ -16,7 +16,12 @@ from etconfig.schema import Applies, BackendSpec, OptionInfo, Scope
 _APART = "keep the options in the handle that init returns, or read them from the context"
 
 
-@check("option-leak", level=2, prevents="options of one instance that apply to all")
+@check(
+    "option-leak",
+    level=2,
+    rests_on=("answers", "effect-visible"),
+    prevents="options of one instance that apply to all",
+)
 def option_leak(subject: Subject) -> None:
     """Two instances with different options keep their own while both are loaded and run."""
     case, spec = subject.simplest, subject.spec
@@ -41,7 +46,12 @@ def option_leak(subject: Subject) -> None:
         )
 
 
-@check("execute-update", level=2, prevents="changes that affect other methods")
+@check(
+    "execute-update",
+    level=2,
+    rests_on=("answers", "effect-visible", "scope-enforced"),
+    prevents="changes that affect other methods",
+)
 def execute_update(subject: Subject) -> None:
     """A changed option applies to its method only, until it is changed back."""
     case, spec = subject.simplest, subject.spec

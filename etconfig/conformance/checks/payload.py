@@ -28,7 +28,13 @@ _TELLS_VERSION = re.compile(r"version|compatib|\b0x30\b", re.IGNORECASE)
 """Matches errors about an unknown version; ExecuTorch's code is DelegateInvalidCompatibility, 0x30."""
 
 
-@check("corrupt", level=2, prevents="crashes, hangs and wrong answers from a damaged file", isolated=True)
+@check(
+    "corrupt",
+    level=2,
+    rests_on=("answers",),
+    prevents="crashes, hangs and wrong answers from a damaged file",
+    isolated=True,
+)
 def corrupt(subject: Subject) -> None:
     """A damaged payload is refused or harmless: it causes no crash, no hang and no wrong answer."""
     for case in _revealing_cases(subject):
@@ -37,7 +43,7 @@ def corrupt(subject: Subject) -> None:
             undamaged.error_of(damage, change)
 
 
-@check("empty", level=2, prevents="payloads that were lost on the way", isolated=True)
+@check("empty", level=2, rests_on=("answers",), prevents="payloads that were lost on the way", isolated=True)
 def empty_payload(subject: Subject) -> None:
     """An empty payload is refused when it is loaded, unless the backend needs none."""
     case = subject.simplest
@@ -55,7 +61,13 @@ def empty_payload(subject: Subject) -> None:
             ) from error
 
 
-@check("format-version", level=2, prevents="old runtimes that misread new payloads", isolated=True)
+@check(
+    "format-version",
+    level=2,
+    rests_on=("answers",),
+    prevents="old runtimes that misread new payloads",
+    isolated=True,
+)
 def format_version(subject: Subject) -> None:
     """Payloads begin with a format version, and unknown versions are refused with an error that says so.
 
@@ -77,7 +89,12 @@ def format_version(subject: Subject) -> None:
         )
 
 
-@check("inline-equals-segment", level=2, prevents="offsets that are right for only one place in the file")
+@check(
+    "inline-equals-segment",
+    level=2,
+    rests_on=("answers",),
+    prevents="offsets that are right for only one place in the file",
+)
 def inline_equals_segment(subject: Subject) -> None:
     """Answers are right wherever the payload is: in the program's tables, or in a segment after them."""
     for case in _revealing_cases(subject):
@@ -98,7 +115,13 @@ _PLACES: Mapping[DataLocation, str] = {
 }
 
 
-@check("read-only-buffer", level=2, prevents="writes into a mapped file or a caller's input", isolated=True)
+@check(
+    "read-only-buffer",
+    level=2,
+    rests_on=("answers",),
+    prevents="writes into a mapped file or a caller's input",
+    isolated=True,
+)
 def read_only_buffer(subject: Subject) -> None:
     """Payload and inputs may be in read-only memory."""
     case = subject.simplest

@@ -30,7 +30,9 @@ _GROWTH_BYTES = 2**19
 reference backends do not grow at all, XNNPACK on ExecuTorch's runtime by up to 40 kB."""
 
 
-@check("exit-undestroyed", level=1, isolated=True, prevents="programs that hang at exit")
+@check(
+    "exit-undestroyed", level=1, rests_on=("answers",), isolated=True, prevents="programs that hang at exit"
+)
 def exit_undestroyed(subject: Subject) -> None:
     """A process with open methods ends within 5 s, and without a crash."""
     case = subject.simplest
@@ -82,7 +84,13 @@ class _OwningPayload(Interposer):
         return super().init(context, self.payload, compile_specs)
 
 
-@check("payload-freed", level=1, requires=("frees_processed",), prevents="payloads kept in memory twice")
+@check(
+    "payload-freed",
+    level=1,
+    rests_on=("answers",),
+    requires=("frees_processed",),
+    prevents="payloads kept in memory twice",
+)
 def payload_freed(subject: Subject) -> None:
     """`init` frees the payload, keeps no view of it, and does not need it afterwards."""
     case = subject.simplest
@@ -104,7 +112,9 @@ def payload_freed(subject: Subject) -> None:
             subject.check_runs(method, case)
 
 
-@check("rss-slope", level=1, isolated=True, prevents="memory that leaks with each load")
+@check(
+    "rss-slope", level=1, rests_on=("answers",), isolated=True, prevents="memory that leaks with each load"
+)
 def rss_slope(subject: Subject) -> None:
     """Loading, running and closing a method repeatedly does not increase memory use. Linux only."""
     if sys.platform != "linux":
@@ -121,7 +131,7 @@ def rss_slope(subject: Subject) -> None:
         )
 
 
-@check("threads-fds", level=1, prevents="threads and files that leak with each load")
+@check("threads-fds", level=1, rests_on=("answers",), prevents="threads and files that leak with each load")
 def threads_fds(subject: Subject) -> None:
     """A closed method leaves no threads or open files behind, except those that a process needs once.
 
@@ -142,7 +152,13 @@ def _cycle(subject: Subject, case: DelegatedCase, times: int) -> None:
     gc.collect()
 
 
-@check("fork-after-init", level=1, isolated=True, prevents="children that hang or answer wrongly")
+@check(
+    "fork-after-init",
+    level=1,
+    rests_on=("answers",),
+    isolated=True,
+    prevents="children that hang or answer wrongly",
+)
 def fork_after_init(subject: Subject) -> None:
     """A method that was loaded before a fork gives right answers in the child, or raises. Linux only."""
     if sys.platform != "linux":

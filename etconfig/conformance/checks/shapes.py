@@ -12,7 +12,9 @@ from etconfig.conformance.kit.outcome import suggesting
 from etconfig.conformance.subject.subject import Subject
 
 
-@check("dim-order-strides", level=3, requires=("channels_last",), prevents="permuted data")
+@check(
+    "dim-order-strides", level=3, rests_on=("answers",), requires=("channels_last",), prevents="permuted data"
+)
 def dim_order_strides(subject: Subject) -> None:
     """Channels-last tensors are read and written as such, whatever strides the caller's arrays have."""
     for case in subject.cases("channels_last"):
@@ -31,7 +33,11 @@ def _spread(value: Any) -> Any:
 
 
 @check(
-    "dynamic", level=3, requires=("supports_dynamic_shapes",), prevents="outputs of the size of another run"
+    "dynamic",
+    level=3,
+    rests_on=("answers",),
+    requires=("supports_dynamic_shapes",),
+    prevents="outputs of the size of another run",
 )
 def dynamic(subject: Subject) -> None:
     """Inputs of every size up to the declared one give outputs of the right size, whatever ran before."""
@@ -55,7 +61,13 @@ def _shapes(run: CaseRun) -> str:
     return ", ".join(str(np.shape(value)) for value in run.inputs)
 
 
-@check("zero-size", level=3, requires=("supports_zero_size",), prevents="crashes on empty tensors")
+@check(
+    "zero-size",
+    level=3,
+    rests_on=("answers",),
+    requires=("supports_zero_size",),
+    prevents="crashes on empty tensors",
+)
 def zero_size(subject: Subject) -> None:
     """Inputs and outputs may have no elements."""
     for case in subject.cases("supports_zero_size"):
@@ -63,7 +75,13 @@ def zero_size(subject: Subject) -> None:
             subject.check_case(case)
 
 
-@check("scalars", level=3, requires=("supports_scalars",), prevents="numbers that are fixed at export")
+@check(
+    "scalars",
+    level=3,
+    rests_on=("answers",),
+    requires=("supports_scalars",),
+    prevents="numbers that are fixed at export",
+)
 def scalars(subject: Subject) -> None:
     """Number arguments take effect, and may change in each run."""
     for case in subject.cases("supports_scalars"):

@@ -19,7 +19,9 @@ from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import DelegateError
 
 
-@check("matrix", level=2, prevents="handles that are mixed up between programs or methods")
+@check(
+    "matrix", level=2, rests_on=("answers",), prevents="handles that are mixed up between programs or methods"
+)
 def matrix(subject: Subject) -> None:
     """Methods of several programs, loaded together and run in turns, all give right answers."""
     case = _of_several_methods(subject)
@@ -50,7 +52,7 @@ def _of_several_methods(subject: Subject) -> DelegatedCase:
         return subject.simplest
 
 
-@check("interleave", level=2, prevents="outputs that a later run overwrites")
+@check("interleave", level=2, rests_on=("answers",), prevents="outputs that a later run overwrites")
 def interleave(subject: Subject) -> None:
     """Outputs do not change while another method runs, or while the same one runs again."""
     case = subject.simplest
@@ -92,7 +94,9 @@ class _ArgumentKeeper(Interposer):
                 )
 
 
-@check("fault-contained", level=2, prevents="one failure that breaks all loaded methods")
+@check(
+    "fault-contained", level=2, rests_on=("answers",), prevents="one failure that breaks all loaded methods"
+)
 def fault_contained(subject: Subject) -> None:
     """After a failed init and a failed execute, the same method and all others give right answers."""
     case = subject.simplest

@@ -21,7 +21,7 @@ _SWITCH_SECONDS = 1e-5
 _FROM_ANY_THREAD = "do not depend on the thread that loaded the method: any thread may execute it"
 
 
-@check("parallel-methods", level=2, prevents="races between methods", isolated=True)
+@check("parallel-methods", level=2, rests_on=("answers",), prevents="races between methods", isolated=True)
 def parallel_methods(subject: Subject) -> None:
     """Methods that are loaded, run and closed in separate threads give the same answers as alone."""
     cases = list(islice(subject.ordinary_cases(), _THREADS))
@@ -35,7 +35,7 @@ def parallel_methods(subject: Subject) -> None:
     in_threads(work)
 
 
-@check("parallel-same", level=2, prevents="state bound to one thread", isolated=True)
+@check("parallel-same", level=2, rests_on=("answers",), prevents="state bound to one thread", isolated=True)
 def parallel_same(subject: Subject) -> None:
     """Threads that share one method are refused while another executes it, or get right answers."""
     case = subject.simplest

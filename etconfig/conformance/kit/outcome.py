@@ -24,6 +24,8 @@ class Outcome(enum.Enum):
     """The backend has nothing that the check could examine."""
     NOT_DELEGATED = "not-delegated"
     """No program that the check needs delegates to the backend, so nothing was run."""
+    NOT_JUDGED = "not-judged"
+    """A check that it rests on failed, so it was not run: it would fail for the same cause."""
     CRASHED = "crashed"
     """The process of the check was killed, or ended by itself."""
     TIMED_OUT = "timed-out"
@@ -33,6 +35,11 @@ class Outcome(enum.Enum):
     def is_loss(self) -> bool:
         """True if the check cost its process; in the kit's own process, the next check might end the kit."""
         return self in {Outcome.CRASHED, Outcome.TIMED_OUT}
+
+    @property
+    def is_cause(self) -> bool:
+        """True if other checks would fail for the same cause: those that rest on this one are not judged."""
+        return not self.is_good and self is not Outcome.XPASSED
 
     @property
     def is_good(self) -> bool:

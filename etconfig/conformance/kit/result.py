@@ -19,6 +19,7 @@ class Result:
         seconds: The time it took.
         reason: Why it was expected to fail, from the file of expected failures; None if it was not.
         is_advisory: True if the check is newer than the kit that the vendor pins, so that it does not count.
+        rests_on: The check whose failure is the root cause, if this one was not judged.
     """
 
     check_id: str
@@ -27,6 +28,7 @@ class Result:
     seconds: float = 0.0
     reason: str | None = None
     is_advisory: bool = False
+    rests_on: str | None = None
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return plain data, for reports and `from_jsonable`."""
@@ -37,6 +39,7 @@ class Result:
             "seconds": round(self.seconds, 6),
             "reason": self.reason,
             "advisory": self.is_advisory,
+            "rests_on": self.rests_on,
         }
 
     @classmethod
@@ -49,4 +52,5 @@ class Result:
             seconds=data["seconds"],
             reason=data["reason"],
             is_advisory=data["advisory"],
+            rests_on=data["rests_on"],
         )

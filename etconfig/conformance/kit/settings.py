@@ -25,6 +25,7 @@ class Settings:
         executor: The executor that runs the programs: `numpy`, or an installed executor plugin.
         programs: The directory of golden programs, instead of the one that the vendor's plugin names.
         search_path: The directories to find distributions in; None for `sys.path`.
+        checks: The ids of the checks to run, with those that they rest on; empty for all up to the level.
     """
 
     backend: str
@@ -33,6 +34,7 @@ class Settings:
     executor: str = NUMPY
     programs: AnyPath | None = None
     search_path: tuple[str, ...] | None = None
+    checks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.programs is not None:
@@ -60,7 +62,13 @@ class Settings:
     def from_jsonable(cls, data: dict[str, Any]) -> Settings:
         """Return the settings that `to_jsonable` described."""
         path = data["search_path"]
-        return cls(**{**data, "search_path": None if path is None else tuple(path)})
+        return cls(
+            **{
+                **data,
+                "search_path": None if path is None else tuple(path),
+                "checks": tuple(data["checks"]),
+            }
+        )
 
 
 def effective_search_path(settings: Settings) -> list[str]:

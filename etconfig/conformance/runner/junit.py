@@ -9,14 +9,18 @@ from etconfig.conformance.kit.outcome import Outcome
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.runner.report import Report
 
-_SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED}
+_SKIPPED = {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE, Outcome.XFAILED, Outcome.NOT_JUDGED}
 _KINDS = ("failure", "error", "skipped")
 
 
 def junit_xml(report: Report) -> bytes:
-    """Return one test suite with a case for each check; outcomes other than pass and failure are skips."""
-    checks = report.checks
-    cases = [_case(checks[result.check_id], result) for result in report.results]
+    """Return one test suite with a case for each check, root causes first.
+
+    Outcomes other than pass and failure are skips, also of checks that rest on a failed one.
+    """
+    checks, roots = report.checks, report.root_causes
+    ordered = sorted(report.results, key=lambda result: result.check_id not in roots)
+    cases = [_case(checks[result.check_id], result) for result in ordered]
     counts = {kind: sum(case.find(kind) is not None for case in cases) for kind in _KINDS}
     suite = ElementTree.Element(
         "testsuite",
@@ -30,6 +34,8 @@ def junit_xml(report: Report) -> bytes:
     properties = ElementTree.SubElement(suite, "properties")
     for name in ("distribution", "version", "executor", "summary"):
         ElementTree.SubElement(properties, "property", name=name, value=getattr(report, name))
+    not_judged = str(report.counts[Outcome.NOT_JUDGED])
+    ElementTree.SubElement(properties, "property", name="not_judged", value=not_judged)
     suite.extend(cases)
     ElementTree.indent(suite)
     content: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)

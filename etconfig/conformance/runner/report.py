@@ -36,6 +36,7 @@ class Report:
         level_asked: The highest level whose checks were run.
         pinned_kit: The version of the kit that the vendor pins.
         results: One for each check, level by level.
+        checks_asked: The ids of the checks that were asked for; empty for all up to the level.
         coverage: True for each case that has a golden program that delegates to the backend, False for
             the others whose needs the backend declares; empty if this cannot be found out.
     """
@@ -47,6 +48,7 @@ class Report:
     level_asked: int
     pinned_kit: str
     results: tuple[Result, ...]
+    checks_asked: tuple[str, ...] = ()
     coverage: Mapping[str, bool] = field(default_factory=dict)
 
     @property
@@ -54,9 +56,11 @@ class Report:
         """The highest level that was reached, or None if not even the lowest was.
 
         A level is reached if all of its checks, and those of the levels below, ended well. Levels 0 and 1
-        allow no expected failures. Advisory results do not count.
+        allow no expected failures. Advisory results do not count. A part of the checks reaches no level.
         """
         reached = None
+        if self.checks_asked:
+            return None
         for level in range(self.level_asked + 1):
             if self.obstacles(level):
                 return reached
@@ -79,8 +83,20 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """True if the level that was asked for was reached."""
+        """True if the level that was asked for was reached, or all checks that were asked for ended well."""
+        if self.checks_asked:
+            checks = self.checks
+            return not any(_is_obstacle(checks[each.check_id], each) for each in self.results)
         return self.level == self.level_asked
+
+    @property
+    def root_causes(self) -> Mapping[str, tuple[Result, ...]]:
+        """The failed checks by id, each with those that were not judged because of it."""
+        return {
+            each.check_id: tuple(other for other in self.results if other.rests_on == each.check_id)
+            for each in self.results
+            if each.outcome.is_cause and each.rests_on is None
+        }
 
     @property
     def counts(self) -> Mapping[Outcome, int]:
@@ -91,12 +107,17 @@ class Report:
     def summary(self) -> str:
         """The report in a line, such as `L2 · kit 1.0 · 1 xfail · 3 undeclared`."""
         level = "no level" if self.level is None else f"L{self.level}"
+        if self.checks_asked:
+            level = f"{len(self.results)} of {len(self.checks)} checks"
         parts = [level, f"kit {self.pinned_kit}"]
         xfails, undeclared = self.counts[Outcome.XFAILED], self.counts[Outcome.UNDECLARED]
         if xfails:
             parts.append(f"{xfails} xfail{'' if xfails == 1 else 's'}")
         if undeclared:
             parts.append(f"{undeclared} undeclared")
+        not_judged = self.counts[Outcome.NOT_JUDGED]
+        if not_judged:
+            parts.append(f"{not_judged} not judged")
         return " · ".join(parts)
 
     def to_jsonable(self) -> dict[str, Any]:
@@ -119,6 +140,11 @@ class Report:
                 "machine": platform.machine(),
             },
             "programs": dict(self.coverage),
+            "checks_asked": list(self.checks_asked),
+            "root_causes": [
+                {"check": root, "not_judged": [each.check_id for each in others]}
+                for root, others in self.root_causes.items()
+            ],
             "results": [_result_json(checks[each.check_id], each) for each in self.results],
         }
 
@@ -141,6 +167,7 @@ def make_report(subject: Subject, results: Sequence[Result]) -> Report:
         level_asked=subject.settings.level,
         pinned_kit=subject.settings.kit,
         results=tuple(results),
+        checks_asked=subject.settings.checks,
         # a backend that ended the process of a check might end this one too
         coverage={} if any(each.outcome.is_loss for each in results) else _coverage(subject),
     )
@@ -154,4 +181,4 @@ def _coverage(subject: Subject) -> Mapping[str, bool]:
 
 
 def _result_json(check: Check, result: Result) -> dict[str, Any]:
-    return {**result.to_jsonable(), "level": check.level, "doc": check.doc}
+    return {**result.to_jsonable(), "level": check.level, "doc": check.doc, "bases": list(check.rests_on)}

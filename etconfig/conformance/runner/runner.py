@@ -7,15 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from etconfig.app.api import NUMPY, find_executor
-from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.levels import is_newer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, Outcome
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.runner.dependence import UnknownCheckError, not_judged, root_cause
 from etconfig.conformance.runner.isolation import run_isolated
 from etconfig.conformance.runner.report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
+from etconfig.diagnostics import did_you_mean
 from etconfig.errors import DelegateError
 from etconfig.plugin.loader import error_place
 
@@ -28,9 +30,10 @@ SUSPECT_SECONDS = 20.0
 def run_conformance(
     settings: Settings, xfails: Mapping[str, str] | None = None, *, progress: Progress | None = None
 ) -> Report:
-    """Run every check up to the level of the settings.
+    """Run every check up to the level of the settings, or those that the settings name.
 
-    After a check that crashed or timed out, all others run in their own processes.
+    A check is not run if one that it rests on failed. After a check that crashed or timed out, all others
+    run in their own processes.
 
     Args:
         settings: The backend to check, and how.
@@ -40,21 +43,50 @@ def run_conformance(
     Raises:
         UnknownPluginError, DuplicatePluginError: no plugin declares the backend or the executor, or
             several do.
+        UnknownCheckError: the settings name a check that does not exist.
     """
+    checks = chosen_checks(settings)
     subject = Subject(settings)
     subject.entry  # noqa: B018  # nothing to check without it
     if settings.executor != NUMPY:
         find_executor(subject.installation, settings.executor)
-    results: list[Result] = []
-    for each in all_checks():
-        if each.level > settings.level:
-            continue
-        is_suspect = any(result.outcome.is_loss for result in results)
-        result = run_check(_guarded(each) if is_suspect else each, subject, xfails or {})
-        results.append(result)
+    results: dict[str, Result] = {}
+    for each in checks:
+        is_suspect = any(result.outcome.is_loss for result in results.values())
+        check = _guarded(each) if is_suspect else each
+        result = results[each.id] = run_after(check, subject, xfails or {}, results)
         if progress is not None:
             progress(each, result)
-    return make_report(subject, results)
+    return make_report(subject, tuple(results.values()))
+
+
+def chosen_checks(settings: Settings) -> tuple[Check, ...]:
+    """Return the checks to run: those that the settings name with their bases, or all up to the level.
+
+    Raises:
+        UnknownCheckError: the settings name a check that does not exist.
+    """
+    checks = all_checks()
+    known = [check.id for check in checks]
+    for each in settings.checks:
+        if each not in known:
+            raise UnknownCheckError(
+                f"there is no check {each!r}; "
+                + (did_you_mean(each, known) or "`etconfig conformance --list` shows all checks")
+            )
+    if settings.checks:
+        return with_bases(settings.checks, checks)
+    return tuple(check for check in checks if check.level <= settings.level)
+
+
+def run_after(
+    check: Check, subject: Subject, xfails: Mapping[str, str], results: Mapping[str, Result]
+) -> Result:
+    """Run one check, unless one of the `results` is a failure that it rests on."""
+    root = root_cause(check, results, subject.settings.kit)
+    return (
+        run_check(check, subject, xfails) if root is None else not_judged(check, root, subject.settings.kit)
+    )
 
 
 def _guarded(check: Check) -> Check:

@@ -15,12 +15,13 @@ except ImportError as error:
     raise ImportError(f"BackendConformance needs pytest: {command}") from error
 
 from etconfig.app.api import NUMPY
-from etconfig.conformance.checks.catalog import all_checks
+from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.levels import KIT, LEVELS
 from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.result import Result
 from etconfig.conformance.kit.settings import Settings
-from etconfig.conformance.runner.runner import run_check
+from etconfig.conformance.runner.runner import run_after
 from etconfig.conformance.runner.xfails import XfailsError, read_xfails
 from etconfig.conformance.subject.subject import Subject
 
@@ -63,14 +64,21 @@ class BackendConformance:
             checks = [each for each in all_checks() if each.level <= self.level]
             metafunc.parametrize("conformance_check", checks, ids=[f"L{c.level}-{c.id}" for c in checks])
 
-    def test_conformance(self, conformance_check: Check) -> None:
-        """Run one check, and report its outcome to pytest."""
-        result = run_check(conformance_check, Subject(self._settings()), self._expected_failures())
+    def test_conformance(self, conformance_check: Check, request: pytest.FixtureRequest) -> None:
+        """Run one check after those that it rests on, and report its outcome to pytest."""
+        subject, xfails = Subject(self._settings()), self._expected_failures()
+        results = request.session.stash.setdefault(_RESULTS, {}).setdefault(type(self), {})
+        for each in with_bases([conformance_check.id], all_checks()):
+            if each.id not in results:
+                results[each.id] = run_after(each, subject, xfails, results)
+        result = results[conformance_check.id]
         if result.outcome is Outcome.PASSED:
             return
         text = f"{result.outcome.value}: {result.message}"
         if result.is_advisory:
             pytest.skip(f"advisory, added in kit {conformance_check.since}: {text}")
+        if result.rests_on is not None and result.rests_on in _selected(request.session, type(self)):
+            pytest.skip(text)  # the root cause fails a test of its own
         if result.outcome in {Outcome.UNDECLARED, Outcome.NOT_APPLICABLE}:
             pytest.skip(text)
         if result.outcome is Outcome.XFAILED and conformance_check.allows_xfail:
@@ -104,5 +112,15 @@ class BackendConformance:
         except XfailsError as error:
             raise pytest.Collector.CollectError(str(error)) from None
 
+
+def _selected(session: pytest.Session, cls: type) -> set[str]:
+    """Return the ids of the checks that this run of pytest tests for a class."""
+    items = (item for item in session.items if getattr(item, "cls", None) is cls)
+    parameters = (getattr(getattr(item, "callspec", None), "params", {}) for item in items)
+    return {each["conformance_check"].id for each in parameters if "conformance_check" in each}
+
+
+_RESULTS = pytest.StashKey[dict[type, dict[str, Result]]]()
+"""The results of this run of pytest, by class and check id; checks look up those that they rest on."""
 
 _SETTABLE = frozenset(BackendConformance.__annotations__)

@@ -15,6 +15,22 @@ from mutants.mutant import Mutant, claiming, output_of
 STATE.runs = 0
 
 
+class Stumbling(Interposer):
+    """Cannot execute any delegate."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        raise ZeroDivisionError("by zero")
+
+
+class WrongSums(Interposer):
+    """Computes every sum of float32 wrongly."""
+
+    def execute(self, context: ExecuteContext[Any], handle: Any, args: Sequence[Value]) -> None:
+        super().execute(context, handle, args)
+        if output_of(args).dtype == np.float32:
+            output_of(args)[...] += 1
+
+
 class ThreePercentOff(Interposer):
     """Scales by 1.03 if a relu was fused into a layer."""
 
@@ -70,6 +86,12 @@ class AtomicSums(Interposer):
             output_of(args)[...] *= 1 + STATE.runs % 2 * 1e-6
 
 
+STUMBLING = Mutant(
+    "runs",
+    "failed in execute of .*by zero",
+    elsewhere="by zero|execute of .* reaches no place",
+    backend=Stumbling,
+)
 THREE_PERCENT_OFF = Mutant("answers", r"shared_weights\.positive, output 0: off by", backend=ThreePercentOff)
 BFLOAT16_INSIDE = Mutant("tolerance", "off by .* expected at most 1e-05", backend=Bfloat16Inside)
 SILENT_CAST = Mutant(

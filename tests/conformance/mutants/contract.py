@@ -8,6 +8,21 @@ from etconfig.plugin.v1 import Availability, BackendRequest, BackendSpec, hookim
 from mutants.mutant import BACKEND, Mutant
 
 
+class Answerless(Mutant):
+    """Declares no backend."""
+
+    @hookimpl
+    def etconfig_backend(self, request: BackendRequest) -> BackendSpec:
+        return None  # type: ignore[return-value]  # the defect
+
+
+ANSWERLESS = Answerless(
+    "loads",
+    r"contract.py:\d+: etconfig_backend returned None, not a BackendSpec",
+    elsewhere="etconfig_backend returned None, not a BackendSpec",
+)
+
+
 class Misspelt(ReferenceCpuBackend):
     """Reports its availability in a method that is never called."""
 
