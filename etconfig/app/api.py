@@ -17,6 +17,7 @@ from etconfig.packages import how_to_install
 from etconfig.program import DataSources, Verification, open_program
 
 if TYPE_CHECKING:
+    from etconfig.plugin.given import GivenBackends
     from etconfig.profile import Reference
     from etconfig.program.source import ProgramSource
     from etconfig.tracing import RecordingTracer
@@ -32,6 +33,7 @@ def load_program(
     verification: Verification = Verification.InternalConsistency,
     executor: str | None = None,
     installation: Installation | None = None,
+    backends: GivenBackends | None = None,
     tracer: RecordingTracer | None = None,
 ) -> LoadedProgram:
     """Open and verify a program.
@@ -49,6 +51,7 @@ def load_program(
             that of the project file, else `numpy`.
         installation: Plugins, profiles and project file; by default those found from the current
             directory.
+        backends: Backends given in code, as for `Installation.with_backends`: `{"MyBackend": MyBackend()}`.
         tracer: Records how long the phases of opening take, with the built-in executor only.
 
     Returns:
@@ -58,9 +61,12 @@ def load_program(
         ProgramError: a file cannot be read, is not a program or data file, or is malformed.
         UnknownPluginError: no such executor is installed.
         ConfigError: the executor is that of the project file, and it is not installed or malformed.
+        PluginLoadError: the core cannot use one of `backends`.
         TypeError: an argument is of a wrong type.
     """
     installation = find_installation(installation)
+    if backends is not None:
+        installation = installation.with_backends(backends)
     executor = choose_executor(installation, executor)
     runner = None if executor == NUMPY else find_executor(installation, executor)
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase

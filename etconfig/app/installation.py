@@ -6,10 +6,12 @@ and the profiles. It is created at the entry point and passed on, so nothing is 
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from etconfig.facts import Detector, FactRegistry, FactSheet
     from etconfig.kernel.registry import KernelRegistry
     from etconfig.plugin import PluginFailure
+    from etconfig.plugin.given import GivenBackends
     from etconfig.plugin.hookspecs import FactsContribution
     from etconfig.plugin.registry import PluginRegistry
     from etconfig.profile import Document, ProfileLibrary, ProjectFile, Reference
@@ -105,6 +108,39 @@ class Installation:
             other.index, other.plugins = self.index, self.plugins
         else:
             other.index = discover_plugins(self._search_path, policy=other._policy())
+            known: PluginIndex | None = vars(self).get("index")
+            if known is not None and known.given:
+                other.index = replace(other.index, given=known.given)
+                other.plugins = self.plugins.on_index(other.index)
+        return other
+
+    def with_backends(self, backends: GivenBackends) -> Installation:
+        """Return the same installation with backends given in code, which need no distribution.
+
+        They win over installed backends of the same id, and the project file cannot refuse them.
+
+        Example:
+            >>> class Doubling(etconfig.plugin.v1.Backend):
+            ...     "Doubles its input."
+            ...     def init(self, context, processed, compile_specs): ...
+            ...     def execute(self, context, handle, args): args[1][:] = 2 * args[0]
+            >>> installation = etconfig.Installation().with_backends({"DoublingBackend": Doubling()})
+            >>> "DoublingBackend" in installation.backend_ids
+            True
+
+        Args:
+            backends: By id: an object of a backend, or its `BackendSpec`. An object alone has the options
+                that an installed plugin declares for its id, else none.
+
+        Raises:
+            PluginLoadError: the core cannot use one of them.
+            TypeError: `backends` has something else.
+            ValueError: a declaration has another id than its key.
+        """
+        other = copy.copy(self)
+        other.plugins = self.plugins.with_backends(backends)
+        other.index = other.plugins.index
+        vars(other).pop("backend_ids", None)
         return other
 
     # --- the project file ----------------------------------------------------------------

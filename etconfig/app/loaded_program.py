@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn, SupportsIndex
 
 from etconfig.app.configuration import resolve_defaults
+from etconfig.app.given_backends import BackendsByName, split_backends
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
 from etconfig.backend import BoundBackend, Capabilities
@@ -87,7 +88,7 @@ class LoadedProgram(Displayed, Immutable):
         name: str,
         arguments: Arguments | None = None,
         *,
-        backends: Mapping[str, BoundBackend] | None = None,
+        backends: BackendsByName | None = None,
         tracer: RecordingTracer | None = None,
         optimize: bool = True,
     ) -> Method:
@@ -105,7 +106,9 @@ class LoadedProgram(Displayed, Immutable):
             name: The name of the method.
             arguments: Its arguments, as `resolve` returns them. By default every option has the
                 default of its schema, or the value that the backend recommends on this device.
-            backends: The backends that serve the delegates, by id; by default those of `bind`.
+            backends: Backends that win over installed ones, by id: objects of backends, declarations
+                (`BackendSpec`), or results of `bind`. An object has the options that an installed plugin
+                declares for its id, else none.
             tracer: Records events. Without a tracer, tracing costs nothing.
             optimize: Omit work that changes no output beyond rounding. Otherwise every instruction
                 runs as the program says.
@@ -122,7 +125,8 @@ class LoadedProgram(Displayed, Immutable):
             OptionError: a required option is not set.
             ProgramError: data outside the program were not given, or do not fit it.
             TypeError: `name` is not a text, or `arguments` is not an `Arguments` object.
-            ValueError: the arguments are those of another method.
+            ValueError: the arguments are those of another method, or have other options than a backend of
+                `backends`; or no method of the program delegates to one of these.
         """
         from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
 
@@ -131,14 +135,16 @@ class LoadedProgram(Displayed, Immutable):
         if arguments is not None:
             check_type("arguments", arguments, Arguments, expected)
         plan = self.program.plan(name)
+        bound, given = split_backends(self, backends)
+        program = LoadedProgram(self.program, self.installation.with_backends(given)) if given else self
         if arguments is None:
-            arguments = resolve_defaults(self, name)
+            arguments = resolve_defaults(program, name)
         elif arguments.method not in (name, ANY_METHOD):
             raise ValueError(f"arguments: expected {expected}, given those of {arguments.label}")
         request = method_request(
             self.program,
             plan,
-            self._bind_all(plan, arguments) if backends is None else backends,
+            {**program._bind_all(plan, arguments, bound), **bound},
             instance=arguments.instance,
             tracer=tracer,
             optimize=optimize,
@@ -242,9 +248,12 @@ class LoadedProgram(Displayed, Immutable):
             self._opened = NumpyProgram(self.program, self.installation.kernels)
         return self._opened
 
-    def _bind_all(self, plan: ExecutionPlan, arguments: Arguments) -> dict[str, BoundBackend]:
+    def _bind_all(
+        self, plan: ExecutionPlan, arguments: Arguments, but: Collection[str] = ()
+    ) -> dict[str, BoundBackend]:
         dtypes = delegated_dtypes(plan)
-        return {backend: self._bind(backend, arguments, dtypes[backend]) for backend in _backend_ids(plan)}
+        needed = (backend for backend in _backend_ids(plan) if backend not in but)
+        return {backend: self._bind(backend, arguments, dtypes[backend]) for backend in needed}
 
     def _bind(self, backend_id: str, arguments: Arguments, dtypes: frozenset[str]) -> BoundBackend:
         if backend_id not in arguments:
@@ -254,18 +263,31 @@ class LoadedProgram(Displayed, Immutable):
                 help="resolve the arguments for this program: etconfig.resolve(program)",
             )
         spec = find_spec(self.installation, backend_id)
+        _check_options(spec, arguments)
         _check_dtypes(spec, arguments.label, dtypes)
         return BoundBackend(
             backend_id=backend_id,
             create=partial(self.installation.plugins.create_backend, backend_id),
             options=arguments[backend_id],
             changed=partial(change_options, spec),
+            is_given=any(entry.name == backend_id for entry in self.installation.index.given),
         )
 
 
 def _backend_ids(plan: ExecutionPlan) -> tuple[str, ...]:
     """Return the ids of the backends that a method delegates to, each once."""
     return tuple(dict.fromkeys(delegate.id for delegate in plan.delegates))
+
+
+def _check_options(spec: BackendSpec, arguments: Arguments) -> None:
+    """Refuse options of another class: the arguments were resolved for another declaration of the backend."""
+    given = type(arguments[spec.id])
+    if given is not spec.options:
+        raise ValueError(
+            f"arguments: expected options of {spec.options.__name__} for {spec.id}, given those of "
+            f"{given.__name__}; resolve them for a program that has this backend: "
+            "etconfig.resolve(etconfig.load_program(..., backends=...))"
+        )
 
 
 def _check_dtypes(spec: BackendSpec, label: str, used: frozenset[str]) -> None:

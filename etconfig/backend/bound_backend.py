@@ -21,9 +21,12 @@ class BoundBackend:
         changed: Validates a change of execute-time options: given the current options and new
             values by option name, returns the new options. Raises OptionError, with every
             problem, for a name, value or time that is not allowed. It does not change the backend.
+        is_given: True if the caller gave the backend in code: an executor that has its own backend of this id
+            must not run that one instead.
     """
 
     backend_id: str
     create: Callable[[], Backend[Any, Any]]
     options: Any
     changed: Callable[[Any, Mapping[str, object]], Any]
+    is_given: bool = False

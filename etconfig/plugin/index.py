@@ -23,17 +23,23 @@ class PluginIndex:
         installed: All declared entry points, including those that the policy refuses.
         failures: The distributions whose metadata are broken.
         policy: The entry points that may be used.
+        given: Plugins given in code. They win over installed ones of the same name; no policy refuses them.
     """
 
     installed: tuple[EntryPoint, ...]
     failures: tuple[PluginFailure, ...] = ()
     policy: PluginPolicy = field(default_factory=PluginPolicy)
+    given: tuple[EntryPoint, ...] = ()
 
     def entries(self, group: str) -> tuple[EntryPoint, ...]:
-        """Return the entry points of `group` that may be used, in the order of the search path."""
-        return tuple(
-            entry for entry in self.installed if entry.group == group and self.policy.refusal(entry) is None
+        """Return the entry points of `group` that may be used, given ones first, in the order of the path."""
+        given = {entry.name: entry for entry in self.given if entry.group == group}
+        installed = (
+            entry
+            for entry in self.installed
+            if entry.group == group and entry.name not in given and self.policy.refusal(entry) is None
         )
+        return (*given.values(), *installed)
 
     def find(self, group: str, name: str) -> EntryPoint:
         """Return the entry point called `name`.

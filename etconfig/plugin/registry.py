@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Generic
 
 from etconfig.backend import Backend
-from etconfig.errors import PluginLoadError
-from etconfig.plugin.backends import make_backend
+from etconfig.errors import PluginLoadError, UnknownPluginError
+from etconfig.plugin.backends import check_spec, make_backend
 from etconfig.plugin.contributions import BACKEND_HOOK
 from etconfig.plugin.entry_points import EntryPoint
 from etconfig.plugin.failure import PluginFailure
+from etconfig.plugin.given import GivenBackends, specs_of_given
 from etconfig.plugin.index import PluginIndex
 from etconfig.plugin.loader import AnswerT, Hook, ResultT, load_plugin
 from etconfig.schema import BackendSpec
@@ -21,9 +23,9 @@ from etconfig.schema import BackendSpec
 class _Once(Generic[ResultT]):
     """The result of a call that is made only once, or the error that it raised."""
 
-    def __init__(self) -> None:
+    def __init__(self, result: ResultT | None = None) -> None:
         self._lock = threading.Lock()
-        self._result: ResultT | None = None
+        self._result = result
         self.error: PluginLoadError | None = None
 
     def get(self, make: Callable[[], ResultT]) -> ResultT:
@@ -51,6 +53,28 @@ class PluginRegistry:
         self.index = index
         self._answers: dict[EntryPoint, _Once[Any]] = {entry: _Once() for entry in index.installed}
         self._later_failures: dict[EntryPoint, PluginFailure] = {}
+
+    def with_backends(self, given: GivenBackends) -> PluginRegistry:
+        """Return a registry that has these backends, too; it shares the plugins that are loaded.
+
+        Raises:
+            PluginLoadError: the core cannot use one of them.
+            TypeError, ValueError: as for `specs_of_given`.
+        """
+        specs = specs_of_given(given, self._installed_spec)
+        for entry, spec in specs.items():
+            check_spec(entry, spec)
+        names = {entry.name for entry in specs}
+        others = (entry for entry in self.index.given if entry.name not in names)
+        registry = PluginRegistry(replace(self.index, given=(*others, *specs)))
+        registry._answers = {**self._answers, **{entry: _Once(spec) for entry, spec in specs.items()}}
+        return registry
+
+    def on_index(self, index: PluginIndex) -> PluginRegistry:
+        """Return a registry of another index; the plugins given in code are those of this registry."""
+        registry = PluginRegistry(index)
+        registry._answers.update({entry: self._answers[entry] for entry in index.given})
+        return registry
 
     @property
     def failures(self) -> tuple[PluginFailure, ...]:
@@ -110,6 +134,12 @@ class PluginRegistry:
         except PluginLoadError as error:
             self._later_failures[entry] = PluginFailure.of(error)
             raise
+
+    def _installed_spec(self, backend_id: str) -> BackendSpec | None:
+        try:
+            return self.backend_spec(backend_id)
+        except UnknownPluginError:
+            return None
 
     def _answer(self, entry: EntryPoint, hook: Hook[AnswerT]) -> AnswerT:
         once: _Once[AnswerT] = self._answers[entry]

@@ -10,6 +10,7 @@ import numpy as np
 from etconfig.plugin.v1 import (
     Availability,
     BackendUnavailableError,
+    BoundBackend,
     Executor,
     ExecutorProgram,
     MethodRequest,
@@ -61,6 +62,7 @@ class _Program(ExecutorProgram):
         brought = self._runtime.native_backends()
         wired = wire({each: bound for each, bound in request.backends.items() if each in brought})
         for backend in wired:
+            _check_own(request.backends[backend])
             _check_available(backend, self._runtime.availability(backend))
         hosted = [backend for backend in request.backends if backend not in wired]
         delegates = [each.id for each in self._program.plan(request.name).delegates]
@@ -137,6 +139,15 @@ def _as_stored(value: Any, dim_order: tuple[int, ...] | None) -> Any:
 def _is_single_threaded(request: MethodRequest) -> bool:
     bound = request.backends.get(XNNPACK)
     return bound is not None and bool(getattr(bound.options, SINGLE_THREADED, False))
+
+
+def _check_own(bound: BoundBackend) -> None:
+    if bound.is_given:
+        raise BackendUnavailableError(
+            backend=bound.backend_id,
+            reason="it was given in code, but ExecuTorch has one of this id, which cannot be replaced",
+            help="load the program with the numpy executor, or do not give the backend",
+        )
 
 
 def _check_available(backend: str, availability: Availability) -> None:
