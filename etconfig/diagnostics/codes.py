@@ -29,6 +29,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("invalid-option-path", "A text is not an option path."),
     ("unknown-backend", "No installed plugin declares this backend id."),
     ("backend-not-installed", "Options are set for a backend whose plugin is not installed."),
+    ("program-conflict", "A setting replaces a value that the program fixes ahead of time."),
     ("not-delegated", "Options are set for a backend to which the program or method delegates nothing."),
     ("unknown-option", "The backend has no option of this name."),
     ("unknown-method", "The program has no method of this name."),

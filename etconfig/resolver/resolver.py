@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 
@@ -12,11 +12,13 @@ from etconfig.facts import FactSheet
 from etconfig.profile import Layer
 from etconfig.provenance import Sourced
 from etconfig.records import record
-from etconfig.resolver.arguments import ANY_METHOD
+from etconfig.resolver.arguments import ANY_METHOD, instance_label
 from etconfig.resolver.backend_candidates import BackendCandidates
+from etconfig.resolver.device import DeviceView
 from etconfig.resolver.incremental import IncrementalResolver
 from etconfig.resolver.matching import MatchedAssignment, Matcher, Names
 from etconfig.resolver.memo import Memo, MethodInstance
+from etconfig.resolver.program_conflicts import FixedOption, computed_conflict, literal_conflicts
 from etconfig.resolver.resolution import Resolution
 from etconfig.resolver.scopes import ScopedAssignments
 from etconfig.schema import BackendSpec
@@ -52,6 +54,7 @@ class Resolver:
     instances: Mapping[MethodInstance, Sequence[BackendCandidates]]
     layers: tuple[Layer, ...]
     warnings: tuple[Diagnostic, ...] = ()
+    _computed: tuple[FixedOption, ...] = field(default=(), compare=False, repr=False)
     _memo: Memo = field(default_factory=Memo, init=False, compare=False, repr=False)
 
     @classmethod
@@ -102,7 +105,13 @@ class Resolver:
             for target in targets
             for instance in (None, *names_of.get(target.method, ()))
         }
-        return cls(instances=instances, layers=tuple(layers), warnings=matcher.diagnostics)
+        fixed = tuple(_fixed_options(instances, targets))
+        return cls(
+            instances=instances,
+            layers=tuple(layers),
+            warnings=(*matcher.diagnostics, *literal_conflicts(fixed)),
+            _computed=tuple(each for each in fixed if each.is_computed),
+        )
 
     @cached_property
     def _incremental(self) -> IncrementalResolver:
@@ -128,8 +137,25 @@ class Resolver:
             instances=found.arguments,
             incomplete=found.incomplete,
             facts=facts,
-            warnings=self.warnings,
+            warnings=self._warnings_on(facts) if self._computed else self.warnings,
         )
+
+    def _warnings_on(self, facts: FactSheet) -> tuple[Diagnostic, ...]:
+        device = DeviceView(facts.values)
+        conflicts = (computed_conflict(each, device) for each in self._computed)
+        return (*self.warnings, *filter(None, conflicts))
+
+
+def _fixed_options(
+    instances: Mapping[MethodInstance, Sequence[BackendCandidates]], targets: Sequence[Target]
+) -> Iterator[FixedOption]:
+    """Yield the options that the program fixes and that some layer sets."""
+    program_of = {target.method: target.program for target in targets if any(target.program.values())}
+    for (method, instance), backends in instances.items() if program_of else ():
+        for backend in backends:
+            for name in program_of.get(method, {}).get(backend.spec.id, ()):
+                if backend.options[name].candidates:
+                    yield FixedOption(instance_label(method, instance), backend.options[name])
 
 
 def _instances(layers: Sequence[Layer], targets: Sequence[Target]) -> Mapping[str, str]:

@@ -14,6 +14,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from delegating_programs import delegating_program
 from plugin_data import search_path, write_distribution
 
 from etconfig.app.installation import Installation
@@ -31,7 +32,10 @@ README = (DOCS / "README.md").read_text("utf-8")
 SNAPSHOTS = DATA / "diagnostics"
 
 GIVEN = {"pi5.json": DATA / "sheets/raspberry-pi-5.json", "digits.pte": DATA / "digits/digits.pte"}
-"""Files that examples use without showing them. The facts of pi5.json are those of this device."""
+"""Files that examples use without showing them. The facts of pi5.json are those of this device.
+
+So is coreml.pte, a program that was compiled for the CPU alone.
+"""
 
 PLUGINS = {
     "broken-plugin": "broken-imports",
@@ -104,6 +108,9 @@ def run(
     fixtures = search_path(PLUGINS[code]) if code in PLUGINS else []
     for path in fixtures:
         monkeypatch.syspath_prepend(path)
+    if code == "program-conflict":
+        entry_points = "[etconfig.backends]\nCoreMLBackend = etconfig_upstream.plugin\n"
+        write_distribution(tmp_path / "installed", "etconfig_upstream-1.0.dist-info", entry_points)
     installed = [str(tmp_path / "installed"), *fixtures]
     monkeypatch.setattr(
         "etconfig.app.installation.discover_plugins",
@@ -118,6 +125,8 @@ def run(
     directory.mkdir()
     for name, path in GIVEN.items():
         (directory / name).symlink_to(path)
+    specs = {"compute_units": b"cpu_only"}
+    (directory / "coreml.pte").write_bytes(delegating_program("CoreMLBackend", specs=specs))
     monkeypatch.chdir(directory)
 
     def run_command(command: str) -> subprocess.CompletedProcess[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from resolving import SPECS, CpuOptions, make_facts, make_layer
 
+from etconfig.diagnostics import Severity
 from etconfig.errors import PluginCallError
 from etconfig.option_path import parse_option_path
 from etconfig.plugin.v1 import ApiRange, BackendSpec, CompileSpecs
@@ -159,6 +160,51 @@ class TestRepeatedKeys:
         spec = replace(SPEC, from_program=lambda specs: {"log_level": int(specs.every("level")[-1])})
         swapped = CompileSpecs(reversed(self.REPEATED.in_order))
         assert read_program_values(spec, [self.REPEATED, swapped], "model.pte") == {}
+
+
+class TestConflicts:
+    """A setting that replaces a value of the program by another one is a warning."""
+
+    PROGRAM: Mapping[str, list[Mapping[str, bytes]]] = {"forward": [{"level": b"7", "label": b"p"}]}
+
+    @pytest.mark.parametrize(
+        ("option", "value", "count"),
+        [
+            ("log_level", 3, 1),
+            ("log_level", 7, 0),
+            ("log_level", UNSET, 0),
+            ("labels", {"own": "x"}, 0),
+            ("labels", {"program": "p"}, 0),
+            ("labels", {"program": "q"}, 1),
+            ("scratch_bytes", 1, 0),
+        ],
+    )
+    def test_a_setting(self, option: str, value: object, count: int) -> None:
+        resolution = resolve(self.PROGRAM, make_layer((f"CpuBackend.{option}", value)))
+        assert [problem.code for problem in resolution.warnings] == ["program-conflict"] * count
+
+    def test_it_names_the_instance_both_values_and_the_compile_spec(self) -> None:
+        (warning,) = resolve({"forward": [{"level": b"7"}]}, make_layer(("CpuBackend.log_level", 3))).warnings
+        assert warning.message == (
+            "forward:CpuBackend.log_level = 3 replaces 7 of program model.pte (compile spec level)"
+        )
+        assert warning.severity is Severity.WARNING
+        assert warning.spans
+
+    def test_one_place_is_reported_once(self) -> None:
+        methods = {"forward": self.PROGRAM["forward"], "embed": self.PROGRAM["forward"]}
+        resolution = resolve(methods, make_layer(("CpuBackend.log_level", 3)), instances=("left",))
+        assert len(resolution.warnings) == 1
+
+    def test_a_setting_that_another_one_hides_is_none(self) -> None:
+        layers = (make_layer(("CpuBackend.log_level", 3)), make_layer(("CpuBackend.log_level", 7)))
+        assert resolve(self.PROGRAM, *layers).warnings == ()
+
+    @pytest.mark.parametrize(("battery", "count"), [(0.9, 0), (0.1, 1)])
+    def test_an_expression_is_judged_on_the_device(self, battery: float, count: int) -> None:
+        layer = make_layer(("CpuBackend.log_level", {"expr": "power.battery_level < 0.5 ? 1 : 7"}))
+        resolution = resolve(self.PROGRAM, layer, facts={"power.battery_level": battery})
+        assert [problem.code for problem in resolution.warnings] == ["program-conflict"] * count
 
 
 class TestFailures:
