@@ -32,6 +32,7 @@ _HOME = {
     "ProgramReport": "analysis",
     "Resolution": "resolver",
     "Tolerance": "method.bundled",
+    "UnsharedStateWarning": "errors",
     "Verification": "program",
     "VerificationReport": "analysis",
     "__version__": "version",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
         InternalError,
         PluginError,
         ProgramError,
+        UnsharedStateWarning,
     )
     from etconfig.facts import FactSheet, load_fact_sheet
     from etconfig.method.bundled import Tolerance
@@ -104,6 +106,7 @@ __all__ = [
     "ProgramReport",
     "Resolution",
     "Tolerance",
+    "UnsharedStateWarning",
     "Verification",
     "VerificationReport",
     "__version__",

@@ -26,6 +26,8 @@ The branch says who must act:
     │   ├── MissingOperatorError   no kernel for operators of the method
     │   ├── BackendUnavailableError  the backend cannot run here
     │   ├── InvalidInputError      an input has the wrong count, dtype, rank or size
+    │   ├── InvalidMemoryError     memory that the caller gives does not fit
+    │   ├── ArenaConflictError     methods that share arenas would overwrite each other's state
     │   ├── AttributeNotFoundError  the method has no such mutable buffer, or gives no access
     │   ├── KernelArgumentError    a kernel refuses its arguments
     │   ├── OutOfMemoryError       the method asks for more memory than there is
@@ -340,6 +342,53 @@ class InvalidInputError(ExecutionError):
 
 
 @record(kw_only=True, eq=False, repr=False)
+class InvalidMemoryError(ExecutionError):
+    """Memory that the caller gives does not fit the method. ExecuTorch: InvalidArgument (0x12).
+
+    Attributes:
+        method: The method.
+        buffer: The index of the planned buffer, or None if their number is wrong.
+        expected: The memory that fits.
+        given: The memory that was given.
+    """
+
+    method: str
+    buffer: int | None
+    expected: str
+    given: str
+
+    @property
+    def message(self) -> str:
+        """The buffer, what was expected, and what was given."""
+        which = "memory" if self.buffer is None else f"memory[{self.buffer}]"
+        return f"method {self.method!r}, {which}: expected {self.expected}, given {self.given}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class ArenaConflictError(ExecutionError):
+    """Methods that share arenas would overwrite each other's state. ExecuTorch: NotSupported (0x10).
+
+    Attributes:
+        method: The method whose state would be overwritten.
+        other: The method that would overwrite it.
+        state: The state.
+    """
+
+    method: str
+    other: str
+    state: str
+    help: str | None = (
+        "export the program with MemoryPlanningPass(share_mutable_buffers=True), or load it without "
+        "share_memory_arenas"
+    )
+
+    template = (
+        "methods {method!r} and {other!r} cannot share arenas: {other!r} uses the bytes in which {method!r} "
+        "keeps its state ({state})"
+    )
+
+
+@record(kw_only=True, eq=False, repr=False)
 class AttributeNotFoundError(ExecutionError):
     """A method has no such attribute, or its executor gives no access. ExecuTorch: NotFound (0x20)."""
 
@@ -384,14 +433,29 @@ class DelegateError(ExecutionError):
 
 @record(kw_only=True, eq=False, repr=False)
 class MethodInUseError(ExecutionError):
-    """Another thread is inside this Method. ExecuTorch: InvalidState (0x02)."""
+    """Another thread is inside this Method. ExecuTorch: InvalidState (0x02).
+
+    Attributes:
+        method: The method that was called.
+        shares_arenas_with: The method of the same program that is executing in the arenas that both
+            share; None if the Method itself is in use.
+    """
 
     method: str
+    shares_arenas_with: str | None = None
 
-    template = (
-        "method {method!r} is already executing in another thread; "
-        "load one Method per thread (they share the program's constants)"
-    )
+    @property
+    def message(self) -> str:
+        """The method, and the one that is executing if that is another one."""
+        if self.shares_arenas_with is not None:
+            return (
+                f"method {self.method!r} shares its arenas with {self.shares_arenas_with!r}, which is "
+                "executing in another thread; methods with shared arenas take turns"
+            )
+        return (
+            f"method {self.method!r} is already executing in another thread; "
+            "load one Method per thread (they share the program's constants)"
+        )
 
 
 @record(kw_only=True, eq=False, repr=False)
@@ -466,3 +530,10 @@ class InternalError(EtconfigError):
     detail: str
 
     template = "internal error: {detail}; please report it"
+
+
+# --- warnings ----------------------------------------------------------------------------
+
+
+class UnsharedStateWarning(UserWarning):
+    """Methods of one program share state there, but were loaded with separate memory."""

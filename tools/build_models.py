@@ -25,11 +25,13 @@ from typing import Any
 import architecture_programs
 import digits_model
 import export_cases
+import shared_state_programs
 
 BUILDERS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "architectures": architecture_programs.build,
     "digits": digits_model.build,
     "exports": export_cases.build,
+    "shared_state": shared_state_programs.build,
 }
 """The modules by the name of their output, which is also the name of its folder."""
 

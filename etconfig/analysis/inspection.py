@@ -16,6 +16,7 @@ from etconfig.analysis.program_report import (
     NamedDataReport,
     ProgramReport,
     RunObstacle,
+    SharedStateReport,
     UnclaimedBytes,
 )
 from etconfig.analysis.value_text import describe_value
@@ -26,6 +27,7 @@ from etconfig.kernel.registry import ENTRY_POINT_GROUP
 from etconfig.parameters import check_type
 from etconfig.program.memory_plan import read_memory_plan
 from etconfig.program.model import DelegateCall, ExecutionPlan, KernelCall, SerializedTensor
+from etconfig.program.shared_state import shared_state_of
 
 _MAX_TEXT = 40
 """The length up to which the value of a compile spec is shown as text, in bytes."""
@@ -70,6 +72,10 @@ def inspect_program(program: LoadedProgram) -> ProgramReport:
         segments=tuple(segment.size_bytes for segment in file.segments),
         unclaimed=tuple(
             UnclaimedBytes(offset=gap.start, size_bytes=gap.size_bytes) for gap in file.unclaimed()
+        ),
+        shared_state=tuple(
+            SharedStateReport(name=name, methods=methods)
+            for name, methods in shared_state_of(map(file.plan, program.method_names)).items()
         ),
         methods=tuple(_report_method(program, name) for name in program.method_names),
     )

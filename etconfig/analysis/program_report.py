@@ -189,6 +189,19 @@ class MethodReport:
 
 
 @record(frozen=True, kw_only=True)
+class SharedStateReport:
+    """A mutable buffer that several methods share if the program is loaded with shared arenas.
+
+    Attributes:
+        name: Its name, or its place if the program names no buffers.
+        methods: The methods that use it.
+    """
+
+    name: str
+    methods: tuple[str, ...]
+
+
+@record(frozen=True, kw_only=True)
 class ProgramReport:
     """The contents of a program, and what it needs to run here.
 
@@ -202,6 +215,7 @@ class ProgramReport:
         data_files: The data files that were opened with it.
         segments: The sizes of its segments in bytes.
         unclaimed: The ranges of the file that nothing refers to.
+        shared_state: The state that methods share if the program is loaded with `share_memory_arenas=True`.
         methods: Its methods, in the order of the file.
     """
 
@@ -214,6 +228,7 @@ class ProgramReport:
     data_files: tuple[DataFileReport, ...]
     segments: tuple[int, ...]
     unclaimed: tuple[UnclaimedBytes, ...]
+    shared_state: tuple[SharedStateReport, ...]
     methods: tuple[MethodReport, ...]
 
     def to_jsonable(self) -> dict[str, Any]:

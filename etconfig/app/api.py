@@ -35,6 +35,7 @@ def load_program(
     installation: Installation | None = None,
     backends: GivenBackends | None = None,
     tracer: RecordingTracer | None = None,
+    share_memory_arenas: bool = False,
 ) -> LoadedProgram:
     """Open and verify a program.
 
@@ -53,6 +54,9 @@ def load_program(
             directory.
         backends: Backends given in code, as for `Installation.with_backends`: `{"MyBackend": MyBackend()}`.
         tracer: Records how long the phases of opening take, with the built-in executor only.
+        share_memory_arenas: Load all methods into one set of arenas, so that they share the mutable buffers
+            that the program was exported to share, such as the key-value cache of `prefill` and `decode`. One
+            of them executes at a time.
 
     Returns:
         The program, from which methods can be loaded.
@@ -72,7 +76,7 @@ def load_program(
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, phase=phase)
     opened = None if runner is None else runner.open_program(ProgramRequest(program=program))
-    return LoadedProgram(program, installation, opened)
+    return LoadedProgram(program, installation, opened, share_memory_arenas=share_memory_arenas)
 
 
 def choose_executor(installation: Installation, name: str | None = None) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import warnings
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn, SupportsIndex
@@ -14,19 +15,27 @@ from etconfig.app.targets import find_spec
 from etconfig.backend import BoundBackend, Capabilities
 from etconfig.compile_specs import CompileSpecs
 from etconfig.display import Display, Displayed, DisplayTable, shown_names, shown_text
-from etconfig.errors import BackendUnavailableError, MissingOperatorError, ProgramError
+from etconfig.errors import (
+    BackendUnavailableError,
+    MissingOperatorError,
+    ProgramError,
+    UnsharedStateWarning,
+)
 from etconfig.method import ExecutorProgram
 from etconfig.method.method import Method, guarded_method
 from etconfig.parameters import check_type
 from etconfig.program import MethodMeta, Program
 from etconfig.program.delegated import delegated_dtypes
 from etconfig.program.metadata import signature_texts
+from etconfig.program.process_lock import ProcessLock
 from etconfig.provenance import Sourced
 from etconfig.records import Immutable
 from etconfig.resolver import ANY_METHOD, Arguments, read_program_values
 from etconfig.schema import change_options
 
 if TYPE_CHECKING:
+    from etconfig.method import MethodRequest
+    from etconfig.method.arenas import SharedArenas
     from etconfig.method.bundled import CaseResult, Tolerance
     from etconfig.program.model import ExecutionPlan
     from etconfig.schema import BackendSpec
@@ -41,14 +50,24 @@ class LoadedProgram(Displayed, Immutable):
     Attributes:
         program: The verified file.
         installation: The plugins, profiles and project file.
+        share_memory_arenas: True if the methods loaded from it share their arenas.
     """
 
     def __init__(
-        self, program: Program, installation: Installation, opened: ExecutorProgram | None = None
+        self,
+        program: Program,
+        installation: Installation,
+        opened: ExecutorProgram | None = None,
+        *,
+        share_memory_arenas: bool = False,
     ) -> None:
         self.program: Final = program
         self.installation: Final = installation
+        self.share_memory_arenas: Final = share_memory_arenas
         self._opened = opened
+        self._arenas: SharedArenas | None = None
+        self._loaded: dict[str, None] = {}
+        self._lock = ProcessLock()
         self._seal()
 
     @property
@@ -91,6 +110,7 @@ class LoadedProgram(Displayed, Immutable):
         backends: BackendsByName | None = None,
         tracer: RecordingTracer | None = None,
         optimize: bool = True,
+        memory: Sequence[object] = (),
     ) -> Method:
         """Load a method with its arguments, so that it can run.
 
@@ -112,6 +132,10 @@ class LoadedProgram(Displayed, Immutable):
             tracer: Records events. Without a tracer, tracing costs nothing.
             optimize: Omit work that changes no output beyond rounding. Otherwise every instruction
                 runs as the program says.
+            memory: The arenas to place the method's tensors in: for each planned buffer, of which
+                `metadata(name)` knows the number and the sizes, a writable buffer with at least as many
+                bytes, such as a numpy array, bytearray or mmap, or None to have it allocated. The Method
+                uses them until it is closed; what they contain is the state so far.
 
         Returns:
             The loaded method; close it, or use it as a context manager.
@@ -124,10 +148,31 @@ class LoadedProgram(Displayed, Immutable):
             DelegateError: a backend failed to initialize.
             OptionError: a required option is not set.
             ProgramError: data outside the program were not given, or do not fit it.
-            TypeError: `name` is not a text, or `arguments` is not an `Arguments` object.
+            InvalidMemoryError: `memory` does not fit the method.
+            ArenaConflictError: the methods share their arenas, and this one and another one would overwrite
+                each other's state.
+            MethodInUseError: the methods share their arenas, and another one is executing.
+            TypeError: `name` is not a text, `arguments` is not an `Arguments` object, or `memory` not a list.
             ValueError: the arguments are those of another method, or have other options than a backend of
                 `backends`; or no method of the program delegates to one of these.
+
+        Warns:
+            UnsharedStateWarning: this method and one that was loaded before share state in the model, but
+                not here: load the program with `share_memory_arenas=True`.
         """
+        self._warn_of_unshared_state(name)
+        return self._load(name, arguments, backends=backends, tracer=tracer, optimize=optimize, memory=memory)
+
+    def _load(
+        self,
+        name: str,
+        arguments: Arguments | None = None,
+        *,
+        backends: BackendsByName | None = None,
+        tracer: RecordingTracer | None = None,
+        optimize: bool = True,
+        memory: Sequence[object] = (),
+    ) -> Method:
         from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
 
         check_type("name", name, str, "the name of a method")
@@ -148,9 +193,10 @@ class LoadedProgram(Displayed, Immutable):
             instance=arguments.instance,
             tracer=tracer,
             optimize=optimize,
+            memory=self._checked_memory(plan, memory),
         )
         try:
-            return guarded_method(MethodMeta(plan), request, self._executor_program())
+            return self._guarded(MethodMeta(plan), request)
         except MissingOperatorError as error:
             for each in self.installation.kernel_failures:
                 source = f"{each.name!r} of {each.distribution} {each.version}"
@@ -200,7 +246,7 @@ class LoadedProgram(Displayed, Immutable):
         self.metadata(method)  # raises if there is no such method
         results = []
         for case in self.program.bundled_cases.get(method, ()):
-            with self.load_method(method, arguments) as loaded:
+            with self._load(method, arguments) as loaded:
                 results.append(run_case(loaded, case, tolerance))
         return results
 
@@ -208,6 +254,7 @@ class LoadedProgram(Displayed, Immutable):
         """Release the file. Loaded methods stay usable."""
         if self._opened is not None:
             self._opened.close()
+        self._arenas = None
         self.program.close()
 
     def __enter__(self) -> LoadedProgram:
@@ -247,6 +294,47 @@ class LoadedProgram(Displayed, Immutable):
 
             self._opened = NumpyProgram(self.program, self.installation.kernels)
         return self._opened
+
+    def _guarded(self, meta: MethodMeta, request: MethodRequest) -> Method:
+        program = self._executor_program()
+        if not self.share_memory_arenas:
+            return guarded_method(meta, request, program)
+        from etconfig.method.arenas import SharedArenas, SharingMethod, SharingProgram
+
+        with self._lock.current():
+            if self._arenas is None:
+                self._arenas = SharedArenas(self.program)
+        sharing = SharingProgram(program, self._arenas, self.program)
+        return guarded_method(meta, request, sharing, partial(SharingMethod, self._arenas))
+
+    def _checked_memory(self, plan: ExecutionPlan, memory: Sequence[object]) -> Sequence[object]:
+        if isinstance(memory, tuple) and not memory:
+            return ()
+        from etconfig.method.arenas import check_memory, check_not_shared
+
+        checked = check_memory(plan, memory)
+        if self.share_memory_arenas:
+            check_not_shared(plan, checked)
+        return checked
+
+    def _warn_of_unshared_state(self, name: str) -> None:
+        """Warn, from where `load_method` was called, of state that this method does not share with others."""
+        if self.share_memory_arenas or len(self.method_names) == 1 or name not in self.method_names:
+            return
+        others = [each for each in [*self._loaded] if each != name]
+        self._loaded[name] = None
+        if not others:
+            return
+        from etconfig.program.shared_state import STATE_MEMORY_ID, read_planned_state, unshared_state
+
+        if len(self.program.plan(name).non_const_buffer_sizes) <= STATE_MEMORY_ID:
+            return
+        state = read_planned_state(self.program.plan(name))
+        for other in others:
+            shared = state.shared_with(read_planned_state(self.program.plan(other)))
+            if shared:
+                warnings.warn(unshared_state(name, other, shared), UnsharedStateWarning, stacklevel=3)
+                return
 
     def _bind_all(
         self, plan: ExecutionPlan, arguments: Arguments, but: Collection[str] = ()

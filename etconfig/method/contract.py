@@ -95,6 +95,10 @@ class MethodRequest:
             themselves. The executor closes it in `release`, and abandons it if loading fails.
         tracer: The tracer to record events with, or None.
         optimize: True if the executor may omit work that changes no output beyond rounding.
+        memory: The arenas in which to place planned tensors: for each planned buffer of the method, from
+            memory 1 on, a writable numpy array of as many bytes, or None where the executor allocates.
+            Empty: the executor allocates all of them. Their contents are the state so far; loading
+            changes nothing but the initial values that the program stores.
     """
 
     name: str
@@ -104,6 +108,7 @@ class MethodRequest:
     host: DelegateHost
     tracer: Any = None
     optimize: bool = True
+    memory: Sequence[Any] = ()
 
 
 class RunnableMethod(abc.ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex
@@ -279,11 +279,16 @@ def _fields(options: Any) -> Iterator[tuple[str, object]]:
     return ((name, getattr(options, name)) for name in options.option_infos())
 
 
-def guarded_method(meta: MethodMeta, request: MethodRequest, program: ExecutorProgram) -> Method:
+def guarded_method(
+    meta: MethodMeta,
+    request: MethodRequest,
+    program: ExecutorProgram,
+    guard: Callable[[MethodMeta, MethodRequest, RunnableMethod], Method] = Method,
+) -> Method:
     """Load a method with an executor, and guard it. Raises as `ExecutorProgram.load_method`."""
     runnable = program.load_method(request)
     try:
-        return Method(meta, request, runnable)
+        return guard(meta, request, runnable)
     except BaseException:  # Ctrl-C: nothing else refers to the runnable yet
         runnable.release()
         raise

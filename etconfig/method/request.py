@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from etconfig.backend import BoundBackend
 from etconfig.kernel.memory import MethodAllocator
@@ -27,6 +27,7 @@ def method_request(
     instance: str | None = None,
     tracer: RecordingTracer | None = None,
     optimize: bool = True,
+    memory: Sequence[Any] = (),
 ) -> MethodRequest:
     """Make the request to load a method, with a host for delegates that etconfig's backends serve.
 
@@ -37,6 +38,7 @@ def method_request(
         instance: The named instance, or None for the default one.
         tracer: Records events under the label of the instance; None records nothing.
         optimize: True if the executor may omit work that changes no output beyond rounding.
+        memory: The arenas of the caller, as `check_memory` returns them.
     """
     name = plan.name
     track = None if tracer is None else tracer.track(name if instance is None else f"{name}@{instance}")
@@ -58,4 +60,5 @@ def method_request(
         host=DelegateSet(program, plan, bound, environment),
         tracer=track,
         optimize=optimize,
+        memory=memory,
     )

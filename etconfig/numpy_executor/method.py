@@ -136,7 +136,7 @@ class NumpyProgram(ExecutorProgram):
             with timer.record("place tensors", "phase"), collection_paused():
                 plan = self._program.plan(request.name)
                 check_operators(plan, self._kernels)
-                registers = Registers(self._program, plan)
+                registers = Registers(self._program, plan, request.memory)
             delegates = request.host.init_all()
             with timer.record("bind instructions", "phase"), collection_paused():
                 inputs = Inputs(request.check_inputs, [registers[index] for index in plan.inputs])

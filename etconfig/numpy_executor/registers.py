@@ -14,6 +14,7 @@ from etconfig.kernel.tensor import Register, Tensor, TensorForm
 from etconfig.program import model
 from etconfig.program.bulk.shared_values import share
 from etconfig.program.model import TensorShapeDynamism
+from etconfig.program.shared_state import STATE_MEMORY_ID
 
 if TYPE_CHECKING:
     from etconfig.program import Program
@@ -49,8 +50,15 @@ class Registers(Sequence[Register]):
         dynamic: The tensors, by value index, whose shape may change.
     """
 
-    def __init__(self, program: Program, plan: model.ExecutionPlan) -> None:
+    def __init__(
+        self, program: Program, plan: model.ExecutionPlan, memory: Sequence[Array | None] = ()
+    ) -> None:
         """Allocate the arenas, place the planned tensors in them, and set initial states.
+
+        Args:
+            program: The program.
+            plan: The method.
+            memory: Arenas to use instead of new ones, from memory 1 on; None where there is none.
 
         Raises:
             ProgramError: an initial state, or any external tensor, is not where the program says.
@@ -60,7 +68,15 @@ class Registers(Sequence[Register]):
         self._external = program.external_tensors(plan)
         self.values = share(plan.values)
         # Memory 0 is reserved: nothing lies there, and its size means nothing.
-        self._arenas = [allocate_zeroed(0), *map(allocate_zeroed, plan.non_const_buffer_sizes[1:])]
+        given = memory or [None] * len(plan.non_const_buffer_sizes[1:])
+        self._is_given = [False, *(arena is not None for arena in given)]
+        self._arenas = [
+            allocate_zeroed(0),
+            *(
+                allocate_zeroed(size) if arena is None else arena
+                for arena, size in zip(given, plan.non_const_buffer_sizes[1:], strict=True)
+            ),
+        ]
         self._registers: list[Register | None] = [None] * len(plan.values)
         self._forms: dict[object, TensorForm] = {}
         values = self.values
@@ -130,6 +146,14 @@ class Registers(Sequence[Register]):
         memory_id, offset = value.allocation_info
         start, size_bytes = self._addresses[memory_id] + offset, value.size_bytes
         return (start, start + size_bytes) if size_bytes else None
+
+    @cached_property
+    def visible_outside(self) -> Sequence[AddressRange]:
+        """The addresses that others than this Method may read: state in an arena that is not its own."""
+        if len(self._arenas) <= STATE_MEMORY_ID or not self._is_given[STATE_MEMORY_ID]:
+            return ()
+        start = self._addresses[STATE_MEMORY_ID]
+        return [(start, start + len(self._arenas[STATE_MEMORY_ID]))]
 
     @cached_property
     def _addresses(self) -> list[int]:

@@ -120,6 +120,23 @@ class MethodMeta:
         """
         return _tensor_info(self._at([*self._attributes.values()], index, "attribute"), f"attribute {index}")
 
+    def num_memory_planned_buffers(self) -> int:
+        """Return the number of planned buffers: arenas that `load_method` allocates, or takes as `memory`."""
+        return len(self._plan.non_const_buffer_sizes[1:])
+
+    def memory_planned_buffer_size(self, index: int) -> int:
+        """Return the size in bytes of planned buffer `index`, which is memory `index + 1` of the plan.
+
+        Raises:
+            IndexError: there is no such buffer.
+        """
+        if not 0 <= index < self.num_memory_planned_buffers():
+            count = self.num_memory_planned_buffers()
+            raise IndexError(
+                f"method {self._name!r} has {count} planned buffer(s); there is no planned buffer {index}"
+            )
+        return self._plan.non_const_buffer_sizes[index + 1]
+
     @cached_property
     def _attributes(self) -> dict[str, model.SerializedTensor]:
         return self._plan.attributes()

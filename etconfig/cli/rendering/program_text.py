@@ -33,6 +33,10 @@ def print_program(report: ProgramReport) -> None:
     if report.named_data:
         size = format_bytes(sum(entry.size_bytes for entry in report.named_data))
         show(f"named data: {format_count(len(report.named_data), 'key')}, {size}")
+    for state in report.shared_state:
+        show(f"shared state: {state.name}, of {', '.join(state.methods)}")
+    if report.shared_state:
+        show("  load the program with share_memory_arenas=True, so that its methods share it")
     for method in report.methods:
         _print_method(method)
 

@@ -71,7 +71,7 @@ class Liveness:
         self._latest: dict[AddressRange, LiveRange] = {}
         self._owners = _Owners()
         # places that are read although not one write of this run filled them: they must stay as planned
-        self._mixed: list[AddressRange] = []
+        self._mixed: list[AddressRange] = [*registers.visible_outside]
         self._places = _Places(registers)
         self._write_times: list[int] = []
         self._write_places: list[AddressRange] = []

@@ -30,6 +30,7 @@ class Method:
         name: str,
         options: Sequence[tuple[str, WireOptions]],
         single_threaded: bool,
+        memory: Sequence[Buffer | None],
     ) -> None: ...
     def execute(self, inputs: Sequence[Any]) -> list[Any]: ...
 

@@ -74,7 +74,9 @@ class _Program(ExecutorProgram):
                 *((backend, method_options(options)) for backend, options in wired.items()),
                 *((backend, [(LOADING_KEY, loading.number)]) for backend in hosted),
             ]
-            method = native.Method(self._native, request.name, option_map, _is_single_threaded(request))
+            method = native.Method(
+                self._native, request.name, option_map, _is_single_threaded(request), request.memory
+            )
         return _Method(self._runtime, request, self._dim_orders(request.name), method, list(wired))
 
     def close(self) -> None:

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 
 #include "log_capture.h"
 
@@ -56,8 +57,11 @@ Method::Buffer::Buffer(size_t size) : memory(nullptr, &std::free), size(size) {
 
 Method::Method(std::shared_ptr<Program> program, const std::string& name,
                const std::vector<std::pair<std::string, WireOptions>>& options,
-               bool single_threaded)
+               bool single_threaded, const std::vector<nb::object>& memory)
     : program_(std::move(program)), options_(options) {
+  for (const auto& each : memory) {
+    given_.push_back(each.is_none() ? nullptr : std::make_unique<Bytes>(each, true));
+  }
   LogCapture capture;
   nb::gil_scoped_release no_gil;
   std::optional<executorch::extension::threadpool::NoThreadPoolGuard> no_pool;
@@ -86,6 +90,13 @@ void Method::load(const std::string& name) {
 void Method::plan_memory(const rt::MethodMeta& meta) {
   for (size_t i = 0; i < meta.num_memory_planned_buffers(); ++i) {
     const auto size = static_cast<size_t>(take("memory_planned_buffer_size", meta.memory_planned_buffer_size(i)));
+    if (i < given_.size() && given_[i] != nullptr) {
+      if (given_[i]->size() < size) {
+        throw std::length_error("a buffer of the caller is smaller than planned");
+      }
+      spans_.emplace_back(given_[i]->writable(), size);
+      continue;
+    }
     buffers_.emplace_back(size);
     spans_.emplace_back(buffers_.back().memory.get(), size);
   }
@@ -162,9 +173,9 @@ rt::EValue Method::input_value(size_t index, nb::handle given, std::vector<std::
 void bind_method(nb::module_& module) {
   nb::class_<Method>(module, "Method")
       .def(nb::init<std::shared_ptr<Program>, const std::string&,
-                    const std::vector<std::pair<std::string, WireOptions>>&, bool>(),
+                    const std::vector<std::pair<std::string, WireOptions>>&, bool, const std::vector<nb::object>&>(),
            nb::arg("program"), nb::arg("name"), nb::arg("options"),
-           nb::arg("single_threaded"))
+           nb::arg("single_threaded"), nb::arg("memory"))
       .def("execute", &Method::execute, nb::arg("inputs"));
 }
 

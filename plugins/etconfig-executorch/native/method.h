@@ -21,8 +21,10 @@ namespace etconfig {
 class Method {
  public:
   // Throws RuntimeCallError, or the exception of a Python backend. `single_threaded`: no thread pool for delegates.
+  // `memory`: for each planned buffer, a writable Python buffer of its size, or None to allocate it; or nothing.
   Method(std::shared_ptr<Program> program, const std::string& name,
-         const std::vector<std::pair<std::string, WireOptions>>& options, bool single_threaded);
+         const std::vector<std::pair<std::string, WireOptions>>& options, bool single_threaded,
+         const std::vector<nb::object>& memory);
   ~Method();
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
@@ -48,6 +50,7 @@ class Method {
   OptionMap options_;
   executorch::extension::MallocMemoryAllocator method_memory_;
   executorch::extension::MallocMemoryAllocator temporary_memory_;
+  std::vector<std::unique_ptr<Bytes>> given_;  // the arenas that are not ours, by planned buffer
   std::vector<Buffer> buffers_;
   std::vector<rt::Span<uint8_t>> spans_;
   std::optional<rt::HierarchicalAllocator> planned_memory_;

@@ -9,8 +9,8 @@ namespace etconfig {
 
 namespace ext = executorch::extension;
 
-Bytes::Bytes(nb::handle object) {
-  if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) {
+Bytes::Bytes(nb::handle object, bool is_writable) {
+  if (PyObject_GetBuffer(object.ptr(), &view_, is_writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) != 0) {
     throw nb::python_error();
   }
 }

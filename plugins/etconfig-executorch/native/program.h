@@ -17,12 +17,14 @@ namespace etconfig {
 // A contiguous view of a Python object's bytes. Destroy it with the GIL held.
 class Bytes {
  public:
-  explicit Bytes(nb::handle object);
+  // Throws the exception of the object if it has no such bytes.
+  explicit Bytes(nb::handle object, bool is_writable = false);
   ~Bytes();
   Bytes(const Bytes&) = delete;
   Bytes& operator=(const Bytes&) = delete;
 
   const void* data() const { return view_.buf; }
+  uint8_t* writable() { return static_cast<uint8_t*>(view_.buf); }
   size_t size() const { return static_cast<size_t>(view_.len); }
 
  private:

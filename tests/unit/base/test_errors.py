@@ -81,12 +81,18 @@ class TestMessages:
             ),
             (errors.BackendUnavailableError, "backend 'x' cannot run here: x; x"),
             (errors.InvalidInputError, "method 'x', x: expected x, given x; x"),
+            (errors.InvalidMemoryError, "method 'x', memory[3]: expected x, given x; x"),
+            (
+                errors.ArenaConflictError,
+                "methods 'x' and 'x' cannot share arenas: 'x' uses the bytes in which 'x' keeps its state (x)"
+                "; x",
+            ),
             (errors.KernelArgumentError, "x: x; x"),
             (errors.DelegateError, "backend 'x' failed in x of method 'x': x; x"),
             (
                 errors.MethodInUseError,
-                "method 'x' is already executing in another thread; "
-                "load one Method per thread (they share the program's constants); x",
+                "method 'x' shares its arenas with 'x', which is executing in another thread; "
+                "methods with shared arenas take turns; x",
             ),
             (
                 errors.MethodClosedError,
@@ -99,3 +105,9 @@ class TestMessages:
     )
     def test_text(self, cls: type[EtconfigError], text: str) -> None:
         assert str(sample(cls)) == text
+
+    def test_a_method_in_use_by_itself(self) -> None:
+        assert str(errors.MethodInUseError(method="x")) == (
+            "method 'x' is already executing in another thread; "
+            "load one Method per thread (they share the program's constants)"
+        )
