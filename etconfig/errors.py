@@ -28,6 +28,7 @@ The branch says who must act:
     │   ├── InvalidInputError      an input has the wrong count, dtype, rank or size
     │   ├── InvalidMemoryError     memory that the caller gives does not fit
     │   ├── ArenaConflictError     methods that share arenas would overwrite each other's state
+    │   ├── InvalidOutputError     an array for an output does not fit it
     │   ├── AttributeNotFoundError  the method has no such mutable buffer, or gives no access
     │   ├── KernelArgumentError    a kernel refuses its arguments
     │   ├── OutOfMemoryError       the method asks for more memory than there is
@@ -386,6 +387,18 @@ class ArenaConflictError(ExecutionError):
         "methods {method!r} and {other!r} cannot share arenas: {other!r} uses the bytes in which {method!r} "
         "keeps its state ({state})"
     )
+
+
+@record(kw_only=True, eq=False, repr=False)
+class InvalidOutputError(ExecutionError):
+    """An array that was given for an output does not fit it. ExecuTorch: InvalidArgument (0x12)."""
+
+    method: str
+    output: str
+    expected: str
+    given: str
+
+    template = "method {method!r}, {output}: expected {expected}, given {given}"
 
 
 @record(kw_only=True, eq=False, repr=False)

@@ -6,6 +6,7 @@ This package exports the contract only: the plugin API imports it, and must not 
 from etconfig.method.contract import (
     DelegateHost,
     DelegateRun,
+    ExecuteRequest,
     Executor,
     ExecutorProgram,
     MethodRequest,
@@ -17,6 +18,7 @@ from etconfig.method.contract import (
 __all__ = [
     "DelegateHost",
     "DelegateRun",
+    "ExecuteRequest",
     "Executor",
     "ExecutorProgram",
     "MethodRequest",

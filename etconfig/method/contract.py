@@ -15,6 +15,7 @@ from etconfig.backend import BoundBackend, ResizeOutput, Value, resize_nothing
 from etconfig.records import record
 
 if TYPE_CHECKING:
+    from etconfig.method.outputs import OutputArray
     from etconfig.program import Program
 
 OptionChanges: TypeAlias = Mapping[str, tuple[Any, frozenset[str]]]
@@ -99,6 +100,8 @@ class MethodRequest:
             memory 1 on, a writable numpy array of as many bytes, or None where the executor allocates.
             Empty: the executor allocates all of them. Their contents are the state so far; loading
             changes nothing but the initial values that the program stores.
+        written_inputs: The positions of inputs without planned memory that instructions may write to: an
+            executor that uses the caller's memory for such inputs must copy these.
     """
 
     name: str
@@ -109,6 +112,22 @@ class MethodRequest:
     tracer: Any = None
     optimize: bool = True
     memory: Sequence[Any] = ()
+    written_inputs: frozenset[int] = frozenset()
+
+
+@record(frozen=True, kw_only=True)
+class ExecuteRequest:
+    """A request to run a method, with what applies to this call alone.
+
+    Attributes:
+        inputs: The inputs, as for `RunnableMethod.execute`.
+        resource: Passed to every backend as `ExecuteContext.resource`.
+        outputs: The caller's arrays, or None for outputs that the executor makes. None for all of them.
+    """
+
+    inputs: Sequence[object]
+    resource: object = None
+    outputs: Sequence[OutputArray | None] | None = None
 
 
 class RunnableMethod(abc.ABC):
@@ -117,6 +136,21 @@ class RunnableMethod(abc.ABC):
     @abc.abstractmethod
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
         """Run the method; the outputs must not share memory with later runs. Raises ExecutionError."""
+
+    def execute_request(self, request: ExecuteRequest) -> list[Any]:
+        """Run the method for a call with more than inputs and a resource.
+
+        The default calls `execute` and copies the outputs into the caller's arrays. An executor that
+        overrides it may write there at once.
+
+        Raises:
+            ExecutionError: as `execute`.
+        """
+        results = self.execute(request.inputs, request.resource)
+        if request.outputs is None:
+            return results
+        pairs = zip(request.outputs, results, strict=True)
+        return [result if output is None else output.write(result) for output, result in pairs]
 
     @abc.abstractmethod
     def update(self, changes: OptionChanges) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from types import TracebackType
-from typing import Any, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from etconfig.display import Display, Displayed, DisplayTable, shown_text
 from etconfig.errors import (
@@ -16,11 +17,14 @@ from etconfig.errors import (
     MethodInUseError,
     OutOfMemoryError,
 )
-from etconfig.method.contract import ExecutorProgram, MethodRequest, RunnableMethod
+from etconfig.method.contract import ExecuteRequest, ExecutorProgram, MethodRequest, RunnableMethod
 from etconfig.method.options_update import validated_changes
 from etconfig.parameters import check_type, plain_value
 from etconfig.program import MethodMeta
 from etconfig.program.metadata import signature_texts
+
+if TYPE_CHECKING:
+    from etconfig.method.outputs import OutputChecker
 
 
 class Method(Displayed):
@@ -39,6 +43,7 @@ class Method(Displayed):
         self._instance = request.instance
         self._backends = request.backends
         self._options: Mapping[str, Any] = {each: bound.options for each, bound in request.backends.items()}
+        self._check_inputs = request.check_inputs
         self._runnable: RunnableMethod | None = runnable
         # A token of the call that is inside, if any. Not a lock: Ctrl-C between taking it and entering
         # `try` would leave it taken forever. `dict.setdefault` tests and sets in one atomic step.
@@ -61,7 +66,13 @@ class Method(Displayed):
         """The method's inputs, outputs and attributes."""
         return self._meta
 
-    def execute(self, inputs: Sequence[object] = (), *, resource: object = None) -> list[Any]:
+    def execute(
+        self,
+        inputs: Sequence[object] = (),
+        *,
+        resource: object = None,
+        outputs: Sequence[object] | None = None,
+    ) -> list[Any]:
         """Run the method.
 
         Example:
@@ -76,13 +87,19 @@ class Method(Displayed):
                 DLPack or the buffer protocol, in the program's dtype; for a number, a scalar of
                 Python or numpy. They are copied.
             resource: Passed to every backend as `ExecuteContext.resource`, untouched.
+            outputs: For each output an array to write into, or None to make one: a numpy array, a torch
+                tensor or a writable buffer, in the program's dtype. For an output of a fixed shape, the
+                array has that shape; for a dynamic one, at least as many elements as the upper bounds, one
+                after the other in the program's dim order. No array may overlap another one or an input.
 
         Returns:
             The outputs: new numpy arrays that nothing else refers to (bfloat16 ones have
-            ml_dtypes' dtype), numbers, or None.
+            ml_dtypes' dtype), numbers, or None. For an array in `outputs`, that object itself; or, if a
+            dynamic output has another shape, a numpy array over the beginning of its memory.
 
         Raises:
             InvalidInputError: an input does not fit; nothing was run.
+            InvalidOutputError: an array in `outputs` does not fit; nothing was run.
             KernelArgumentError: a kernel refuses its arguments.
             DelegateError: a backend failed.
             InstructionLimitError: the method does not end.
@@ -97,7 +114,9 @@ class Method(Displayed):
                 raise MethodInUseError(method=self.name)
             if self._runnable is None:
                 raise MethodClosedError(method=self.name)
-            return self._runnable.execute(inputs, resource)
+            if outputs is None:
+                return self._runnable.execute(inputs, resource)
+            return self._call(self._runnable, inputs, resource, outputs)
         except MemoryError as error:
             raise out_of_memory(self.name, error) from error
         finally:
@@ -238,6 +257,24 @@ class Method(Displayed):
     def _title(self) -> str:
         name = self.name if self._instance is None else f"{self.name}@{self._instance}"
         return f"{shown_text(name)}{' (closed)' if self._runnable is None else ''}"
+
+    def _call(
+        self,
+        runnable: RunnableMethod,
+        inputs: Sequence[object],
+        resource: object,
+        outputs: Sequence[object],
+    ) -> list[Any]:
+        """Run the method for a call with more than inputs and a resource."""
+        checked = self._check_inputs(inputs)
+        arrays = self._output_checker.check(outputs, checked)
+        return runnable.execute_request(ExecuteRequest(inputs=checked, resource=resource, outputs=arrays))
+
+    @cached_property
+    def _output_checker(self) -> OutputChecker:
+        from etconfig.method.outputs import OutputChecker  # numpy comes with it; resolving does not need it
+
+        return OutputChecker(self._meta)
 
     @contextmanager
     def _attribute(self, name: str) -> Iterator[RunnableMethod]:

@@ -12,6 +12,8 @@ from etconfig.method.delegate import DelegateEnvironment
 from etconfig.method.delegate_set import DelegateSet
 from etconfig.method.inputs import InputChecker
 from etconfig.method.workers import Workers
+from etconfig.method.written_inputs import written_inputs
+from etconfig.program.model import SerializedTensor
 from etconfig.tracing import NullTracer, RecordingTracer
 
 if TYPE_CHECKING:
@@ -61,4 +63,16 @@ def method_request(
         tracer=track,
         optimize=optimize,
         memory=memory,
+        written_inputs=_written_inputs(plan),
     )
+
+
+def _written_inputs(plan: ExecutionPlan) -> frozenset[int]:
+    """Return the inputs without planned memory that instructions may write to; most plans have none such."""
+    inputs = ((position, plan.values[index]) for position, index in enumerate(plan.inputs))
+    unplanned = {
+        position
+        for position, value in inputs
+        if isinstance(value, SerializedTensor) and value.allocation_info is None
+    }
+    return written_inputs(plan) & unplanned if unplanned else frozenset()

@@ -29,6 +29,7 @@ from etconfig.facts.system import System
 from etconfig.method import (
     DelegateHost,
     DelegateRun,
+    ExecuteRequest,
     Executor,
     ExecutorProgram,
     MethodRequest,
@@ -92,6 +93,7 @@ __all__ = [
     "Diagnostic",
     "EtconfigError",
     "ExecuteContext",
+    "ExecuteRequest",
     "Executor",
     "ExecutorContribution",
     "ExecutorProgram",

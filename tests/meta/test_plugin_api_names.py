@@ -10,8 +10,8 @@ V1_NAMES = """
     BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
     CompileSpecs
     ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateRun Detector Diagnostic
-    EXECUTORCH EtconfigError ExecuteContext Executor ExecutorContribution ExecutorProgram ExecutorRequest
-    FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
+    EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
+    ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
     MultipleOf OptionChanges OptionError Processed ProgramRequest Reading RunnableMethod
     RuntimeFailedError ScalarType Scope System Tracer Unit UpdateContext Value Volatility Wire WireOption

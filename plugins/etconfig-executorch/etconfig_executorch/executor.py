@@ -77,7 +77,9 @@ class _Program(ExecutorProgram):
             method = native.Method(
                 self._native, request.name, option_map, _is_single_threaded(request), request.memory
             )
-        return _Method(self._runtime, request, self._dim_orders(request.name), method, list(wired))
+        output_count = len(self._program.plan(request.name).outputs)
+        dim_orders = self._dim_orders(request.name)
+        return _Method(self._runtime, request, dim_orders, output_count, method, list(wired))
 
     def close(self) -> None:
         """Release the bytes; loaded methods keep them alive."""
@@ -96,25 +98,43 @@ class _Method(RunnableMethod):
         runtime: Runtime,
         request: MethodRequest,
         dim_orders: Sequence[tuple[int, ...] | None],
+        output_count: int,
         method: Any,
         brought: Sequence[str],
     ) -> None:
         self._runtime = runtime
         self._request = request
         self._dim_orders = dim_orders
+        self._output_count = output_count
         self._native = method
         self._brought = brought
 
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
         self._request.host.set_resource(resource)
+        if self._request.written_inputs:  # the runtime would write to the caller's memory
+            inputs = self._as_stored(self._request.check_inputs(inputs))
         with blame("execute", self._request.name):
             try:
                 outputs: list[Any] = self._native.execute(inputs)
             except native.InputMismatchError:
-                checked = self._request.check_inputs(inputs)
-                pairs = zip(checked, self._dim_orders, strict=True)
-                outputs = self._native.execute([_as_stored(value, order) for value, order in pairs])
+                outputs = self._native.execute(self._as_stored(self._request.check_inputs(inputs)))
         return outputs
+
+    def execute_request(self, request: Any) -> list[Any]:
+        """Run it for an `ExecuteRequest`, a name that the first release of the plugin API lacks."""
+        self._request.host.set_resource(request.resource)
+        given = request.outputs or [None] * self._output_count
+        memories = [None if each is None or each.memory is None else _bytes_of(each.memory) for each in given]
+        with blame("execute", self._request.name):
+            results = self._native.execute_into(self._as_stored(request.inputs), memories)
+        return [_written(*each) for each in zip(given, results, strict=True)]
+
+    def _as_stored(self, checked: Sequence[object]) -> list[Any]:
+        """Return checked inputs as the runtime stores them; copies of those that it writes to."""
+        stored = [_as_stored(value, order) for value, order in zip(checked, self._dim_orders, strict=True)]
+        for position in self._request.written_inputs:
+            stored[position] = stored[position].copy(order="K")
+        return stored
 
     def update(self, changes: OptionChanges) -> None:
         self._request.host.update(changes)
@@ -132,10 +152,24 @@ def _as_stored(value: Any, dim_order: tuple[int, ...] | None) -> Any:
     """Return an input as the runtime stores it: in dim order, with a type that supports buffers."""
     if dim_order is None:
         return value
-    in_order = np.ascontiguousarray(np.transpose(value, dim_order))
+    in_order = np.transpose(value, dim_order)
+    if not in_order.flags.c_contiguous:  # ascontiguousarray would give a scalar a dimension
+        in_order = np.ascontiguousarray(in_order)
     if in_order.dtype.kind == "V":  # bfloat16 and float8: the buffer protocol has no name for them
         in_order = in_order.view(f"u{in_order.dtype.itemsize}")
     return np.transpose(in_order, np.argsort(dim_order))
+
+
+def _bytes_of(memory: Any) -> Any:
+    """Return a one-dimensional array as bytes: the buffer protocol has no name for some types."""
+    return memory.view(np.uint8)
+
+
+def _written(output: Any, result: Any) -> Any:
+    """Return what the caller gets: for an array that the runtime wrote to, `result` is the shape."""
+    if output is None:
+        return result
+    return output.write(result) if output.memory is None else output.written(result)
 
 
 def _is_single_threaded(request: MethodRequest) -> bool:

@@ -20,20 +20,6 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// Lets only one thread at a time into a method.
-class Turn {
- public:
-  explicit Turn(std::atomic<bool>& is_busy) : is_busy_(is_busy) {
-    if (is_busy_.exchange(true)) {
-      throw MethodBusyError("the method is executing in another thread");
-    }
-  }
-  ~Turn() { is_busy_ = false; }
-
- private:
-  std::atomic<bool>& is_busy_;
-};
-
 template <typename T>
 T scalar(nb::handle given) {
   T value{};
@@ -84,7 +70,7 @@ void Method::load(const std::string& name) {
   method_.emplace(take("load_method",
                        program_->program().load_method(name.c_str(), &*memory_, nullptr,
                                                        program_->external_data(), options_.get())));
-  place_outputs(meta);
+  find_own_outputs(meta);
 }
 
 void Method::plan_memory(const rt::MethodMeta& meta) {
@@ -101,39 +87,6 @@ void Method::plan_memory(const rt::MethodMeta& meta) {
     spans_.emplace_back(buffers_.back().memory.get(), size);
   }
   planned_memory_.emplace(rt::Span<rt::Span<uint8_t>>(spans_.data(), spans_.size()));
-}
-
-// Outputs without planned memory are written into our own.
-void Method::place_outputs(const rt::MethodMeta& meta) {
-  for (size_t i = 0; i < meta.num_outputs(); ++i) {
-    if (take("output_tag", meta.output_tag(i)) != rt::Tag::Tensor) {
-      continue;
-    }
-    const auto info = take("output_tensor_meta", meta.output_tensor_meta(i));
-    if (!info.is_memory_planned()) {
-      buffers_.emplace_back(info.nbytes());
-      check("set_output_data_ptr", method_->set_output_data_ptr(buffers_.back().memory.get(), info.nbytes(), i));
-    }
-  }
-}
-
-nb::list Method::execute(nb::sequence inputs) {
-  Turn turn(is_busy_);
-  LogCapture capture;
-  // The runtime reads inputs without planned memory from the caller's memory: keep that until the end.
-  std::vector<std::unique_ptr<InputTensor>> keep;
-  set_inputs(inputs, keep);
-  rt::Error error;
-  {
-    nb::gil_scoped_release no_gil;
-    error = method_->execute();
-  }
-  check("execute", error);
-  nb::list outputs;
-  for (size_t i = 0; i < method_->outputs_size(); ++i) {
-    outputs.append(to_python(method_->get_output(i)));
-  }
-  return outputs;
 }
 
 void Method::set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep) {
@@ -176,7 +129,8 @@ void bind_method(nb::module_& module) {
                     const std::vector<std::pair<std::string, WireOptions>>&, bool, const std::vector<nb::object>&>(),
            nb::arg("program"), nb::arg("name"), nb::arg("options"),
            nb::arg("single_threaded"), nb::arg("memory"))
-      .def("execute", &Method::execute, nb::arg("inputs"));
+      .def("execute", &Method::execute, nb::arg("inputs"))
+      .def("execute_into", &Method::execute_into, nb::arg("inputs"), nb::arg("outputs"));
 }
 
 }  // namespace etconfig

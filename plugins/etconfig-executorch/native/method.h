@@ -18,6 +18,20 @@
 
 namespace etconfig {
 
+// Lets only one thread at a time into a method.
+class Turn {
+ public:
+  explicit Turn(std::atomic<bool>& is_busy) : is_busy_(is_busy) {
+    if (is_busy_.exchange(true)) {
+      throw MethodBusyError("the method is executing in another thread");
+    }
+  }
+  ~Turn() { is_busy_ = false; }
+
+ private:
+  std::atomic<bool>& is_busy_;
+};
+
 class Method {
  public:
   // Throws RuntimeCallError, or the exception of a Python backend. `single_threaded`: no thread pool for delegates.
@@ -32,6 +46,10 @@ class Method {
   // Throws InputMismatchError if an input does not fit as it is, MethodBusyError, RuntimeCallError.
   nb::list execute(nb::sequence inputs);
 
+  // The same, with memory of the caller: for each output None, or a writable buffer without gaps, as large as the
+  // output can become. Returns the shapes of those outputs instead of copies.
+  nb::list execute_into(nb::sequence inputs, nb::sequence outputs);
+
  private:
   struct Buffer {
     explicit Buffer(size_t size);
@@ -40,9 +58,19 @@ class Method {
     size_t size;
   };
 
+  // An output without planned memory, and memory of ours for it.
+  struct OwnOutput {
+    size_t index;
+    size_t size;
+    std::optional<Buffer> buffer;
+  };
+
   void load(const std::string& name);
   void plan_memory(const rt::MethodMeta& meta);
-  void place_outputs(const rt::MethodMeta& meta);
+  void find_own_outputs(const rt::MethodMeta& meta);
+  void place_outputs(const std::vector<std::optional<WritableBytes>>& given);
+  void run();
+  nb::list results(const std::vector<std::optional<WritableBytes>>& given);
   void set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep);
   rt::EValue input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep);
 
@@ -52,6 +80,8 @@ class Method {
   executorch::extension::MallocMemoryAllocator temporary_memory_;
   std::vector<std::unique_ptr<Bytes>> given_;  // the arenas that are not ours, by planned buffer
   std::vector<Buffer> buffers_;
+  std::vector<OwnOutput> own_outputs_;
+  bool are_outputs_placed_ = false;
   std::vector<rt::Span<uint8_t>> spans_;
   std::optional<rt::HierarchicalAllocator> planned_memory_;
   std::optional<rt::MemoryManager> memory_;

@@ -169,6 +169,14 @@ void InputTensor::read_shape(rt::Span<const uint8_t> dim_order) {
   }
 }
 
+WritableBytes::WritableBytes(nb::handle object) {
+  if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_WRITABLE) != 0) {
+    throw nb::python_error();
+  }
+}
+
+WritableBytes::~WritableBytes() { PyBuffer_Release(&view_); }
+
 nb::object to_python(const rt::EValue& value) {
   switch (value.tag) {
     case rt::Tag::None:

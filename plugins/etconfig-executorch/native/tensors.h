@@ -61,6 +61,21 @@ class InputTensor {
   std::optional<aten::TensorImpl> impl_;
 };
 
+// The bytes of a Python object that can be written to. Destroy it with the GIL held.
+class WritableBytes {
+ public:
+  explicit WritableBytes(nb::handle object);
+  ~WritableBytes();
+  WritableBytes(const WritableBytes&) = delete;
+  WritableBytes& operator=(const WritableBytes&) = delete;
+
+  void* data() const { return view_.buf; }
+  size_t size() const { return static_cast<size_t>(view_.len); }
+
+ private:
+  Py_buffer view_;
+};
+
 // Return a value of the runtime as a Python object; tensors are copied.
 nb::object to_python(const rt::EValue& value);
 
