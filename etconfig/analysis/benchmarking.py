@@ -24,8 +24,9 @@ from etconfig.analysis.generated_inputs import generate_inputs
 from etconfig.analysis.instruction_times import instruction_times
 from etconfig.analysis.machine import describe_machine, peak_rss_bytes
 from etconfig.analysis.measuring import RunBudget, measure
-from etconfig.app.api import NUMPY, choose_executor, load_program
+from etconfig.app.api import load_program
 from etconfig.app.configuration import resolve
+from etconfig.app.executors import NUMPY, choose_executor
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.parameters import check_type

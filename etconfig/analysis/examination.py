@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -13,12 +13,14 @@ from typing import Any
 from etconfig.analysis.finding import Finding
 from etconfig.analysis.plain import plain_data
 from etconfig.analysis.project_findings import project_findings
+from etconfig.app.executors import NUMPY, backend_status, executor_report
 from etconfig.app.installation import Installation
 from etconfig.app.profile_choice import ProfileChoice, profile_choices
-from etconfig.errors import BackendUnavailableError, ConfigError, EtconfigError, PluginError
+from etconfig.errors import ConfigError, EtconfigError, PluginError
 from etconfig.facts import FactSheet
+from etconfig.method import ExecutorReport
 from etconfig.plugin import BACKENDS, CONFORMANCE, EXECUTORS, PluginFailure, PluginIndex
-from etconfig.plugin.contributions import CONFORMANCE_HOOK, EXECUTOR_HOOK
+from etconfig.plugin.contributions import CONFORMANCE_HOOK
 from etconfig.profile import Reference
 from etconfig.provenance import OriginKind
 from etconfig.records import record
@@ -79,10 +81,13 @@ def _findings(installation: Installation) -> Iterator[Finding]:
     else:
         yield _checked("profiles", lambda: f"{len(installation.profiles.names)}")
     yield _checked("kernels", lambda: f"{len(installation.kernels)} operators")
+    runtimes: dict[str, ExecutorReport] = {}
     for executor in _names(index, EXECUTORS):
-        yield _checked(f"executor {executor}", partial(_executor, installation, executor))
+        yield _checked(f"executor {executor}", partial(_executor, installation, executor, runtimes))
+    for executor, runtime in runtimes.items():
+        yield from _runtime_backends(installation, executor, runtime)
     for backend in _names(index, BACKENDS):
-        yield _backend(installation, backend)
+        yield _backend(installation, backend, runtimes)
     for backend in _names(index, CONFORMANCE):
         with suppress(PluginError):  # it is among the failures
             installation.plugins.contribution(CONFORMANCE_HOOK, backend)
@@ -149,23 +154,44 @@ def _named_profile(named_by: Reference, named: ProfileChoice | ConfigError | Non
     return Finding("profile", "ok", f"{named_by.target}, named by {named_by.span.place}")
 
 
-def _executor(installation: Installation, name: str) -> str:
-    installation.plugins.contribution(EXECUTOR_HOOK, name)
-    return installation.index.find(EXECUTORS, name).source
+def _executor(installation: Installation, name: str, runtimes: dict[str, ExecutorReport]) -> str:
+    """Describe an executor, and add the contents of its runtime to `runtimes`."""
+    runtime = runtimes[name] = executor_report(installation, name)
+    source = installation.index.find(EXECUTORS, name).source
+    return source if runtime.version is None else f"{source}, with {runtime.version}"
 
 
-def _backend(installation: Installation, backend: str) -> Finding:
+def _runtime_backends(
+    installation: Installation, executor: str, runtime: ExecutorReport
+) -> Iterator[Finding]:
+    """Yield a finding for each backend of an executor's own runtime."""
+    declared = installation.backend_ids
+    for backend in runtime.backends:
+        subject = f"executor {executor}, backend {backend.id}"
+        status = backend_status(installation, backend.id, executor, runtime)
+        version = "" if status.version is None else f", {status.version}"
+        undeclared = "" if backend.id in declared else "; no plugin declares its options"
+        if status.is_available:
+            yield Finding(subject, "ok", f"can run here{version}{undeclared}")
+        else:
+            detail = f"cannot run here: {status.reason}{undeclared}"
+            yield Finding(subject, "warning", detail, status.help)
+
+
+def _backend(installation: Installation, backend: str, runtimes: Mapping[str, ExecutorReport]) -> Finding:
     subject = f"backend {backend}"
     try:
         if installation.plugins.backend_spec(backend).factory is None:
             source = installation.index.find(BACKENDS, backend).source
-            return Finding(subject, "ok", f"declared without an implementation by {source}")
-        installation.plugins.create_backend(backend)
-    except BackendUnavailableError as error:
-        return Finding(subject, "warning", f"cannot run here: {error.reason}", error.help)
+            own = [name for name, runtime in runtimes.items() if runtime.backend(backend) is not None]
+            where = f"; the runtime of executor {', '.join(own)} has one" if own else ""
+            return Finding(subject, "ok", f"declared without an implementation by {source}{where}")
+        status = backend_status(installation, backend, NUMPY, ExecutorReport())
     except PluginError as error:
         return Finding(subject, "error", error.message, error.help)
-    return Finding(subject, "ok", "can run here")
+    if status.is_available:
+        return Finding(subject, "ok", "can run here")
+    return Finding(subject, "warning", f"cannot run here: {status.reason}", status.help)
 
 
 def _failure(failure: PluginFailure) -> Finding:

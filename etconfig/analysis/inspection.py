@@ -20,10 +20,11 @@ from etconfig.analysis.program_report import (
     UnclaimedBytes,
 )
 from etconfig.analysis.value_text import describe_value
+from etconfig.app.executors import NUMPY, backend_status, executor_report
 from etconfig.app.loaded_program import LoadedProgram
-from etconfig.app.targets import find_spec
-from etconfig.errors import BackendUnavailableError, EtconfigError, PluginError
+from etconfig.errors import PluginError
 from etconfig.kernel.registry import ENTRY_POINT_GROUP
+from etconfig.method import ExecutorReport
 from etconfig.parameters import check_type
 from etconfig.program.memory_plan import read_memory_plan
 from etconfig.program.model import DelegateCall, ExecutionPlan, KernelCall, SerializedTensor
@@ -33,18 +34,20 @@ _MAX_TEXT = 40
 """The length up to which the value of a compile spec is shown as text, in bytes."""
 
 
-def inspect_program(program: LoadedProgram) -> ProgramReport:
+def inspect_program(program: LoadedProgram, *, executor: str | None = None) -> ProgramReport:
     """Describe a program: its methods, constants, delegates and memory, and what it lacks to run here.
 
     The installed plugins of its backends are imported to find out whether they can run here.
 
     Args:
         program: The program, as `load_program` returns it.
+        executor: The executor that shall run it; by default that of the program.
 
     Returns:
-        The report. `report.methods[0].obstacles` is empty if the built-in executor can run that method.
+        The report. `report.methods[0].obstacles` is empty if the executor can run that method.
 
     Raises:
+        PluginError: no such executor is installed, or its plugin is broken.
         ProgramError: the program is malformed.
         TypeError: `program` is not a loaded program, but for example a path.
 
@@ -56,7 +59,10 @@ def inspect_program(program: LoadedProgram) -> ProgramReport:
     """
     check_type("program", program, LoadedProgram, "what etconfig.load_program returns")
     file = program.program
+    executor = program.executor if executor is None else executor
+    runtime = executor_report(program.installation, executor)
     return ProgramReport(
+        executor=executor,
         path=file.path,
         size_bytes=file.size_bytes,
         version=file.version,
@@ -77,7 +83,7 @@ def inspect_program(program: LoadedProgram) -> ProgramReport:
             SharedStateReport(name=name, methods=methods)
             for name, methods in shared_state_of(map(file.plan, program.method_names)).items()
         ),
-        methods=tuple(_report_method(program, name) for name in program.method_names),
+        methods=tuple(_report_method(program, name, executor, runtime) for name in program.method_names),
     )
 
 
@@ -99,14 +105,14 @@ def _report_constants(program: LoadedProgram) -> ConstantsReport:
     )
 
 
-def _report_method(program: LoadedProgram, name: str) -> MethodReport:
+def _report_method(program: LoadedProgram, name: str, executor: str, runtime: ExecutorReport) -> MethodReport:
     plan = program.program.plan(name)
     instructions = [each for chain in plan.chains for each in chain.instructions]
     operators = Counter(
         plan.operators[each.op_index].full_name for each in instructions if isinstance(each, KernelCall)
     )
     calls = Counter(each.delegate_index for each in instructions if isinstance(each, DelegateCall))
-    missing = tuple(sorted(set(operators) - set(program.installation.kernels)))
+    missing = () if runtime.operators is None else tuple(sorted(set(operators) - runtime.operators))
     external = tuple(_external_tensors(program, plan))
     return MethodReport(
         name=name,
@@ -119,20 +125,22 @@ def _report_method(program: LoadedProgram, name: str) -> MethodReport:
         instructions=len(instructions),
         operators=dict(sorted(operators.items())),
         missing_operators=missing,
-        delegates=tuple(_delegates(program, plan, calls)),
+        delegates=tuple(_delegates(program, plan, calls, runtime)),
         external_tensors=external,
         planned_memory_bytes=tuple(plan.non_const_buffer_sizes[1:]),
         memory_plan=read_memory_plan(plan),
         obstacles=(
-            *_missing_kernels(missing),
-            *_unavailable_backends(program, plan),
+            *_missing_kernels(missing, executor),
+            *_unavailable_backends(program, plan, executor, runtime),
             *_missing_data(external),
         ),
     )
 
 
-def _delegates(program: LoadedProgram, plan: ExecutionPlan, calls: Counter[int]) -> Iterator[DelegateReport]:
-    installed = set(program.installation.backend_ids)
+def _delegates(
+    program: LoadedProgram, plan: ExecutionPlan, calls: Counter[int], runtime: ExecutorReport
+) -> Iterator[DelegateReport]:
+    installed = {*program.installation.backend_ids, *(each.id for each in runtime.backends)}
     for index, delegate in enumerate(plan.delegates):
         yield DelegateReport(
             backend=delegate.id,
@@ -165,27 +173,29 @@ def _external_tensors(program: LoadedProgram, plan: ExecutionPlan) -> Iterator[E
         yield ExternalTensorReport(key=key, tensor=describe_value(tensor), file=files.get(str(key)))
 
 
-def _missing_kernels(operators: Iterable[str]) -> Iterator[RunObstacle]:
+def _missing_kernels(operators: Iterable[str], executor: str) -> Iterator[RunObstacle]:
     for operator in operators:
-        yield RunObstacle(
-            what=f"operator {operator}",
-            why="no installed package has a kernel for it",
-            help=f"install one that provides it in the entry-point group {ENTRY_POINT_GROUP!r}",
-        )
+        if executor == NUMPY:
+            why = "no installed package has a kernel for it"
+            help_text = f"install one that provides it in the entry-point group {ENTRY_POINT_GROUP!r}"
+        else:
+            why = f"the runtime of executor {executor!r} has no kernel for it"
+            help_text = "export the method without it, or use another executor"
+        yield RunObstacle(what=f"operator {operator}", why=why, help=help_text)
 
 
-def _unavailable_backends(program: LoadedProgram, plan: ExecutionPlan) -> Iterator[RunObstacle]:
+def _unavailable_backends(
+    program: LoadedProgram, plan: ExecutionPlan, executor: str, runtime: ExecutorReport
+) -> Iterator[RunObstacle]:
     """Find the backends that are not installed, broken, or cannot run here. Imports the installed ones."""
     for backend in dict.fromkeys(delegate.id for delegate in plan.delegates):
         try:
-            find_spec(program.installation, backend)
-            program.installation.plugins.create_backend(backend)
-        except (BackendUnavailableError, PluginError) as error:
-            yield RunObstacle(what=f"backend {backend}", why=_reason(error), help=error.help)
-
-
-def _reason(error: EtconfigError) -> str:
-    return error.reason if isinstance(error, BackendUnavailableError) else error.message
+            status = backend_status(program.installation, backend, executor, runtime)
+        except PluginError as error:
+            yield RunObstacle(what=f"backend {backend}", why=error.message, help=error.help)
+        else:
+            if not status.is_available:
+                yield RunObstacle(what=f"backend {backend}", why=status.reason or "", help=status.help)
 
 
 def _missing_data(external: Iterable[ExternalTensorReport]) -> Iterator[RunObstacle]:

@@ -131,7 +131,7 @@ class ExternalTensorReport:
 
 @record(frozen=True, kw_only=True)
 class RunObstacle:
-    """A reason why the built-in executor cannot run a method here.
+    """A reason why the executor cannot run a method here.
 
     Attributes:
         what: What is missing: an operator, a backend or the data of a tensor.
@@ -155,12 +155,12 @@ class MethodReport:
         attributes: Its mutable buffers with names.
         instructions: The number of instructions in all chains.
         operators: The number of calls by operator, such as `{"aten::add.out": 2}`.
-        missing_operators: The operators that no installed kernel implements.
+        missing_operators: The operators that the executor has no kernel for.
         delegates: Its delegates.
         external_tensors: The tensors whose data are in data files.
         planned_memory_bytes: The sizes of its arenas, from memory 1 on.
         memory_plan: The place and the lifetime of each planned tensor.
-        obstacles: Why the built-in executor cannot run it here; empty if it can.
+        obstacles: Why the executor cannot run it here; empty if it can.
     """
 
     name: str
@@ -207,6 +207,7 @@ class ProgramReport:
 
     Attributes:
         path: Its path, or None if it was opened from bytes.
+        executor: The name of the executor that the methods were checked for.
         size_bytes: The size of the file.
         version: The version of the format.
         constant_bytes: The size of the stored constants.
@@ -220,6 +221,7 @@ class ProgramReport:
     """
 
     path: str | None
+    executor: str
     size_bytes: int
     version: int
     constant_bytes: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etconfig.analysis.finding import Finding, finding_of
-from etconfig.app.api import choose_executor
+from etconfig.app.executors import choose_executor
 from etconfig.app.installation import Installation
 from etconfig.app.project_programs import read_project_programs
 from etconfig.errors import ConfigError

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
+from etconfig.app.executors import NUMPY, choose_executor, find_executor
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.targets import find_installation
-from etconfig.diagnostics import Diagnostic, Respelling, did_you_mean, nearest
-from etconfig.errors import ProfileError, UnknownPluginError
 from etconfig.facts import FactSheet
-from etconfig.method import Executor, ProgramRequest
-from etconfig.packages import how_to_install
+from etconfig.method import ProgramRequest
 from etconfig.program import DataSources, Verification, open_program
 
 if TYPE_CHECKING:
     from etconfig.plugin.given import GivenBackends
-    from etconfig.profile import Reference
     from etconfig.program.source import ProgramSource
     from etconfig.tracing import RecordingTracer
-
-NUMPY = "numpy"
-"""The name of the built-in executor."""
 
 
 def load_program(
@@ -76,24 +70,7 @@ def load_program(
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, phase=phase)
     opened = None if runner is None else runner.open_program(ProgramRequest(program=program))
-    return LoadedProgram(program, installation, opened, share_memory_arenas=share_memory_arenas)
-
-
-def choose_executor(installation: Installation, name: str | None = None) -> str:
-    """Return the name of the executor to use: `name`, else that of the project file, else `numpy`.
-
-    Raises:
-        ConfigError: that of the project file is not installed, or the file is malformed.
-    """
-    in_project = installation.executor if name is None else None
-    if in_project is None:
-        return NUMPY if name is None else name
-    if in_project.target != NUMPY:
-        try:
-            find_executor(installation, in_project.target)
-        except UnknownPluginError as error:
-            raise ProfileError(diagnostics=(unknown_executor(in_project, error.known),)) from error
-    return in_project.target
+    return LoadedProgram(program, installation, opened, executor, share_memory_arenas=share_memory_arenas)
 
 
 def detect_facts(*, installation: Installation | None = None) -> FactSheet:
@@ -111,38 +88,3 @@ def detect_facts(*, installation: Installation | None = None) -> FactSheet:
         Every fact with its value and origin, or with the reason why it is unknown.
     """
     return find_installation(installation).detect_facts()
-
-
-def find_executor(installation: Installation, name: str) -> Executor:
-    """Return the executor of a plugin. Raises as `PluginRegistry.contribution`, with help on getting one."""
-    from etconfig.plugin.contributions import EXECUTOR_HOOK
-
-    try:
-        return installation.plugins.contribution(EXECUTOR_HOOK, name).executor
-    except UnknownPluginError as error:
-        error.help = error.help or _executor_help(name, error.known)
-        raise
-
-
-def unknown_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
-    """Return the problem of a project file whose executor no plugin declares.
-
-    Args:
-        reference: The executor, as the project file names it.
-        known: The executors of plugins.
-    """
-    name, span = reference.target, reference.span
-    guess = nearest(name, (NUMPY, *known))
-    return Diagnostic(
-        code="unknown-executor",
-        message=f"no installed plugin declares an executor {name!r}",
-        spans=(span,),
-        notes=(f"installed: {', '.join((NUMPY, *known))}",),
-        help=_executor_help(name, known),
-        fix=Respelling(name, guess).at(span) if guess else None,
-    )
-
-
-def _executor_help(name: str, known: Sequence[str]) -> str:
-    guess = did_you_mean(name, (NUMPY, *known))
-    return guess or f"{NUMPY!r} is built in; for 'executorch', {how_to_install('etconfig-executorch')}"

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn, SupportsIndex
 
 from etconfig.app.configuration import resolve_defaults
+from etconfig.app.executors import NUMPY, create_backend
 from etconfig.app.given_backends import BackendsByName, split_backends
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
@@ -50,6 +51,7 @@ class LoadedProgram(Displayed, Immutable):
     Attributes:
         program: The verified file.
         installation: The plugins, profiles and project file.
+        executor: The name of the executor that runs it.
         share_memory_arenas: True if the methods loaded from it share their arenas.
     """
 
@@ -58,11 +60,13 @@ class LoadedProgram(Displayed, Immutable):
         program: Program,
         installation: Installation,
         opened: ExecutorProgram | None = None,
+        executor: str = NUMPY,
         *,
         share_memory_arenas: bool = False,
     ) -> None:
         self.program: Final = program
         self.installation: Final = installation
+        self.executor: Final = executor
         self.share_memory_arenas: Final = share_memory_arenas
         self._opened = opened
         self._arenas: SharedArenas | None = None
@@ -355,7 +359,7 @@ class LoadedProgram(Displayed, Immutable):
         _check_dtypes(spec, arguments.label, dtypes)
         return BoundBackend(
             backend_id=backend_id,
-            create=partial(self.installation.plugins.create_backend, backend_id),
+            create=partial(create_backend, self.installation, spec, self.executor),
             options=arguments[backend_id],
             changed=partial(change_options, spec),
             is_given=any(entry.name == backend_id for entry in self.installation.index.given),

@@ -44,7 +44,8 @@ def load_project_programs(installation: Installation) -> ProjectPrograms:
         return ProjectPrograms(problems=error.diagnostics)
     if not named:
         return ProjectPrograms()
-    from etconfig.app.api import NUMPY, load_program
+    from etconfig.app.api import load_program
+    from etconfig.app.executors import NUMPY
 
     loaded: dict[str, Delegating] = {}
     references: dict[str, Reference] = {}

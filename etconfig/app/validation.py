@@ -222,7 +222,7 @@ class Validator:
             return  # reported with the rest of the file
         if executor is None:
             return
-        from etconfig.app.api import NUMPY, unknown_executor
+        from etconfig.app.executors import NUMPY, unknown_executor
 
         known = sorted({entry.name for entry in self.installation.index.entries(EXECUTORS)})
         if executor.target not in (NUMPY, *known):

@@ -11,7 +11,7 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from etconfig.backend import BoundBackend, ResizeOutput, Value, resize_nothing
+from etconfig.backend import Availability, BoundBackend, ResizeOutput, Value, resize_nothing
 from etconfig.records import record
 
 if TYPE_CHECKING:
@@ -206,8 +206,51 @@ class ExecutorProgram(abc.ABC):
         """Release the program. Loaded methods stay usable."""
 
 
+@record(frozen=True, kw_only=True)
+class ExecutorBackend:
+    """A backend that the runtime behind an executor has, without a plugin of etconfig.
+
+    Attributes:
+        id: Its id.
+        availability: Whether it can run here, with the reason and the fix if it cannot.
+        version: What it runs on, such as `OpenVINO 2026.4.1`; None if that is not known.
+    """
+
+    id: str
+    availability: Availability
+    version: str | None = None
+
+
+@record(frozen=True, kw_only=True)
+class ExecutorReport:
+    """The contents of the runtime behind an executor, as `doctor`, `backends` and `inspect` show them.
+
+    Attributes:
+        version: The runtime and its version, such as `executorch 1.5.1`; None if that is not known.
+        backends: The runtime's own backends. Those of etconfig's plugins are not among them.
+        operators: The names of the operators that it has kernels for, such as `aten::add.out`; None if that
+            is not known.
+    """
+
+    version: str | None = None
+    backends: tuple[ExecutorBackend, ...] = ()
+    operators: frozenset[str] | None = None
+
+    def backend(self, backend_id: str) -> ExecutorBackend | None:
+        """Return the runtime's own backend of an id, or None."""
+        return next((each for each in self.backends if each.id == backend_id), None)
+
+
 class Executor(abc.ABC):
     """Runs programs. One object serves all programs and threads."""
+
+    def report(self, options: Any = None) -> ExecutorReport:
+        """Return the contents of the runtime; it may load the runtime. The default knows nothing.
+
+        Args:
+            options: The executor's own options, or None.
+        """
+        return ExecutorReport()
 
     @abc.abstractmethod
     def open_program(self, request: ProgramRequest) -> ExecutorProgram:

@@ -113,6 +113,9 @@ def _check_executor(entry: EntryPoint, contribution: ExecutorContribution) -> No
     problem = call_problem(executor.open_program, symbol, ("request",))
     if problem is not None:
         raise load_error(entry, problem, "write: def open_program(self, request)")
+    problem = call_problem(executor.report, f"{type(executor).__name__}.report", ("options",))
+    if problem is not None:
+        raise load_error(entry, problem, "write: def report(self, options=None)")
 
 
 def _check_conformance(entry: EntryPoint, contribution: ConformanceContribution) -> None:

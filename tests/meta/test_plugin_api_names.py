@@ -12,6 +12,7 @@ V1_NAMES = """
     ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateRun Detector Diagnostic
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
+    ExecutorBackend ExecutorReport
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
     MultipleOf OptionChanges OptionError Processed ProgramRequest Reading RunnableMethod
     RuntimeFailedError ScalarType Scope System Tracer Unit UpdateContext Value Volatility Wire WireOption

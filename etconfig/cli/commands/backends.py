@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from etconfig.app.executors import (
+    NUMPY,
+    BackendStatus,
+    backend_status,
+    choose_executor,
+    executor_report,
+)
 from etconfig.app.installation import Installation
 from etconfig.cli.shared.completion import complete_backend
-from etconfig.cli.shared.listings import list_backends
-from etconfig.cli.shared.options import device_options, json_option, make_installation, read_device
+from etconfig.cli.shared.listings import list_backends, list_with_runtime
+from etconfig.cli.shared.options import (
+    device_options,
+    executor_option,
+    json_option,
+    make_installation,
+    read_device,
+)
 from etconfig.cli.shared.output import print_json, print_table, show
 from etconfig.cli.shared.usage import StrictCommand
-from etconfig.errors import BackendUnavailableError
 from etconfig.packages import how_to_install
 
 if TYPE_CHECKING:
@@ -24,13 +36,17 @@ if TYPE_CHECKING:
 
 @click.command("backends", cls=StrictCommand)
 @click.argument("backend", required=False, shell_complete=complete_backend)
+@executor_option
 @device_options
 @json_option
-def command(backend: str | None, sheet: Path | None, fact_texts: Sequence[str], as_json: bool) -> None:
+def command(
+    backend: str | None, executor: str | None, sheet: Path | None, fact_texts: Sequence[str], as_json: bool
+) -> None:
     """List installed backends and their options.
 
-    Without BACKEND, no plugin is imported. With BACKEND, shows its options, their values on this device when
-    nothing sets them, and whether the backend can run here.
+    Without BACKEND, no plugin is imported, unless an executor of a plugin is chosen: then the list has the
+    backends of its runtime, too, and shows which can run here. With BACKEND, shows its options, their values
+    on this device when nothing sets them, and whether the backend can run here with the executor.
 
     \b
     Examples:
@@ -39,19 +55,22 @@ def command(backend: str | None, sheet: Path | None, fact_texts: Sequence[str], 
       etconfig backends ReferenceCpuBackend --facts pi5.json
     """
     installation = make_installation()
+    executor = choose_executor(installation, executor)
     if backend is None:
-        _list(installation, as_json)
+        _list(installation, executor, as_json)
         return
     from etconfig.resolver import values_without_configuration
 
     spec = installation.plugins.backend_spec(backend)
     facts = read_device(installation, sheet, fact_texts).known
     values = values_without_configuration(spec, facts.values)
-    _show(spec, values, _unavailability(installation, backend), as_json)
+    status = backend_status(installation, backend, executor, executor_report(installation, executor))
+    _show(spec, values, status, executor, as_json)
 
 
-def _list(installation: Installation, as_json: bool) -> None:
-    listing = list_backends(installation)
+def _list(installation: Installation, executor: str, as_json: bool) -> None:
+    is_builtin = executor == NUMPY
+    listing = list_backends(installation) if is_builtin else list_with_runtime(installation, executor)
     if as_json:
         print_json(listing.to_jsonable())
     elif listing.rows:
@@ -63,14 +82,20 @@ def _list(installation: Installation, as_json: bool) -> None:
 
 
 def _show(
-    spec: BackendSpec, values: Mapping[str, UnconfiguredValue], problem: str | None, as_json: bool
+    spec: BackendSpec,
+    values: Mapping[str, UnconfiguredValue],
+    status: BackendStatus,
+    executor: str,
+    as_json: bool,
 ) -> None:
+    problem = None if status.is_available else _reason(status)
     infos = spec.options.option_infos().values()
     if as_json:
         print_json(
             {
                 "backend": spec.id,
                 "doc": spec.doc,
+                "executor": executor,
                 "available": problem is None,
                 "reason": problem,
                 "options": {info.name: _option_data(info, values[info.name]) for info in infos},
@@ -78,7 +103,12 @@ def _show(
         )
         return
     show(f"{spec.id}: {spec.doc}")
-    show("It can run here." if problem is None else f"It cannot run here: {problem}")
+    which = "" if executor == NUMPY else f" with executor {executor}"
+    version = "" if status.version is None else f": {status.version}"
+    if problem is None:
+        show(f"It can run here{which}{version or '.'}")
+    else:
+        show(f"It cannot run here{which}: {problem}")
     show()
     defaults = {info.name: default_text(info, values[info.name]) for info in infos}
     rows = [
@@ -88,12 +118,8 @@ def _show(
     print_table(("OPTION", "VALUE", "DEFAULT", "APPLIES", "SCOPE", "MEANING"), rows)
 
 
-def _unavailability(installation: Installation, backend: str) -> str | None:
-    try:
-        installation.plugins.create_backend(backend)
-    except BackendUnavailableError as error:
-        return error.reason if error.help is None else f"{error.reason} ({error.help})"
-    return None
+def _reason(status: BackendStatus) -> str:
+    return f"{status.reason} ({status.help})" if status.help else str(status.reason)
 
 
 def default_text(info: OptionInfo, here: UnconfiguredValue) -> str:

@@ -10,7 +10,13 @@ import click
 
 from etconfig.cli.rendering.package_text import SUFFIX, show_package
 from etconfig.cli.rendering.program_text import print_program
-from etconfig.cli.shared.options import data_option, json_option, make_installation, program_argument
+from etconfig.cli.shared.options import (
+    data_option,
+    executor_option,
+    json_option,
+    make_installation,
+    program_argument,
+)
 from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write, write_file
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
 @click.command("inspect", cls=StrictCommand)
 @program_argument
 @data_option
+@executor_option
 @click.option(
     "--memory-plan",
     "picture",
@@ -30,12 +37,14 @@ if TYPE_CHECKING:
     help="Draw the memory plans: as a picture in a file, or as text with -.",
 )
 @json_option
-def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: bool) -> None:
+def command(
+    program: Path, data: Sequence[Path], executor: str | None, picture: Path | None, as_json: bool
+) -> None:
     """Show what a program contains and what it needs to run here.
 
     Shows methods with their inputs, outputs, operators, delegates and memory; constants and other data; and
-    why the built-in executor could not run a method here. For that, the installed plugins of its backends are
-    imported. For an .etargs file, shows the arguments in it.
+    why the executor could not run a method here. For that, the plugins of the executor and of the program's
+    backends are imported. For an .etargs file, shows the arguments in it.
 
     \b
     Examples:
@@ -45,7 +54,8 @@ def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: 
       etconfig inspect model.pte --memory-plan memory.svg
     """
     from etconfig.analysis import inspect_program
-    from etconfig.app.api import NUMPY, load_program
+    from etconfig.app.api import load_program
+    from etconfig.app.executors import NUMPY, choose_executor
 
     if program.suffix == SUFFIX:
         show_package(program, as_json=as_json)
@@ -57,8 +67,10 @@ def command(program: Path, data: Sequence[Path], picture: Path | None, as_json: 
         if picture.suffix != ".svg":
             raise click.UsageError(f"--memory-plan {picture}: expected a name that ends in .svg, or -")
         check_can_write(picture)
-    with load_program(program, data=data, executor=NUMPY, installation=make_installation()) as loaded:
-        report = inspect_program(loaded)
+    installation = make_installation()
+    chosen = choose_executor(installation, executor)
+    with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
+        report = inspect_program(loaded, executor=chosen)
     if as_json:
         print_json(report.to_jsonable())
     else:

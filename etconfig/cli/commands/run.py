@@ -70,7 +70,8 @@ def command(
       etconfig run model.pte --input x.npy --method embed --set ReferenceNpuBackend.core=1 --repeat 100
       etconfig run model.pte --input x.npy --trace trace.json
     """
-    from etconfig.app.api import NUMPY, load_program
+    from etconfig.app.api import load_program
+    from etconfig.app.executors import NUMPY
     from etconfig.cli.shared.arrays import read_inputs, write_outputs
 
     chosen = request.executor(executor)

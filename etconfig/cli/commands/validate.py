@@ -161,7 +161,8 @@ def _make_validator(
 
 
 def _load(path: Path, installation: Installation) -> LoadedProgram:
-    from etconfig.app.api import NUMPY, load_program
+    from etconfig.app.api import load_program
+    from etconfig.app.executors import NUMPY
 
     return load_program(path, executor=NUMPY, installation=installation)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from etconfig.app.executors import NUMPY
 from etconfig.cli.shared.format import format_bytes, format_count
 from etconfig.cli.shared.output import print_table, show
 
@@ -38,7 +39,7 @@ def print_program(report: ProgramReport) -> None:
     if report.shared_state:
         show("  load the program with share_memory_arenas=True, so that its methods share it")
     for method in report.methods:
-        _print_method(method)
+        _print_method(method, report.executor)
 
 
 def use_text(plan: MemoryPlan, memory_id: int) -> str:
@@ -47,7 +48,7 @@ def use_text(plan: MemoryPlan, memory_id: int) -> str:
     return f"{format_bytes(plan.arena_bytes[memory_id])}, {most:.0%} in use at most, {mean:.0%} on average"
 
 
-def _print_method(method: MethodReport) -> None:
+def _print_method(method: MethodReport, executor: str) -> None:
     show()
     show(
         f"method {method.name}: {format_count(method.instructions, 'instruction')}, "
@@ -71,7 +72,8 @@ def _print_method(method: MethodReport) -> None:
             [(f"  {each.key}", each.tensor, each.file or "not given") for each in method.external_tensors],
         )
     if method.obstacles:
-        show("  cannot run here with the built-in executor:")
+        which = "the built-in executor" if executor == NUMPY else f"executor {executor}"
+        show(f"  cannot run here with {which}:")
     for obstacle in method.obstacles:
         help_note = f" ({obstacle.help})" if obstacle.help else ""
         show(f"    {obstacle.what}: {obstacle.why}{help_note}")

@@ -11,6 +11,7 @@ from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.app.installation import Installation
+    from etconfig.method import ExecutorReport
 
 
 MAX_ROWS = 10_000
@@ -42,6 +43,43 @@ def list_backends(installation: Installation) -> Listing:
     rows = [(entry.name, entry.distribution, entry.version) for entry in entries]
     keys = ("backend", "distribution", "version")
     return Listing(("BACKEND", "DISTRIBUTION", "VERSION"), keys, sorted(rows))
+
+
+def list_with_runtime(installation: Installation, executor: str) -> Listing:
+    """List the installed backends, those of an executor's runtime, and which can run here. Imports them.
+
+    Raises:
+        PluginError: no such executor is installed, or its plugin is broken.
+    """
+    from etconfig.app.executors import executor_report
+
+    runtime = executor_report(installation, executor)
+    declared = {row[0]: row[1:] for row in list_backends(installation).rows}
+    rows = [
+        (
+            backend,
+            *declared.get(backend, ("none", "")),
+            *_availability(installation, backend, executor, runtime),
+        )
+        for backend in sorted({*declared, *(each.id for each in runtime.backends)})
+    ]
+    headers = ("BACKEND", "DISTRIBUTION", "VERSION", "RUNS HERE", "WITH, OR WHY NOT")
+    return Listing(headers, ("backend", "distribution", "version", "available", "detail"), rows)
+
+
+def _availability(
+    installation: Installation, backend: str, executor: str, runtime: ExecutorReport
+) -> tuple[str, str]:
+    from etconfig.app.executors import backend_status
+    from etconfig.errors import PluginError
+
+    try:
+        status = backend_status(installation, backend, executor, runtime)
+    except PluginError as error:
+        return "no", error.message
+    if status.is_available:
+        return "yes", status.version or ""
+    return "no", status.reason or ""
 
 
 def list_profiles(installation: Installation) -> Listing:

@@ -176,13 +176,14 @@ class ConfigurationRequest:
         """Open the program in a file, if there is one, to configure it: its executor does not matter."""
         if program is None:
             return None
-        from etconfig.app.api import NUMPY, load_program
+        from etconfig.app.api import load_program
+        from etconfig.app.executors import NUMPY
 
         return load_program(program, executor=NUMPY, installation=self.installation)
 
     def executor(self, name: str | None) -> str:
         """Return the executor that `--executor` names, else that of the project file, else numpy."""
-        from etconfig.app.api import choose_executor
+        from etconfig.app.executors import choose_executor
 
         return choose_executor(self.installation, name)
 

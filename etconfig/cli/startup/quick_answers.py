@@ -49,6 +49,8 @@ def _listing_text(things: str, as_json: bool) -> str | None:
     from etconfig.diagnostics.escape import escape_json
 
     installation = Installation(Path.cwd())
+    if things == "backends" and installation.executor is not None:
+        return None  # its runtime may have more
     listing = list_backends(installation) if things == "backends" else list_profiles(installation)
     if things == "profiles" and installation.profiles.problems:
         return None

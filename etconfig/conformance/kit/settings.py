@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from etconfig.app.api import NUMPY
+from etconfig.app.executors import NUMPY
 from etconfig.app.installation import Installation
 from etconfig.conformance.kit.levels import KIT, LEVELS
 from etconfig.parameters import AnyPath, as_path

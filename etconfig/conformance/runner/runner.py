@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from etconfig.app.api import NUMPY, find_executor
+from etconfig.app.executors import NUMPY, find_executor
 from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.levels import is_newer

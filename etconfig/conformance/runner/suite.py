@@ -14,7 +14,7 @@ except ImportError as error:
     command = how_to_install("'etconfig[conformance]'")
     raise ImportError(f"BackendConformance needs pytest: {command}") from error
 
-from etconfig.app.api import NUMPY
+from etconfig.app.executors import NUMPY
 from etconfig.conformance.checks.catalog import all_checks, with_bases
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.levels import KIT, LEVELS

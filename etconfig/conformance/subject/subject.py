@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from etconfig.app.api import NUMPY, load_program
+from etconfig.app.api import load_program
 from etconfig.app.configuration import resolve_defaults
+from etconfig.app.executors import NUMPY
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.backend import Backend, Capabilities

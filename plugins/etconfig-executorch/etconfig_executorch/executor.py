@@ -12,7 +12,9 @@ from etconfig.plugin.v1 import (
     BackendUnavailableError,
     BoundBackend,
     Executor,
+    ExecutorBackend,
     ExecutorProgram,
+    ExecutorReport,
     MethodRequest,
     OptionChanges,
     ProgramRequest,
@@ -20,14 +22,29 @@ from etconfig.plugin.v1 import (
 )
 from etconfig_executorch.failures import EXECUTOR, blame
 from etconfig_executorch.hosting import LOADING_KEY
-from etconfig_executorch.native import native
+from etconfig_executorch.native import RUNTIME, native
 from etconfig_executorch.options import SINGLE_THREADED, XNNPACK, check_room, method_options, wire
 from etconfig_executorch.runtime import Runtime, the_runtime
 from etconfig_executorch.static_shapes import check_static_shapes
+from etconfig_executorch.wheel_backends import version_of
 
 
 class ExecutorchExecutor(Executor):
     """Runs programs on the real runtime; all executors of a process share one."""
+
+    def report(self, options: Any = None) -> ExecutorReport:
+        """Return the runtime's backends and operators; loads the runtime."""
+        runtime = the_runtime()
+        return ExecutorReport(
+            version=RUNTIME,
+            backends=tuple(
+                ExecutorBackend(
+                    id=backend, availability=runtime.availability(backend), version=version_of(backend)
+                )
+                for backend in runtime.native_backends()
+            ),
+            operators=frozenset(native.registered_operators()),
+        )
 
     def open_program(self, request: ProgramRequest) -> ExecutorProgram:
         """Open a program from the bytes that etconfig verified, without copying them."""

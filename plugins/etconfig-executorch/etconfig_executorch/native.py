@@ -32,8 +32,12 @@ def _public(full_version: str) -> str:
     return full_version.partition("+")[0]
 
 
+RUNTIME = f"executorch {_public(EXECUTORCH_VERSION)}"
+"""The name and version of the runtime."""
+
+
 _check_runtime()
 
 from etconfig_executorch import _native as native  # noqa: E402  # after the check
 
-__all__ = ["native"]
+__all__ = ["RUNTIME", "native"]

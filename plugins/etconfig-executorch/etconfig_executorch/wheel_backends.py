@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from etconfig.plugin.v1 import Availability
-from etconfig_executorch.native import native
+from etconfig_executorch.native import RUNTIME, native
 
 _LIBRARIES = ("libexecutorch_backend_openvino.so", "libexecutorch_backend_qnn.so")
 
@@ -66,6 +66,32 @@ def ask_availability(backend: str) -> Availability:
         return _FURTHER_CHECKS.get(backend, Availability.yes)()
     explain = _EXPLANATIONS.get(backend, _as_logged)
     return explain(log)
+
+
+def version_of(backend: str) -> str | None:
+    """Return the library behind a backend and its version, such as `OpenVINO 2026.4.1`; None if unknown."""
+    if backend == "XnnpackBackend":
+        return RUNTIME
+    return _openvino_version() if backend == "OpenvinoBackend" else None
+
+
+class _OpenvinoVersion(ctypes.Structure):
+    """`ov_version_t` of OpenVINO's C API."""
+
+    _fields_ = (("build_number", ctypes.c_char_p), ("description", ctypes.c_char_p))
+
+
+def _openvino_version() -> str | None:
+    try:
+        library = ctypes.CDLL(os.environ.get(OPENVINO_VARIABLE, "libopenvino_c.so"))
+        found = _OpenvinoVersion()
+        if library.ov_get_openvino_version(ctypes.byref(found)) != 0:
+            return None
+    except (OSError, AttributeError):
+        return None
+    version = found.build_number.decode(errors="replace").partition("-")[0]
+    library.ov_version_free(ctypes.byref(found))
+    return f"OpenVINO {version}"
 
 
 def _openvino_of_pip() -> Path | None:

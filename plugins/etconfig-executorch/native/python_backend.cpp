@@ -2,6 +2,7 @@
 
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
+#include <executorch/runtime/kernel/operator_registry.h>
 #include <executorch/runtime/platform/log.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -163,6 +164,14 @@ std::vector<std::string> registered_backends() {
   return names;
 }
 
+std::vector<std::string> registered_operators() {
+  std::vector<std::string> names;
+  for (const auto& kernel : rt::get_registered_kernels()) {
+    names.emplace_back(kernel.name_);
+  }
+  return names;
+}
+
 // The backend's own answer, and the lines that it logs about it. It may look for drivers, which takes time.
 std::pair<bool, std::vector<std::string>> ask_availability(const std::string& id) {
   LogCapture capture;
@@ -191,6 +200,7 @@ void raise_pending_exception() {
 void bind_python_backend(nb::module_& module) {
   module.def("register_python_backend", &register_python_backend, nb::arg("backend"), nb::arg("callbacks"));
   module.def("registered_backends", &registered_backends);
+  module.def("registered_operators", &registered_operators);
   module.def("ask_availability", &ask_availability, nb::arg("backend"));
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from etconfig.errors import BackendUnavailableError, DelegateError
 
 pytestmark = pytest.mark.peers
 
+INSTALLATION = etconfig.Installation()
 PROGRAMS = Path(__file__).parents[3] / "tests" / "data" / "programs"
 
 
@@ -110,6 +112,25 @@ except etconfig.errors.BackendUnavailableError as error:
             "OpenVINO cannot be loaded: /none/libopenvino_c.so: cannot open shared object file"
         )
         assert help_text.startswith("pip install openvino, or let OPENVINO_LIB_PATH name libopenvino_c.so")
+
+
+class TestReports:
+    """`doctor`, `backends` and `inspect` show the backends that the runtime registers."""
+
+    def test_doctor(self) -> None:
+        findings = {each.subject: each for each in etconfig.examine_installation(INSTALLATION).findings}
+        assert findings["executor executorch"].detail.endswith("with executorch 1.5.1")
+        openvino = findings["executor executorch, backend OpenvinoBackend"]
+        assert re.fullmatch(r"can run here, OpenVINO \d{4}\.\d+\.\d+", openvino.detail)
+        assert "XnnpackBackend" in " ".join(findings)
+        qnn = findings["executor executorch, backend QnnBackend"]
+        assert (qnn.status, "libQnnSystem.so" in qnn.detail) == ("warning", True)
+
+    def test_inspect_finds_no_obstacle(self, openvino_programs: Path) -> None:
+        with etconfig.load_program(openvino_programs / "mixed.pte", executor="executorch") as program:
+            assert etconfig.inspect_program(program).methods[0].obstacles == ()
+            obstacles = etconfig.inspect_program(program, executor="numpy").methods[0].obstacles
+        assert [each.what for each in obstacles] == ["backend XnnpackBackend", "backend OpenvinoBackend"]
 
 
 class TestQnn:

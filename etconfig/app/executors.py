@@ -1,0 +1,177 @@
+"""Executors: the one to use, the contents of its runtime, and whether a backend can run with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from etconfig.app.installation import Installation
+from etconfig.app.targets import find_spec
+from etconfig.diagnostics import Diagnostic, Respelling, did_you_mean, nearest
+from etconfig.errors import (
+    BackendUnavailableError,
+    EtconfigError,
+    PluginCallError,
+    ProfileError,
+    UnknownPluginError,
+)
+from etconfig.packages import how_to_install
+from etconfig.plugin import BACKENDS, EXECUTORS
+from etconfig.records import record
+
+if TYPE_CHECKING:
+    from etconfig.backend import Backend
+    from etconfig.method import Executor, ExecutorReport
+    from etconfig.profile import Reference
+    from etconfig.schema import BackendSpec
+
+NUMPY = "numpy"
+"""The name of the built-in executor."""
+
+
+@record(frozen=True, kw_only=True)
+class BackendStatus:
+    """The answer to whether a backend can run here with an executor.
+
+    Attributes:
+        backend: Its id.
+        is_available: True if it can.
+        reason: Why not, or None.
+        help: What to do about it, or None.
+        version: What it runs on, such as `OpenVINO 2026.4.1`, if the executor's runtime has it and says so.
+    """
+
+    backend: str
+    is_available: bool
+    reason: str | None = None
+    help: str | None = None
+    version: str | None = None
+
+
+def backend_status(
+    installation: Installation, backend_id: str, executor: str, runtime: ExecutorReport
+) -> BackendStatus:
+    """Check whether a backend can run here; every command and report has its answer from this function.
+
+    Imports the plugin of the backend, unless the executor's runtime has the backend itself.
+
+    Args:
+        installation: The plugins.
+        backend_id: The id of the backend.
+        executor: The name of the executor.
+        runtime: Its report, from `executor_report`.
+
+    Raises:
+        PluginError: the plugin of the backend is broken.
+    """
+    is_given = any(entry.name == backend_id for entry in installation.index.given)
+    own = None if is_given else runtime.backend(backend_id)
+    if own is not None:
+        here = own.availability
+        return BackendStatus(
+            backend=backend_id,
+            is_available=here.is_available,
+            reason=here.reason,
+            help=here.fix,
+            version=own.version,
+        )
+    try:
+        create_backend(installation, find_spec(installation, backend_id), executor)
+    except BackendUnavailableError as error:
+        return BackendStatus(backend=backend_id, is_available=False, reason=error.reason, help=error.help)
+    return BackendStatus(backend=backend_id, is_available=True)
+
+
+def create_backend(installation: Installation, spec: BackendSpec, executor: str) -> Backend[Any, Any]:
+    """Return a new backend of a plugin, for the delegates that the executor's runtime leaves to etconfig.
+
+    Raises:
+        BackendUnavailableError: the backend cannot run here, or its plugin only declares its options.
+        PluginError: its plugin is broken.
+    """
+    if spec.factory is None and executor != NUMPY:
+        source = installation.index.find(BACKENDS, spec.id).source
+        raise BackendUnavailableError(
+            backend=spec.id,
+            reason=f"the runtime of executor {executor!r} does not have it, and {source} only declares "
+            "its options",
+            help="resolve or pack the arguments for the device that has it",
+        )
+    return installation.plugins.create_backend(spec.id)
+
+
+def executor_report(installation: Installation, name: str) -> ExecutorReport:
+    """Return the contents of the runtime of an executor; of the built-in one, the operators.
+
+    Raises:
+        UnknownPluginError: no such executor is installed.
+        PluginError: its plugin is broken.
+    """
+    from etconfig.method import ExecutorReport
+
+    if name == NUMPY:
+        return ExecutorReport(operators=frozenset(installation.kernels))
+    executor = find_executor(installation, name)
+    try:
+        report: object = executor.report(None)
+    except EtconfigError:
+        raise
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise PluginCallError(group=EXECUTORS, name=name, call="report()", cause=cause) from error
+    if not isinstance(report, ExecutorReport):
+        cause = f"it returned a {type(report).__name__}, not an ExecutorReport"
+        raise PluginCallError(group=EXECUTORS, name=name, call="report()", cause=cause)
+    return report
+
+
+def choose_executor(installation: Installation, name: str | None = None) -> str:
+    """Return the name of the executor to use: `name`, else that of the project file, else `numpy`.
+
+    Raises:
+        ConfigError: that of the project file is not installed, or the file is malformed.
+    """
+    in_project = installation.executor if name is None else None
+    if in_project is None:
+        return NUMPY if name is None else name
+    if in_project.target != NUMPY:
+        try:
+            find_executor(installation, in_project.target)
+        except UnknownPluginError as error:
+            raise ProfileError(diagnostics=(unknown_executor(in_project, error.known),)) from error
+    return in_project.target
+
+
+def find_executor(installation: Installation, name: str) -> Executor:
+    """Return the executor of a plugin. Raises as `PluginRegistry.contribution`, with help on getting one."""
+    from etconfig.plugin.contributions import EXECUTOR_HOOK
+
+    try:
+        return installation.plugins.contribution(EXECUTOR_HOOK, name).executor
+    except UnknownPluginError as error:
+        error.help = error.help or _executor_help(name, error.known)
+        raise
+
+
+def unknown_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
+    """Return the problem of a project file whose executor no plugin declares.
+
+    Args:
+        reference: The executor, as the project file names it.
+        known: The executors of plugins.
+    """
+    name, span = reference.target, reference.span
+    guess = nearest(name, (NUMPY, *known))
+    return Diagnostic(
+        code="unknown-executor",
+        message=f"no installed plugin declares an executor {name!r}",
+        spans=(span,),
+        notes=(f"installed: {', '.join((NUMPY, *known))}",),
+        help=_executor_help(name, known),
+        fix=Respelling(name, guess).at(span) if guess else None,
+    )
+
+
+def _executor_help(name: str, known: Sequence[str]) -> str:
+    guess = did_you_mean(name, (NUMPY, *known))
+    return guess or f"{NUMPY!r} is built in; for 'executorch', {how_to_install('etconfig-executorch')}"

@@ -1,0 +1,173 @@
+"""One function says whether a backend can run here, for the built-in executor and for those of plugins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etconfig.app.executors import backend_status, executor_report
+from etconfig.app.installation import Installation
+from etconfig.cli.startup.main import main
+from etconfig.errors import PluginCallError
+
+RUNTIME = """
+from etconfig.plugin.v1 import (
+    ApiRange, Availability, BackendOptions, BackendSpec, Executor, ExecutorBackend, ExecutorContribution,
+    ExecutorReport, hookimpl,
+)
+
+class Box(Executor):
+    def open_program(self, request):
+        raise NotImplementedError
+
+    def report(self, options=None):
+        return {report}
+
+class NoOptions(BackendOptions):
+    pass
+
+@hookimpl
+def etconfig_executor(request):
+    return ExecutorContribution(api=ApiRange(min=1, built=1), executor=Box())
+
+@hookimpl
+def etconfig_backend(request):
+    return BackendSpec(id=request.name, doc="d", options=NoOptions, api=ApiRange(min=1, built=1))
+"""
+REPORT = """ExecutorReport(
+    version="box 7",
+    operators=frozenset({"aten::add.out"}),
+    backends=(
+        ExecutorBackend(id="BoxBackend", availability=Availability.yes(), version="box 7"),
+        ExecutorBackend(id="HiddenBackend", availability=Availability.no("it has no box", "get a box")),
+    ),
+)"""
+
+
+@pytest.fixture
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Installation]:
+    """Install a plugin with the executor `box` and two schemas; return the installation."""
+
+    def install(report: str = REPORT, project: str = "") -> Installation:
+        name = f"box_{tmp_path.name.replace('-', '_')}"
+        info = tmp_path / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(
+            f"[etconfig.executors]\nbox = {name}\n"
+            f"[etconfig.backends]\nBoxBackend = {name}\nFarBackend = {name}\n"
+        )
+        (tmp_path / f"{name}.py").write_text(RUNTIME.replace("{report}", report))
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.chdir(tmp_path)
+        if project:
+            (tmp_path / "etconfig.toml").write_text(project)
+        return Installation(tmp_path)
+
+    return install
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    main(list(arguments))
+    return json.loads(capsys.readouterr().out)
+
+
+class TestStatus:
+    def test_a_backend_of_the_runtime(self, box: Callable[..., Installation]) -> None:
+        installation = box()
+        runtime = executor_report(installation, "box")
+        status = backend_status(installation, "BoxBackend", "box", runtime)
+        assert (status.is_available, status.version) == (True, "box 7")
+        status = backend_status(installation, "HiddenBackend", "box", runtime)
+        assert (status.is_available, status.reason, status.help) == (False, "it has no box", "get a box")
+
+    def test_the_same_backend_with_the_built_in_executor(self, box: Callable[..., Installation]) -> None:
+        installation = box()
+        status = backend_status(installation, "BoxBackend", "numpy", executor_report(installation, "numpy"))
+        assert not status.is_available
+        assert "only declares its options and has no implementation" in str(status.reason)
+
+    def test_a_schema_that_this_runtime_does_not_serve(self, box: Callable[..., Installation]) -> None:
+        """The advice must not name the executor that was just asked."""
+        installation = box()
+        status = backend_status(installation, "FarBackend", "box", executor_report(installation, "box"))
+        assert str(status.reason).startswith("the runtime of executor 'box' does not have it, and box_")
+        assert status.help == "resolve or pack the arguments for the device that has it"
+
+    def test_a_plugins_own_backend(self, box: Callable[..., Installation]) -> None:
+        installation = box()
+        runtime = executor_report(installation, "box")
+        assert backend_status(installation, "ReferenceCpuBackend", "box", runtime).is_available
+
+    @pytest.mark.parametrize(
+        ("report", "cause"),
+        [
+            ("1 / 0", "ZeroDivisionError: division by zero"),
+            ("[]", "it returned a list, not an ExecutorReport"),
+        ],
+    )
+    def test_a_report_that_fails(self, box: Callable[..., Installation], report: str, cause: str) -> None:
+        installation = box(report)
+        with pytest.raises(PluginCallError, match=r"report\(\) of plugin 'box'") as caught:
+            executor_report(installation, "box")
+        assert caught.value.cause == cause
+
+
+class TestCommands:
+    """The project file's executor counts, and `--executor` before it."""
+
+    def test_backends_lists_what_the_runtime_has(
+        self, box: Callable[..., Installation], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        box(project='executor = "box"')
+        rows = {row["backend"]: row for row in run(capsys, "backends", "--json")}
+        assert rows["BoxBackend"]["available"] == "yes"
+        assert rows["HiddenBackend"] == {
+            "backend": "HiddenBackend",
+            "distribution": "none",
+            "version": "",
+            "available": "no",
+            "detail": "it has no box",
+        }
+        assert rows["FarBackend"]["available"] == "no"
+        assert "available" not in run(capsys, "backends", "--executor", "numpy", "--json")[0]
+
+    def test_backends_shows_one(
+        self, box: Callable[..., Installation], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        box(project='executor = "box"')
+        main(["backends", "BoxBackend"])
+        assert "It can run here with executor box: box 7\n" in capsys.readouterr().out
+        assert not run(capsys, "backends", "BoxBackend", "--executor", "numpy", "--json")["available"]
+
+    def test_inspect_checks_for_the_executor(
+        self, box: Callable[..., Installation], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        box(project='executor = "box"')
+        program = str(Path(__file__).parents[2] / "data" / "programs" / "linear.pte")
+        report = run(capsys, "inspect", program, "--json")
+        assert report["executor"] == "box"
+        (method,) = report["methods"]
+        assert method["missing_operators"] == [
+            each for each in method["operators"] if each != "aten::add.out"
+        ]
+        assert method["obstacles"][0]["why"] == "the runtime of executor 'box' has no kernel for it"
+        assert (
+            run(capsys, "inspect", program, "--executor", "numpy", "--json")["methods"][0]["obstacles"] == []
+        )
+
+    def test_doctor_lists_the_backends_of_the_runtime(
+        self, box: Callable[..., Installation], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        box()
+        findings = {each["subject"]: each for each in run(capsys, "doctor", "--json")}
+        assert findings["executor box"]["detail"].endswith("1.0, with box 7")
+        assert findings["executor box, backend BoxBackend"]["detail"] == "can run here, box 7"
+        hidden = findings["executor box, backend HiddenBackend"]
+        assert hidden["detail"] == "cannot run here: it has no box; no plugin declares its options"
+        assert (hidden["status"], hidden["help"]) == ("warning", "get a box")
+        assert findings["backend BoxBackend"]["detail"].endswith("; the runtime of executor box has one")
