@@ -33,6 +33,7 @@ The branch says who must act:
     │   ├── KernelArgumentError    a kernel refuses its arguments
     │   ├── OutOfMemoryError       the method asks for more memory than there is
     │   ├── DelegateError          a backend's init, execute, update or destroy failed
+    │   │   └── DelegateInvalidCompatibilityError  a payload is for another version or target
     │   ├── MethodInUseError       a second thread entered the same Method
     │   ├── MethodClosedError      the Method was closed
     │   ├── InstructionLimitError  the method ran more instructions than its budget
@@ -307,10 +308,17 @@ class MethodNotFoundError(ExecutionError):
 
 @record(kw_only=True, eq=False, repr=False)
 class MissingOperatorError(ExecutionError):
-    """No kernel implements some operators of the method. ExecuTorch: OperatorMissing (0x14)."""
+    """No kernel implements some operators of the method. ExecuTorch: OperatorMissing (0x14).
+
+    Attributes:
+        code: The error code of ExecuTorch's runtime, or None if another executor refused the method.
+        code_name: The name of the code, `OperatorMissing`, or None.
+    """
 
     method: str
     operators: tuple[str, ...]
+    code: int | None = None
+    code_name: str | None = None
 
     @property
     def message(self) -> str:
@@ -434,14 +442,49 @@ class OutOfMemoryError(ExecutionError):
 
 @record(kw_only=True, eq=False, repr=False)
 class DelegateError(ExecutionError):
-    """A backend failed. ExecuTorch: the code that the backend returned."""
+    """A backend failed. ExecuTorch: the code that the backend returned.
+
+    Attributes:
+        backend: The id of the backend.
+        method: The method that it failed in.
+        phase: `init`, `execute`, `update`, `effective_options` or `destroy`.
+        cause: The backend's own words.
+        code: The error code that the backend returned to ExecuTorch's runtime, or None outside of it.
+        code_name: The name of the code, such as `InvalidArgument`, or None.
+    """
 
     backend: str
     method: str
     phase: str
     cause: str
+    code: int | None = None
+    code_name: str | None = None
 
     template = "backend {backend!r} failed in {phase} of method {method!r}: {cause}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class DelegateInvalidCompatibilityError(DelegateError):
+    """A payload is for another version of the backend, or for another target.
+
+    ExecuTorch: DelegateInvalidCompatibility (0x30).
+
+    A backend raises it in `init`, with `cause` and `help` alone; etconfig fills in the rest.
+
+    Attributes:
+        cause: The version or target that the payload is for, and those that the backend accepts.
+    """
+
+    backend: str = ""
+    method: str = ""
+    phase: str = "init"
+    code: int = 0x30
+    code_name: str = "DelegateInvalidCompatibility"
+
+    @property
+    def message(self) -> str:
+        """The cause; with the backend and the method once they are known."""
+        return super().message if self.backend else self.cause
 
 
 @record(kw_only=True, eq=False, repr=False)

@@ -17,7 +17,7 @@ from etconfig.backend import (
     resize_nothing,
 )
 from etconfig.compile_specs import CompileSpecs
-from etconfig.errors import DelegateError
+from etconfig.errors import DelegateError, DelegateInvalidCompatibilityError
 from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
 from etconfig.method.workers import Workers
 from etconfig.program import model
@@ -83,6 +83,10 @@ def blame(backend_id: str, method: str, phase: str) -> Iterator[None]:
 
 
 def _failure(backend_id: str, method: str, phase: str, error: Exception) -> DelegateError:
+    if isinstance(error, DelegateInvalidCompatibilityError):
+        return DelegateInvalidCompatibilityError(
+            backend=backend_id, method=method, phase=phase, cause=error.cause, help=error.help
+        )
     cause = f"{type(error).__name__}: {error}"
     return DelegateError(backend=backend_id, method=method, phase=phase, cause=cause)
 

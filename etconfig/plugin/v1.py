@@ -18,6 +18,7 @@ from etconfig.diagnostics import Diagnostic
 from etconfig.errors import (
     BackendUnavailableError,
     DelegateError,
+    DelegateInvalidCompatibilityError,
     EtconfigError,
     MissingOperatorError,
     OptionError,
@@ -90,6 +91,7 @@ __all__ = [
     "ConformanceRequest",
     "DelegateError",
     "DelegateHost",
+    "DelegateInvalidCompatibilityError",
     "DelegateRun",
     "Detector",
     "Diagnostic",

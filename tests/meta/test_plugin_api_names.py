@@ -9,7 +9,8 @@ V1_NAMES = """
     Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
     BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
     CompileSpecs
-    ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateRun Detector Diagnostic
+    ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateInvalidCompatibilityError
+    DelegateRun Detector Diagnostic
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     ExecutorBackend ExecutorReport

@@ -19,7 +19,7 @@ from etconfig.conformance.subject.changed_payload import load_changed
 from etconfig.conformance.subject.comparison import check_outputs
 from etconfig.conformance.subject.golden import DelegatedCase
 from etconfig.conformance.subject.subject import Subject
-from etconfig.errors import EtconfigError
+from etconfig.errors import DelegateInvalidCompatibilityError, EtconfigError
 from etconfig.method.delegate import Payload
 from etconfig.program.model import DataLocation
 
@@ -73,19 +73,37 @@ def format_version(subject: Subject) -> None:
 
     The kit cannot know the place of the version, so it increments each of the first 32 bytes in turn.
     """
-    case = subject.simplest
-    undamaged = _Undamaged(subject, case)
-    refusals = []
-    for index in range(_VERSION_BYTES):
-        error = undamaged.error_of(f"byte {index} incremented", incremented(index))
-        if error is not None:
-            refusals.append(str(error))
+    case, refused = subject.simplest, _refused_increments(subject)
+    refusals = [str(error) for error in refused]
     if not any(map(_TELLS_VERSION.search, refusals)):
         example = f", such as: {refusals[0]}" if refusals else ""
         raise CheckFailedError(
             f"{case.name}: of the first {_VERSION_BYTES} bytes, each incremented in turn, {len(refusals)} "
             f"were refused, but none because of its version{example}; begin payloads with a version, and "
             "refuse unknown ones with an error that says `version`"
+        )
+
+
+@check(
+    "version-error",
+    level=2,
+    rests_on=("format-version",),
+    prevents="old programs that are mistaken for damaged ones",
+    isolated=True,
+)
+def version_error(subject: Subject) -> None:
+    """A payload of an unknown version is refused with DelegateInvalidCompatibilityError.
+
+    ExecuTorch's runtime reports it as its error 0x30. The kit changes the same bytes as for `format-version`.
+    """
+    refused = _refused_increments(subject)
+    if not any(isinstance(error, DelegateInvalidCompatibilityError) for error in refused):
+        versions = [str(error) for error in refused if _TELLS_VERSION.search(str(error))]
+        example = f", such as: {versions[0]}" if versions else ""
+        raise CheckFailedError(
+            f"{subject.simplest.name}: with each of the first {_VERSION_BYTES} bytes incremented in turn, "
+            f"{len(refused)} payloads were refused, none with DelegateInvalidCompatibilityError{example}; "
+            "raise that error of etconfig.plugin.v1 in init, with the versions in `cause`"
         )
 
 
@@ -173,6 +191,15 @@ def _read_only(data: bytes) -> memoryview:
         return memoryview(mmap.mmap(file.fileno(), len(data), access=mmap.ACCESS_READ))
 
 
+def _refused_increments(subject: Subject) -> list[EtconfigError]:
+    """Return the errors that a payload causes whose first bytes are incremented, one at a time."""
+    undamaged = _Undamaged(subject, subject.simplest)
+    errors = (
+        undamaged.error_of(f"byte {index} incremented", incremented(index)) for index in range(_VERSION_BYTES)
+    )
+    return [error for error in errors if error is not None]
+
+
 def _revealing_cases(subject: Subject) -> tuple[DelegatedCase, ...]:
     """Return the simplest case, and the one with the largest program, which has the most to damage."""
     cases = tuple(subject.ordinary_cases())
@@ -222,5 +249,5 @@ class _Undamaged:
             return [method.execute(list(run.inputs)) for run in self._case.runs()]
 
 
-CHECKS = (corrupt, empty_payload, format_version, inline_equals_segment, read_only_buffer)
+CHECKS = (corrupt, empty_payload, format_version, version_error, inline_equals_segment, read_only_buffer)
 """The checks of this module, in the order of the report."""

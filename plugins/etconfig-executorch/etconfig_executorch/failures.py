@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from etconfig.plugin.v1 import DelegateError, EtconfigError, MissingOperatorError, RuntimeFailedError
+from etconfig.plugin.v1 import (
+    DelegateError,
+    DelegateInvalidCompatibilityError,
+    EtconfigError,
+    MissingOperatorError,
+    RuntimeFailedError,
+)
 from etconfig_executorch.native import native
 
 EXECUTOR = "executorch"
@@ -15,6 +21,7 @@ EXECUTOR = "executorch"
 
 # Source of the texts: runtime/executor/method.cpp.
 _INIT_FAILED = re.compile(r"Init failed for backend (\S+):")
+_INVALID_COMPATIBILITY = 0x30  # runtime/core/error.h
 _MISSING_OPERATOR = re.compile(r"Missing operator: \[\d+\] (\S+)")
 
 
@@ -41,12 +48,16 @@ def blame(phase: str, method: str | None) -> Iterator[None]:
 def _explained(failure: Any, phase: str, method: str | None) -> EtconfigError:
     log = tuple(failure.log)
     missing = [match[1] for line in log if (match := _MISSING_OPERATOR.search(line))]
+    code, name = failure.code, failure.code_name
     if missing and method is not None:
-        return MissingOperatorError(method=method, operators=tuple(dict.fromkeys(missing)))
+        return MissingOperatorError(
+            method=method, operators=tuple(dict.fromkeys(missing)), code=code, code_name=name
+        )
     backends = [match[1] for line in log if (match := _INIT_FAILED.search(line))]
     if backends and method is not None:
-        cause = "; ".join([f"{failure.code_name} ({failure.code:#04x})", *log])
-        return DelegateError(backend=backends[-1], method=method, phase="init", cause=cause)
+        cause = "; ".join([f"{name} ({code:#04x})", *log])
+        kind = DelegateInvalidCompatibilityError if code == _INVALID_COMPATIBILITY else DelegateError
+        return kind(backend=backends[-1], method=method, phase="init", cause=cause, code=code, code_name=name)
     return RuntimeFailedError(
-        executor=EXECUTOR, phase=phase, method=method, code=failure.code, code_name=failure.code_name, log=log
+        executor=EXECUTOR, phase=phase, method=method, code=code, code_name=name, log=log
     )

@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "text.h"
+
 namespace etconfig {
 
 namespace {
@@ -22,7 +24,7 @@ struct LogSink {
       return;
     }
     const bool is_error = level == kError || level == kFatal;
-    current->lines_.push_back({is_error, file, function, line, std::string(message, length)});
+    current->lines_.push_back({is_error, file, function, line, readable({message, length})});
   }
 };
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "log_capture.h"
+#include "text.h"
 
 namespace etconfig {
 
@@ -41,7 +42,7 @@ rt::OptionValue to_option_value(const WireValue& value) {
 
 WireValue from_option_value(const rt::OptionValue& value) {
   if (const auto* text = std::get_if<Text>(&value)) {
-    return std::string(text->data(), strnlen(text->data(), text->size()));
+    return readable({text->data(), strnlen(text->data(), text->size())});
   }
   if (const auto* flag = std::get_if<bool>(&value)) {
     return *flag;

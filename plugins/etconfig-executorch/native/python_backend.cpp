@@ -22,10 +22,21 @@ namespace {
 // Keeps the exception of a backend until the runtime returns an error from our call, in the same thread.
 thread_local PyObject* pending = nullptr;
 
-void keep_pending(nb::python_error& error) {
+// Return the runtime's code for an exception: the one that etconfig's error names, or Internal.
+rt::Error code_of(nb::handle exception) {
+  uint32_t code = 0;
+  // SystemExit and errors of other libraries have a `code`, too, but no `code_name`.
+  const bool is_named = nb::hasattr(exception, "code") && nb::hasattr(exception, "code_name");
+  const bool is_code = is_named && nb::try_cast(exception.attr("code"), code, false);
+  return is_code && code != 0 ? static_cast<rt::Error>(code) : rt::Error::Internal;
+}
+
+// Keep an exception for the caller, and return the error for the runtime.
+rt::Error keep_pending(nb::python_error& error) {
   ET_LOG(Error, "%s", error.what());
   Py_XDECREF(pending);
   pending = nb::borrow(error.value()).release().ptr();
+  return code_of(pending);
 }
 
 // An argument of a delegate call, cached between calls: planned tensors keep their address and shape.
@@ -122,8 +133,7 @@ class PythonBackend final : public rt::BackendInterface {
     try {
       return new Delegate(callbacks_.attr("init")(from_backend_options(context.runtime_specs())));
     } catch (nb::python_error& error) {
-      keep_pending(error);
-      return rt::Error::Internal;
+      return keep_pending(error);
     }
   }
 
@@ -134,8 +144,7 @@ class PythonBackend final : public rt::BackendInterface {
       static_cast<Delegate*>(opaque)->run(arguments);
       return rt::Error::Ok;
     } catch (nb::python_error& error) {
-      keep_pending(error);
-      return rt::Error::Internal;
+      return keep_pending(error);
     }
   }
 

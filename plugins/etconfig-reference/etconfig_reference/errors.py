@@ -3,7 +3,6 @@
 ValueError
 ├── PayloadError              the payload cannot be used
 │   ├── NotAPayloadError        it is not a payload of this plugin
-│   ├── PayloadVersionError     its format has another version
 │   ├── TruncatedPayloadError   it ends too early
 │   ├── DamagedPayloadError     its checksum does not match
 │   ├── MissingDataError        the program lacks data that it refers to
@@ -13,6 +12,8 @@ ValueError
 
 RuntimeError
 └── DeviceError               the simulated device does not answer
+
+A payload whose format has another version is etconfig's DelegateInvalidCompatibilityError.
 """
 
 from __future__ import annotations
@@ -24,10 +25,6 @@ class PayloadError(ValueError):
 
 class NotAPayloadError(PayloadError):
     """The bytes are not a payload of this plugin."""
-
-
-class PayloadVersionError(PayloadError):
-    """The payload has a format version that this plugin does not read."""
 
 
 class TruncatedPayloadError(PayloadError):

@@ -39,12 +39,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from etconfig.plugin.v1 import DelegateInvalidCompatibilityError
 from etconfig_reference.constants import ALIGNMENT_BYTES, Place, Store, pack_constants, view_constant
 from etconfig_reference.errors import (
     DamagedPayloadError,
     InvalidGraphError,
     NotAPayloadError,
-    PayloadVersionError,
     TruncatedPayloadError,
 )
 from etconfig_reference.graph import DTYPES, Array, Graph, Operation, Shape, ValueType
@@ -96,7 +96,7 @@ def decode_graph(data: memoryview, named_data: Mapping[str, memoryview] | None =
 
     Raises:
         NotAPayloadError: `data` does not begin with the magic.
-        PayloadVersionError: the format has another version.
+        DelegateInvalidCompatibilityError: the format has another version.
         TruncatedPayloadError: `data` is shorter than the payload says.
         DamagedPayloadError: the checksum of the payload or of named data does not match.
         MissingDataError: a constant's key is not in `named_data`.
@@ -125,10 +125,10 @@ def _check_envelope(data: memoryview) -> tuple[int, int]:
         raise TruncatedPayloadError(f"the header takes {_FIXED_BYTES} bytes, but only {len(data)} are there")
     _, version, zero, text_bytes, total_bytes = _FIXED.unpack_from(data)
     if not OLDEST_VERSION <= version <= FORMAT_VERSION:
-        raise PayloadVersionError(
-            f"the payload has format version {version}, this etconfig-reference reads versions "
-            f"{OLDEST_VERSION} to {FORMAT_VERSION}; "
-            f"{'update it' if version > FORMAT_VERSION else 'export the program again'}"
+        raise DelegateInvalidCompatibilityError(
+            cause=f"the payload has format version {version}, this etconfig-reference reads versions "
+            f"{OLDEST_VERSION} to {FORMAT_VERSION}",
+            help="update it" if version > FORMAT_VERSION else "export the program again",
         )
     if len(data) < total_bytes:
         raise TruncatedPayloadError(f"the payload takes {total_bytes} bytes, but only {len(data)} are there")

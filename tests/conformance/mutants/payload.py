@@ -12,6 +12,7 @@ import numpy as np
 
 from etconfig.backend import ExecuteContext, InitContext, Processed, Value
 from etconfig.conformance.interpose.interposer import Interposer
+from etconfig.errors import DelegateInvalidCompatibilityError
 from etconfig.method.delegate import Payload
 from mutants.mutant import Mutant
 
@@ -59,6 +60,18 @@ class AnyVersion(Interposer):
         return super().init(context, Payload(memoryview(bytes(data))), compile_specs)
 
 
+class UntypedVersion(Interposer):
+    """Refuses payloads of other versions with an error of its own."""
+
+    def init(
+        self, context: InitContext[Any], processed: Processed, compile_specs: Mapping[str, bytes]
+    ) -> Any:
+        try:
+            return super().init(context, processed, compile_specs)
+        except DelegateInvalidCompatibilityError as error:
+            raise ValueError(str(error)) from None
+
+
 class FromFile(Interposer):
     """Lets its driver read the payload from the file, at an offset that only segments have."""
 
@@ -102,6 +115,11 @@ NO_CHECKSUM = Mutant("corrupt", "its payload, with .*, was accepted", backend=No
 NOTHING_TO_DO = Mutant("empty", "an empty payload was loaded, but then", backend=NothingToDo)
 ANY_VERSION = Mutant(
     "format-version", "refused, but none because of its version, such as", backend=AnyVersion
+)
+UNTYPED_VERSION = Mutant(
+    "version-error",
+    "none with DelegateInvalidCompatibilityError, such as: .*format version",
+    backend=UntypedVersion,
 )
 FROM_FILE = Mutant(
     "inline-equals-segment", "inline in the tables: .*cannot map the payload at", backend=FromFile

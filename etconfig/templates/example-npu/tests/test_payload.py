@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from etconfig.plugin.v1 import DelegateInvalidCompatibilityError
 
 from example_npu.payload import FORMAT_VERSION, Graph, PayloadError, Step, decode, encode
 
@@ -52,8 +53,10 @@ class TestEnvelope:
         [(FORMAT_VERSION + 1, "update example-npu"), (0, "export the program again")],
     )
     def test_another_version_is_refused(self, version: int, fix: str) -> None:
-        message = refusal(PAYLOAD[:4] + version.to_bytes(4, "little") + PAYLOAD[8:])
-        assert message.endswith(
+        changed = PAYLOAD[:4] + version.to_bytes(4, "little") + PAYLOAD[8:]
+        with pytest.raises(DelegateInvalidCompatibilityError) as caught:
+            decode(memoryview(changed))
+        assert str(caught.value).endswith(
             f"format version {version}, this example-npu reads {FORMAT_VERSION}; {fix}"
         )
 
@@ -65,7 +68,8 @@ class TestEnvelope:
     def test_a_flipped_bit_is_detected(self, position: int) -> None:
         damaged = bytearray(PAYLOAD)
         damaged[position] ^= 1
-        refusal(bytes(damaged))
+        with pytest.raises((PayloadError, DelegateInvalidCompatibilityError)):
+            decode(memoryview(bytes(damaged)))
 
 
 class TestGraph:

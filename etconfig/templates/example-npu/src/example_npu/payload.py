@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from etconfig.plugin.v1 import DelegateInvalidCompatibilityError
 
 from example_npu.ops import Shape, shape_of_result
 
@@ -133,7 +134,8 @@ def decode(data: memoryview) -> Graph:
     """Read a payload. The constants are views into `data`.
 
     Raises:
-        PayloadError: it is not a payload, has another version, is damaged, or its graph is invalid.
+        DelegateInvalidCompatibilityError: it has another version.
+        PayloadError: it is not a payload, is damaged, or its graph is invalid.
     """
     text_bytes = _check_envelope(data)
     text_end = _HEADER.size + text_bytes
@@ -159,10 +161,9 @@ def _check_envelope(data: memoryview) -> int:
         raise PayloadError(f"the payload has {len(data)} bytes, its header needs {_HEADER.size}")
     _, version, checksum, text_bytes = _HEADER.unpack_from(data)
     if version != FORMAT_VERSION:
-        fix = "update example-npu" if version > FORMAT_VERSION else "export the program again"
-        raise PayloadError(
-            f"the payload has format version {version}, "
-            f"this example-npu reads {FORMAT_VERSION}; {fix}"
+        raise DelegateInvalidCompatibilityError(
+            cause=f"the payload has format version {version}, this example-npu reads {FORMAT_VERSION}",
+            help="update example-npu" if version > FORMAT_VERSION else "export the program again",
         )
     if zlib.crc32(data[_CHECKED_FROM:]) != checksum:
         raise PayloadError("the payload is damaged: its checksum does not match; export it again")
