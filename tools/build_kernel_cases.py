@@ -15,7 +15,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import kernel_case_edges  # noqa: F401  adds to CASES
+import kernel_case_exports  # noqa: F401  adds to CASES
 import numpy as np
 import torch
 from kernel_case_recording import Recorder, call

@@ -81,6 +81,51 @@ def elu(
     return in_dtype(dtype, (self.array,), out.array, passes)
 
 
+@kernel("aten::silu.out")
+def silu(self: Tensor, out: Tensor) -> Step:
+    """Multiply each element by its sigmoid."""
+    dtype = _prepare_floating(self, out)
+
+    def passes(x: Array, out: Array) -> Step:
+        return in_sequence(sigmoid_step(x, out), ArrayCall(np.multiply, out, x, out))
+
+    return in_dtype(dtype, (self.array,), out.array, passes)
+
+
+@kernel("aten::hardsigmoid.out")
+def hardsigmoid(self: Tensor, out: Tensor) -> Step:
+    """Compute min(max(self + 3, 0), 6) / 6; NaN stays."""
+    dtype = _prepare_floating(self, out)
+    return in_dtype(dtype, (self.array,), out.array, lambda x, out: _hard_gate(x, out, dtype))
+
+
+@kernel("aten::hardswish.out")
+def hardswish(self: Tensor, out: Tensor, *, scratch: Scratch) -> Step:
+    """Compute self * min(max(self + 3, 0), 6) / 6."""
+    dtype = _prepare_floating(self, out)
+    gate = scratch.array(self.shape, dtype)
+    three, six = constant(3, dtype), constant(6, dtype)
+
+    def passes(x: Array, out: Array) -> Step:
+        return in_sequence(
+            ArrayCall(np.add, x, three, gate),
+            clamp_step(gate, constant(0, dtype), six, gate, dtype),
+            ArrayCall(np.multiply, x, gate, out),
+            ArrayCall(np.divide, out, six, out),
+        )
+
+    return in_dtype(dtype, (self.array,), out.array, passes)
+
+
+def _hard_gate(x: Array, out: Array, dtype: DType) -> Step:
+    six = constant(6, dtype)
+    return in_sequence(
+        ArrayCall(np.add, x, constant(3, dtype), out),
+        clamp_step(out, constant(0, dtype), six, out, dtype),
+        ArrayCall(np.divide, out, six, out),
+    )
+
+
 @kernel("aten::glu.out")
 def glu(self: Tensor, dim: int, out: Tensor) -> Step:
     """Multiply the first half of self along `dim` by the sigmoid of the second half.

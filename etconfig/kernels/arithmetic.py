@@ -74,6 +74,45 @@ def _applying(ufunc: np.ufunc) -> BinaryStep:
     return step
 
 
+def _of_integers(ufunc: np.ufunc) -> BinaryStep:
+    def step(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+        require(dtype.kind in "iu", "{} is not an integer type", dtype.name)
+        return ufunc_step(ufunc, (a, b), out, dtype)
+
+    return step
+
+
+def _of_floats(ufunc: np.ufunc) -> BinaryStep:
+    def step(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+        require(is_floating(dtype), "{} is not a floating type", dtype.name)
+        return ufunc_step(ufunc, (a, b), out, dtype)
+
+    return step
+
+
+def _exactly(ufunc: np.ufunc) -> BinaryStep:
+    """Return a ufunc of floats that depends on their precision, so that 16 bits are not computed in 32."""
+
+    def step(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+        require(is_floating(out.dtype), "{} is not a floating type", out.dtype.name)
+        require(a.dtype == b.dtype == out.dtype, "dtypes must be equal")
+        return ufunc_step(ufunc, (a, b), out, out.dtype)
+
+    return step
+
+
+def _scaled_by_power(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+    """Return the step of a * 2 ** b."""
+    require(is_floating(out.dtype), "out must be floating, but is {}", out.dtype.name)
+    dtype = dtype if is_floating(dtype) else FLOAT32
+    return in_dtype(
+        dtype,
+        (a, b),
+        out,
+        lambda a, b, out: ArrayCall(lambda a, b, out: np.multiply(a, np.exp2(b), out), a, b, out),
+    )
+
+
 def _dividing(ufunc: np.ufunc) -> BinaryStep:
     """Return a ufunc that has no result for integers divided by zero."""
 
@@ -266,6 +305,13 @@ OF_TENSORS = (
     _with_tensor("aten::pow.Tensor_Tensor_out", _power),
     _with_tensor("aten::maximum.out", _applying(np.maximum)),
     _with_tensor("aten::minimum.out", _applying(np.minimum)),
+    _with_tensor("aten::fmax.out", _applying(np.fmax)),
+    _with_tensor("aten::fmin.out", _applying(np.fmin)),
+    _with_tensor("aten::gcd.out", _of_integers(np.gcd)),
+    _with_tensor("aten::lcm.out", _of_integers(np.lcm)),
+    _with_tensor("aten::hypot.out", _of_floats(np.hypot)),
+    _with_tensor("aten::nextafter.out", _exactly(np.nextafter)),
+    _with_tensor("aten::ldexp.out", _scaled_by_power),
 )
 
 WITH_NUMBERS = (
@@ -288,7 +334,25 @@ def atan2(self: Tensor, other: Tensor, out: Tensor) -> Step:
     return _bind(_angle, self, other, out)
 
 
-GIVING_FLOATS = (_true_division, _angle)
+@kernel("aten::copysign.out", is_elementwise=True)
+def copysign(self: Tensor, other: Tensor, out: Tensor) -> Step:
+    """Give each element the sign of the other one, also of negative zeros and NaN; integers give floats."""
+    require_floating("out", out)
+    return _bind(_with_sign, self, other, out)
+
+
+@kernel("aten::copysign.Scalar_out", is_elementwise=True)
+def copysign_scalar(self: Tensor, other: Scalar, out: Tensor) -> Step:
+    """Give each element the sign of a number; integers give floats."""
+    require_floating("out", out)
+    return _bind(_with_sign, self, other, out)
+
+
+def _with_sign(a: Array, b: Array, out: Array, dtype: DType) -> Step:
+    return ufunc_step(np.copysign, (a, b), out, dtype)
+
+
+GIVING_FLOATS = (_true_division, _angle, _with_sign)
 """The operations that compute in floats even if the inputs are integers."""
 
 KERNELS = KernelTable.of_module(globals())

@@ -96,6 +96,8 @@ BITS = (
     *_bitwise("bitwise_xor", np.bitwise_xor),
     *_bitwise("bitwise_left_shift", np.left_shift, "Tensor_Scalar_out"),
     *_bitwise("bitwise_right_shift", np.right_shift, "Tensor_Scalar_out"),
+    *_bitwise("__lshift__", np.left_shift),
+    *_bitwise("__rshift__", np.right_shift),
 )
 
 KERNELS = KernelTable.of_module(globals())

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from etconfig.kernel.checks import dimensions, require, require_dtype
+from etconfig.kernel.checks import broadcast_shape, dimensions, require, require_dtype, require_same_dtype
 from etconfig.kernel.memory import Array
 from etconfig.kernel.registry import Ints, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import copy_step, in_sequence
@@ -67,6 +67,65 @@ def fft_c2r(self: Tensor, dim: Ints, normalization: int, last_dim_size: int, out
         np.copyto(out, values * factor, casting="same_kind")
 
     return ArrayCall(run, self.array, out.array)
+
+
+@kernel("aten::_fft_c2c.out")
+def fft_c2c(self: Tensor, dim: Ints, normalization: int, forward: bool, out: Tensor) -> Step:
+    """Compute the Fourier transform of complex numbers, or its inverse. Dtypes: equal."""
+    require_dtype("self", self, COMPLEX)
+    require_same_dtype(self=self, out=out)
+    axes = dimensions(dim, self.array.ndim) if dim else ()
+    out.resize(self.shape)
+    count = math.prod(self.shape[axis] for axis in axes)
+    factor = _factor(normalization, count) if axes else 1.0
+
+    def run(x: Array, out: Array) -> None:
+        if axes:  # "forward" leaves the inverse unscaled
+            x = np.fft.fftn(x, axes=axes) if forward else np.fft.ifftn(x, axes=axes, norm="forward")
+        np.copyto(out, x * factor, casting="same_kind")
+
+    return ArrayCall(run, self.array, out.array)
+
+
+@kernel("aten::view_as_complex_copy.out")
+def view_as_complex_copy(self: Tensor, out: Tensor) -> Step:
+    """Read pairs as real and imaginary parts. Shapes: self (*S, 2), out (*S)."""
+    require_dtype("self", self, REAL)
+    require_parts_of(out, self)
+    require(self.shape[-1:] == (2,), "the last dimension of {} must have size 2", self.shape)
+    out.resize(self.shape[:-1])
+    return in_sequence(
+        copy_step(out.array.real, self.array[..., 0]), copy_step(out.array.imag, self.array[..., 1])
+    )
+
+
+@kernel("aten::complex.out")
+def complex_of(real: Tensor, imag: Tensor, out: Tensor) -> Step:
+    """Write complex numbers of these parts, which broadcast."""
+    require_same_dtype(real=real, imag=imag)
+    require_parts_of(out, real)
+    out.resize(broadcast_shape(real.shape, imag.shape))
+    return in_sequence(copy_step(out.array.real, real.array), copy_step(out.array.imag, imag.array))
+
+
+@kernel("aten::polar.out")
+def polar(size: Tensor, angle: Tensor, out: Tensor) -> Step:
+    """Write complex numbers of these absolute values and angles, which broadcast."""
+    require_same_dtype(abs=size, angle=angle)
+    require_parts_of(out, size)
+    out.resize(broadcast_shape(size.shape, angle.shape))
+
+    def run(size: Array, angle: Array, out: Array) -> None:
+        np.multiply(size, np.cos(angle), out.real)
+        np.multiply(size, np.sin(angle), out.imag)
+
+    return ArrayCall(run, size.array, angle.array, out.array)
+
+
+def require_parts_of(whole: Tensor, part: Tensor) -> None:
+    """Require that a tensor has the complex dtype whose parts have that of another one."""
+    require_dtype("out", whole, COMPLEX)
+    require(whole.dtype.itemsize == 2 * part.dtype.itemsize, "{} has no parts of {}", whole.dtype, part.dtype)
 
 
 def _factor(normalization: int, count: int) -> float:

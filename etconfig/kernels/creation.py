@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from etconfig.kernel.checks import is_floating, require
+from etconfig.kernel.checks import is_floating, require, require_floating
 from etconfig.kernel.memory import Array
-from etconfig.kernel.registry import Ints, KernelTable, Scalar, Step, kernel
+from etconfig.kernel.registry import Ints, Kernel, KernelTable, Scalar, Step, kernel
 from etconfig.kernel.step_makers import INT64, constant, copy_step
 from etconfig.kernel.tensor import Tensor
 
@@ -99,5 +100,105 @@ def _count(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Step:
         values = int(start) + np.arange(count) * int(step)
     return copy_step(out.array, values)
 
+
+@kernel("aten::empty_permuted.out")
+def empty_permuted(size: Ints, physical_layout: Ints, out: Tensor) -> Step:
+    """Leave the contents open as `empty` does, in the dim order of `out`."""
+    return _fill(size, 0, out)
+
+
+# --- indices of triangles, frequencies, windows --------------------------------------------
+
+
+def _triangle(name: str, indices: Callable[[int, int, int], tuple[Array, Array]]) -> Kernel:
+    def bind(row: int, col: int, offset: int, out: Tensor) -> Step:
+        require(min(row, col) >= 0, "sizes {} and {} must not be negative", row, col)
+        require(row * col <= MAX_PLACES, "{} x {} places are too many", row, col)
+        places = np.stack(indices(row, max(min(offset, col), -row), col))
+        out.resize(places.shape)
+        return copy_step(out.array, places)
+
+    return Kernel((name,), bind)
+
+
+MAX_PLACES = 1 << 26
+"""The most places of a matrix whose triangle is enumerated."""
+
+
+def _frequencies(name: str, frequencies: Callable[[int, float], Array]) -> Kernel:
+    def bind(n: int, d: float, out: Tensor) -> Step:
+        require_floating("out", out)
+        require(0 < n <= MAX_PLACES, "n must be positive and at most {}, not {}", MAX_PLACES, n)
+        require(d != 0, "d must not be 0")
+        values = frequencies(n, d)
+        out.resize(values.shape)
+        return copy_step(out.array, values)
+
+    return Kernel((name,), bind)
+
+
+def _window(name: str, values: Callable[[int], Array]) -> tuple[Kernel, Kernel]:
+    """Return the kernels of a window: periodic unless said otherwise."""
+
+    def with_period(window_length: int, periodic: bool, out: Tensor) -> Step:
+        return _window_step(values, window_length, periodic, out)
+
+    def plain(window_length: int, out: Tensor) -> Step:
+        return _window_step(values, window_length, True, out)
+
+    return Kernel((f"aten::{name}.out",), plain), Kernel((f"aten::{name}.periodic_out",), with_period)
+
+
+def _window_step(values: Callable[[int], Array], length: int, periodic: bool, out: Tensor) -> Step:
+    require_floating("out", out)
+    require(0 <= length <= MAX_PLACES, "window_length must be from 0 to {}, not {}", MAX_PLACES, length)
+    out.resize((length,))
+    if length <= 1:
+        return copy_step(out.array, np.ones(length))
+    return copy_step(out.array, values(length + int(periodic))[:length])
+
+
+@kernel("aten::hamming_window.periodic_alpha_out")
+def hamming_window_alpha(window_length: int, periodic: bool, alpha: float, out: Tensor) -> Step:
+    """Write a Hamming window with a coefficient of its own."""
+    return _window_step(lambda n: _cosine(n, alpha, 0.46), window_length, periodic, out)
+
+
+@kernel("aten::hamming_window.periodic_alpha_beta_out")
+def hamming_window_alpha_beta(
+    window_length: int, periodic: bool, alpha: float, beta: float, out: Tensor
+) -> Step:
+    """Write a Hamming window with both coefficients of its own."""
+    return _window_step(lambda n: _cosine(n, alpha, beta), window_length, periodic, out)
+
+
+@kernel("aten::kaiser_window.beta_out")
+def kaiser_window_beta(window_length: int, periodic: bool, beta: float, out: Tensor) -> Step:
+    """Write a Kaiser window of another shape."""
+    return _window_step(lambda n: np.kaiser(n, beta), window_length, periodic, out)
+
+
+def _cosine(n: int, alpha: float, beta: float) -> Array:
+    values: Array = alpha - beta * np.cos(2 * np.pi * np.arange(n) / (n - 1))
+    return values
+
+
+TRIANGLES = (
+    _triangle("aten::tril_indices.out", np.tril_indices),
+    _triangle("aten::triu_indices.out", np.triu_indices),
+)
+
+FREQUENCIES = (
+    _frequencies("aten::fft_fftfreq.out", np.fft.fftfreq),
+    _frequencies("aten::fft_rfftfreq.out", np.fft.rfftfreq),
+)
+
+WINDOWS = (
+    *_window("bartlett_window", np.bartlett),
+    *_window("blackman_window", np.blackman),
+    *_window("hamming_window", lambda n: _cosine(n, 0.54, 0.46)),
+    *_window("hann_window", np.hanning),
+    *_window("kaiser_window", lambda n: np.kaiser(n, 12.0)),
+)
 
 KERNELS = KernelTable.of_module(globals())

@@ -16,7 +16,7 @@ from etconfig.kernel.checks import (
     require_same_dtype,
 )
 from etconfig.kernel.memory import Array, Scratch
-from etconfig.kernel.registry import KernelTable, Step, kernel
+from etconfig.kernel.registry import KernelTable, Scalar, Step, kernel
 from etconfig.kernel.step_makers import computation_dtype, in_dtype, in_sequence, is_empty
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
@@ -67,6 +67,34 @@ def pdist(self: Tensor, p: float, out: Tensor) -> Step:
             start = end
 
     return in_dtype(computation_dtype(out.dtype), (self.array,), out.array, partial(ArrayCall, run))
+
+
+@kernel("aten::dist.out")
+def dist(self: Tensor, other: Tensor, p: Scalar, out: Tensor) -> Step:
+    """Compute the norm of the difference of two tensors, which broadcast. Shapes: out ()."""
+    require_floating("out", out)
+    require_same_dtype(self=self, other=other, out=out)
+    shape = broadcast_shape(self.shape, other.shape)
+    out.resize(())
+    norm = _norm_of_all(float(p), math.prod(shape))
+
+    def run(first: Array, second: Array, out: Array) -> None:
+        np.copyto(out, norm((first - second).reshape(-1)))
+
+    dtype = computation_dtype(out.dtype)
+    return in_dtype(dtype, (self.array, other.array), out.array, partial(ArrayCall, run))
+
+
+def _norm_of_all(p: float, count: int) -> Callable[[Array], Array]:
+    """Return the p-norm of a vector: for p = 0 the number of nonzero elements, below 0 a norm of inverses."""
+    if p == 0:
+        return lambda x: (x != 0).sum()
+    if math.isinf(p) and p < 0:
+        require(count > 0, "the smallest of no differences is undefined")
+        return lambda x: np.abs(x).min()
+    if p < 0:
+        return lambda x: (np.abs(x) ** x.dtype.type(p)).sum() ** x.dtype.type(1 / p)
+    return _norm(p)
 
 
 def _largest_number(x: Array) -> Array:

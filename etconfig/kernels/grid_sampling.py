@@ -58,8 +58,8 @@ def grid_sampler_2d(
     height, width = x.shape[2:]
 
     def run(image: _Image, grid: Array, out: Array) -> None:
-        across = _unnormalized(grid[..., 0], width, align_corners)
-        down = _unnormalized(grid[..., 1], height, align_corners)
+        across = unnormalized(grid[..., 0], width, align_corners)
+        down = unnormalized(grid[..., 1], height, align_corners)
         np.copyto(out, sample(image, down, across).transpose(0, 3, 1, 2))
 
     def passes(x: Array, grid: Array, out: Array) -> Step:
@@ -90,14 +90,14 @@ class _Image:
         """Move places along a dimension inside, as the padding mode says."""
         size = self._x.shape[axis]
         if self._padding_mode == REFLECTION:
-            places = _reflected(places, size, self._align_corners)
+            places = reflected(places, size, self._align_corners)
         if self._padding_mode != ZEROS:
             # NaN becomes 0: PyTorch clips with comparisons, which are false for NaN
             places = np.where(places > 0, np.minimum(places, size - 1), places.dtype.type(0))
         return places
 
 
-def _unnormalized(places: Array, size: int, align_corners: bool) -> Array:
+def unnormalized(places: Array, size: int, align_corners: bool) -> Array:
     """Scale places from [-1, 1], the centers or borders of the outermost elements, to element numbers."""
     if align_corners:
         scaled: Array = (places + 1) / 2 * (size - 1)
@@ -106,7 +106,7 @@ def _unnormalized(places: Array, size: int, align_corners: bool) -> Array:
     return scaled
 
 
-def _reflected(places: Array, size: int, align_corners: bool) -> Array:
+def reflected(places: Array, size: int, align_corners: bool) -> Array:
     """Reflect places at the centers, or at the borders, of the outermost elements."""
     low, span = (0.0, float(size - 1)) if align_corners else (-0.5, float(size))
     if span == 0:

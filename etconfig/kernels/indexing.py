@@ -100,7 +100,7 @@ def _key(indices: OptionalTensors) -> tuple[Array | slice, ...]:
 def gather(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Step:
     """Write out[i][j] = self[index[i][j]][j] for dim 0, and so on. Shapes: index and out (*S)."""
     require_same_dtype(self=self, out=out)
-    axis = _prepare_along(self, dim, index)
+    axis = prepare_along(self, dim, index)
     out.resize(index.shape)
     if is_empty(index):
         return in_sequence()
@@ -117,7 +117,7 @@ def _gather_into(target: Array, source: Array, places: Array, axis: int) -> None
 def scatter(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Step:
     """Copy `self`, with out[index[i][j]][j] = src[i][j] for dim 0, and so on."""
     require_same_dtype(self=self, src=src, out=out)
-    return _scatter(self, dim, index, _corner(src, index), out)
+    return _scatter(self, dim, index, corner(src, index), out)
 
 
 @kernel("aten::scatter.value_out")
@@ -128,7 +128,7 @@ def scatter_value(self: Tensor, dim: int, index: Tensor, value: Scalar, out: Ten
 
 
 def _scatter(self: Tensor, dim: int, index: Tensor, values: Array, out: Tensor) -> Step:
-    axis = _prepare_along(self, dim, index)
+    axis = prepare_along(self, dim, index)
     out.resize(self.shape)
     if is_empty(index):
         return copy_step(out.array, self.array)
@@ -144,14 +144,14 @@ def _scatter(self: Tensor, dim: int, index: Tensor, values: Array, out: Tensor) 
 def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Step:
     """Copy `self`, with src[i][j] added to out[index[i][j]][j] for dim 0, and so on."""
     require_same_dtype(self=self, src=src, out=out)
-    axis = _prepare_along(self, dim, index)
+    axis = prepare_along(self, dim, index)
     out.resize(self.shape)
     if is_empty(index):
         return copy_step(out.array, self.array)
     target, places, values = (
         np.atleast_1d(out.array),
         np.atleast_1d(index.array),
-        np.atleast_1d(_corner(src, index)),
+        np.atleast_1d(corner(src, index)),
     )
     key = list(np.ogrid[tuple(slice(size) for size in places.shape)])
     key[axis] = places
@@ -162,7 +162,8 @@ def scatter_add(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor)
     )
 
 
-def _prepare_along(self: Tensor, dim: int, index: Tensor) -> int:
+def prepare_along(self: Tensor, dim: int, index: Tensor) -> int:
+    """Return the dimension that an index of the rank of `self` selects along."""
     require_dtype("index", index, {ScalarType.LONG, ScalarType.INT})
     rank = max(self.array.ndim, 1)
     require(max(index.array.ndim, 1) == rank, "index {} must have the rank of {}", index.shape, self.shape)
@@ -183,7 +184,8 @@ def _along(array: Array, index: Tensor, axis: int) -> Array:
     return view
 
 
-def _corner(src: Tensor, index: Tensor) -> Array:
+def corner(src: Tensor, index: Tensor) -> Array:
+    """Return the part of `src` that an index of this shape uses: its first elements in each dimension."""
     fits = src.array.ndim == index.array.ndim and all(map(int.__le__, index.shape, src.shape))
     require(fits, "index {} exceeds src {}", index.shape, src.shape)
     place: tuple[Any, ...] = (..., *map(slice, index.shape))  # the dots keep a scalar a view

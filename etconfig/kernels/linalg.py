@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from etconfig.kernel.checks import broadcast_shape, require_rank, require_same_dtype
-from etconfig.kernel.memory import Array, Scratch
+from etconfig.kernel.checks import broadcast_shape, require, require_rank, require_same_dtype
+from etconfig.kernel.memory import Array, Scratch, Shape
 from etconfig.kernel.registry import KernelTable, Scalar, Step, kernel
 from etconfig.kernel.step_makers import (
     computation_dtype,
@@ -93,6 +93,55 @@ def addmm(
         return in_sequence(*steps)
 
     return in_dtype(dtype, (self.array, mat1.array, mat2.array), out.array, passes, scratch)
+
+
+@kernel("aten::addmv.out")
+def addmv(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Step:
+    """Compute beta * self + alpha * (mat @ vec).
+
+    Shapes: mat (M, K), vec (K,), out (M,), self broadcasts to it. Dtypes: equal.
+    """
+    require_rank("mat", mat, 2)
+    require_rank("vec", vec, 1)
+    require(mat.shape[1] == vec.shape[0], "{} cannot be multiplied by {}", mat.shape, vec.shape)
+    return _added("ij,j->i", mat.shape[:1], (self, mat, vec), beta, alpha, out)
+
+
+@kernel("aten::addbmm.out")
+def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Step:
+    """Compute beta * self + alpha * the sum of batch1[i] @ batch2[i] over all i.
+
+    Shapes: batch1 (B, M, K), batch2 (B, K, N), out (M, N), self broadcasts to it. Dtypes: equal.
+    """
+    require_rank("batch1", batch1, 3)
+    require_rank("batch2", batch2, 3)
+    fits = batch1.shape[0] == batch2.shape[0] and batch1.shape[2] == batch2.shape[1]
+    require(fits, "{} cannot be multiplied by {}", batch1.shape, batch2.shape)
+    shape = (batch1.shape[1], batch2.shape[2])
+    return _added("bij,bjk->ik", shape, (self, batch1, batch2), beta, alpha, out)
+
+
+def _added(
+    products: str,
+    shape: Shape,
+    tensors: tuple[Tensor, Tensor, Tensor],
+    beta: Scalar,
+    alpha: Scalar,
+    out: Tensor,
+) -> Step:
+    """Return the step of beta * self + alpha * products, which are written as for `einsum`."""
+    addend, first, second = tensors
+    require_same_dtype(self=addend, mat1=first, mat2=second, out=out)
+    require(broadcast_shape(addend.shape, shape) == shape, "{} does not broadcast to {}", addend.shape, shape)
+    out.resize(shape)
+
+    def run(addend: Array, first: Array, second: Array, out: Array) -> None:
+        total = np.einsum(products, first, second, optimize=True) * constant(alpha, first.dtype)
+        # with beta 0, PyTorch ignores self, even if it contains NaN
+        np.copyto(out, total + addend * constant(beta, addend.dtype) if beta != 0 else total)
+
+    arrays = [each.array for each in tensors]
+    return in_dtype(computation_dtype(out.dtype), arrays, out.array, partial(ArrayCall, run))
 
 
 def _spread(addend: Array, out: Array) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from etconfig.kernel.checks import is_floating, require_floating, require_same_dtype
+from etconfig.kernel.checks import is_floating, require, require_dtype, require_floating, require_same_dtype
 from etconfig.kernel.memory import Array, Scratch
 from etconfig.kernel.registry import Kernel, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import (
@@ -18,8 +18,10 @@ from etconfig.kernel.step_makers import (
     in_sequence,
     ufunc_step,
 )
+from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
 from etconfig.kernels.error_function import erf_step
+from etconfig.scalar_types import ScalarType
 
 
 def _floating(name: str, ufunc: np.ufunc) -> Kernel:
@@ -98,6 +100,7 @@ FLOATING_FUNCTIONS = (
     _floating("aten::cos.out", np.cos),
     _floating("aten::cosh.out", np.cosh),
     _floating("aten::exp.out", np.exp),
+    _floating("aten::exp2.out", np.exp2),
     _floating("aten::expm1.out", np.expm1),
     _floating("aten::log.out", np.log),
     _floating("aten::log10.out", np.log10),
@@ -115,7 +118,6 @@ FLOATING_FUNCTIONS = (
 )
 
 SAME_DTYPE = (
-    _same_dtype("aten::abs.out", np.absolute),
     _same_dtype("aten::neg.out", np.negative),
     _same_dtype("aten::bitwise_not.out", np.invert),
     _same_dtype("aten::ceil.out", np.ceil, is_identity_on_integers=True),
@@ -129,6 +131,54 @@ PREDICATES = (
     _predicate("aten::isnan.out", np.isnan),
     _predicate("aten::logical_not.out", np.logical_not),
 )
+
+
+@kernel("aten::signbit.out")
+def signbit(self: Tensor, out: Tensor) -> Step:
+    """Find out whether elements are negative, also zeros and NaN. Dtypes: out bool."""
+    require_dtype("out", out, {ScalarType.BOOL})
+    out.resize(self.shape)
+    if is_floating(self.dtype):
+        return ufunc_step(np.signbit, (self.array,), out.array, computation_dtype(self.dtype), BOOL)
+    return ufunc_step(np.less, (self.array, constant(0, self.dtype)), out.array, self.dtype, BOOL)
+
+
+@kernel("aten::round.decimals_out")
+def round_decimals(self: Tensor, decimals: int, out: Tensor) -> Step:
+    """Round to a number of decimals, half to even; a negative number rounds to tens, hundreds and so on.
+
+    Dtypes: floating, equal.
+    """
+    require_floating("self", self)
+    require_same_dtype(self=self, out=out)
+    require(abs(decimals) <= MAX_DECIMALS, "decimals must be at most {}, not {}", MAX_DECIMALS, decimals)
+    out.resize(self.shape)
+    dtype = computation_dtype(out.dtype)
+    power = constant(10.0 ** abs(decimals), dtype)
+    first, last = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+
+    def passes(x: Array, out: Array) -> Step:
+        return in_sequence(
+            ArrayCall(first, x, power, out), ArrayCall(np.rint, out, out), ArrayCall(last, out, power, out)
+        )
+
+    return in_dtype(dtype, (self.array,), out.array, passes)
+
+
+MAX_DECIMALS = 308
+"""More overflow float64."""
+
+
+@kernel("aten::abs.out", is_uniform=True, is_elementwise=True)
+def absolute(self: Tensor, out: Tensor) -> Step:
+    """Compute absolute values; those of complex numbers are real."""
+    if self.dtype.kind == "c":
+        require(out.dtype.itemsize * 2 == self.dtype.itemsize, "{} has no parts of {}", self.dtype, out.dtype)
+        out.resize(self.shape)
+        return ArrayCall(np.absolute, self.array, out=out.array)
+    require_same_dtype(self=self, out=out)
+    out.resize(self.shape)
+    return ufunc_step(np.absolute, (self.array,), out.array, computation_dtype(out.dtype))
 
 
 @kernel("aten::sign.out")

@@ -5,11 +5,13 @@ Either the output size is given, or factors: the output size is then the product
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from etconfig.kernel.checks import require, require_floating, require_rank, require_same_dtype
 from etconfig.kernel.memory import Array, Scratch
-from etconfig.kernel.registry import Floats, Ints, KernelTable, Step, kernel
+from etconfig.kernel.registry import Floats, Ints, Kernel, KernelTable, Step, kernel
 from etconfig.kernel.step_makers import DType, computation_dtype, copy_selected, in_sequence, is_empty
 from etconfig.kernel.steps import ArrayCall
 from etconfig.kernel.tensor import Tensor
@@ -60,29 +62,46 @@ def upsample_bilinear2d(
     return weighted_sums_step(x, (down, across), out, scratch)
 
 
-@kernel("aten::_upsample_bilinear2d_aa.out")
-def upsample_bilinear2d_aa(
+def _antialiased(name: str, support: float, weights: Callable[[Array], Array]) -> Kernel:
+    """Return the kernel that weighs all elements that a larger one covers, by distance up to `support`."""
+
+    def bind(
+        self: Tensor,
+        output_size: Ints,
+        align_corners: bool,
+        scales_h: float | None,
+        scales_w: float | None,
+        out: Tensor,
+        *,
+        scratch: Scratch,
+    ) -> Step:
+        scales = (scales_h, scales_w)
+        return _antialiased_step(support, weights, self, output_size, align_corners, scales, out, scratch)
+
+    return Kernel((name,), bind)
+
+
+def _antialiased_step(
+    support: float,
+    weights: Callable[[Array], Array],
     self: Tensor,
     output_size: Ints,
     align_corners: bool,
-    scales_h: float | None,
-    scales_w: float | None,
+    scales: tuple[float | None, float | None],
     out: Tensor,
-    *,
     scratch: Scratch,
 ) -> Step:
-    """Interpolate as `upsample_bilinear2d`, but weigh all elements that a larger one covers, not just two."""
     require_floating("input", self)
     _prepare(self, output_size, None, out)
     if is_empty(out):
         return in_sequence()
     steps = [
         _step(size, count, scale, align_corners)
-        for size, count, scale in zip(self.shape[2:], out.shape[2:], (scales_h, scales_w), strict=True)
+        for size, count, scale in zip(self.shape[2:], out.shape[2:], scales, strict=True)
     ]
     dtype = computation_dtype(self.dtype)
     down, across = (
-        _antialiasing(size, count, step, dtype)
+        _antialiasing(size, count, step, dtype, support, weights)
         for size, count, step in zip(self.shape[2:], out.shape[2:], steps, strict=True)
     )
     return weighted_sums_step(self, (down, across), out, scratch)
@@ -138,20 +157,41 @@ def _step(size: int, count: int, scale: float | None, align_corners: bool) -> fl
     return 1 / scale if scale else size / count
 
 
-def _antialiasing(size: int, count: int, step: float, dtype: DType) -> WeightedWindows:
-    """Windows whose weights are triangles as wide as an element of the result."""
+def _antialiasing(
+    size: int, count: int, step: float, dtype: DType, support: float, weights: Callable[[Array], Array]
+) -> WeightedWindows:
+    """Windows with weights by distance, in elements of the result if these are larger."""
     check_weights(size, count)
-    width = max(step, 1.0)
+    scale = max(step, 1.0)
+    width = support * scale
     centers = (np.arange(count) + 0.5)[:, np.newaxis] * step
     first = np.maximum(np.trunc(centers - width + 0.5), 0).astype(np.int64)
     end = np.minimum(np.trunc(centers + width + 0.5), size).astype(np.int64)
     places = np.arange(size)
-    matrix = np.maximum(1 - np.abs(places - centers + 0.5) / width, 0)
+    matrix = weights(np.abs(places - centers + 0.5) / scale)
     matrix[(places < first) | (places >= end)] = 0
     sums: Array = matrix.sum(1, keepdims=True)
     matrix /= np.where(sums == 0, 1, sums)
     spans = list(zip(first[:, 0].tolist(), end[:, 0].tolist(), strict=True))
     return WeightedWindows(matrix.astype(dtype), spans)
 
+
+def _triangle(distance: Array) -> Array:
+    weights: Array = np.maximum(1 - distance, 0)
+    return weights
+
+
+def _cubic(distance: Array) -> Array:
+    """Return Keys' cubic weights with the coefficient of Pillow, which PyTorch takes where it antialiases."""
+    a = -0.5
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+    far = ((distance - 5) * distance + 8) * distance * a - 4 * a
+    return np.where(distance < 1, near, np.where(distance < 2, far, 0))
+
+
+ANTIALIASED = (
+    _antialiased("aten::_upsample_bilinear2d_aa.out", 1.0, _triangle),
+    _antialiased("aten::_upsample_bicubic2d_aa.out", 2.0, _cubic),
+)
 
 KERNELS = KernelTable.of_module(globals())

@@ -40,6 +40,31 @@ def view_copy(self: Tensor, size: Ints, out: Tensor) -> Step:
     return reshaped_copy_step(out.array, self.array)
 
 
+@kernel("aten::view_copy.dtype_out")
+def view_copy_dtype(self: Tensor, dtype: int, out: Tensor) -> Step:
+    """Copy the bytes as elements of another dtype; the last dimension grows or shrinks with its size.
+
+    `dtype` is the number of the scalar type. Shapes: self (*S, n), out (*S, m) of as many bytes.
+    """
+    require(dtype == out.scalar_type, "out is {}, but the dtype is {}", out.scalar_type.dtype_name, dtype)
+    old, new = self.dtype.itemsize, out.dtype.itemsize
+    require(old == new or self.array.ndim > 0, "a scalar cannot be viewed in a size of {} bytes", new)
+    if old == new:
+        out.resize(self.shape)
+    else:
+        row = self.shape[-1] * old
+        require(row % new == 0, "rows of {} bytes are not whole elements of {} bytes", row, new)
+        out.resize((*self.shape[:-1], row // new))
+    target, source = out.array, self.array
+    if target.flags.c_contiguous and source.flags.c_contiguous:
+        return copy_step(target.view(self.dtype).reshape(source.shape), source)
+    return ArrayCall(_copy_bytes, target, source)
+
+
+def _copy_bytes(target: Array, source: Array) -> None:
+    np.copyto(target, np.ascontiguousarray(source).view(target.dtype).reshape(target.shape))
+
+
 @kernel("executorch_prim::et_view.default")
 def et_view(self: Tensor, size: Ints, out: TensorAlias) -> Step:
     """Make `out` a view of the memory of `self`, without a copy."""
@@ -190,15 +215,20 @@ def unfold_copy(self: Tensor, dim: int, size: int, step: int, out: Tensor) -> St
 @kernel("aten::as_strided_copy.out")
 def as_strided_copy(self: Tensor, size: Ints, stride: Ints, storage_offset: int | None, out: Tensor) -> Step:
     """Copy the elements at the given strides, counted in elements, in the memory of `self`."""
+    return _copy_view(self, strided_view(self.array, size, stride, storage_offset), out)
+
+
+def strided_view(array: Array, size: Ints, stride: Ints, storage_offset: int | None) -> Array:
+    """Return the view of `array`, in row-major order, at the given strides, counted in elements."""
     start = storage_offset or 0
     require(len(size) == len(stride), "size {} and stride {} differ in length", size, stride)
     require(min((start, *size, *stride)) >= 0, "size, stride and storage_offset must not be negative")
-    require(self.array.flags.c_contiguous, "self must be in row-major order")
+    require(array.flags.c_contiguous, "self must be in row-major order")
     last = start + sum((count - 1) * step for count, step in zip(size, stride, strict=True))
-    require(0 in size or last < self.array.size, "size {} with stride {} leaves the tensor", size, stride)
-    strides = tuple(each * self.array.itemsize for each in stride)
-    flat = self.array.reshape(-1)[start:]
-    return _copy_view(self, as_strided(flat, size, strides), out)
+    require(0 in size or last < array.size, "size {} with stride {} leaves the tensor", size, stride)
+    strides = tuple(each * array.itemsize for each in stride)
+    view: Array = as_strided(array.reshape(-1)[start:], size, strides)
+    return view
 
 
 @kernel("aten::flip.out")

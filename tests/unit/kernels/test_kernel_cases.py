@@ -33,10 +33,12 @@ class TestRecordedCases:
 
 
 SIZED_BY_DATA = {
+    "aten::_unique2.out",
     "aten::index.Tensor_out",
     "aten::masked_select.out",
     "aten::nonzero.out",
     "aten::repeat_interleave.Tensor_out",
+    "aten::unique_consecutive.out",
 }
 """The operators whose outputs get their sizes from the data, so that their steps resize while they run."""
 

@@ -20,7 +20,27 @@ from etconfig.scalar_types import ScalarType
 CASES = load_cases()
 FLOAT, LONG, BOOL = ScalarType.FLOAT, ScalarType.LONG, ScalarType.BOOL
 
+TESTED_BY_DISTRIBUTION = {
+    "aten::exponential.out",
+    "aten::multinomial.out",
+    *(
+        f"aten::normal.{each}_out"
+        for each in ("Tensor_float", "float_Tensor", "Tensor_Tensor", "float_float")
+    ),
+    "aten::rand_like.out",
+    "aten::randint.low_out",
+    "aten::randint.out",
+    "aten::randint_like.low_dtype_out",
+    "aten::randint_like.out",
+    "aten::randn_like.out",
+    "aten::randperm.out",
+    "aten::uniform.out",
+}
+"""In test_random_distributions.py."""
+
 TESTED_BELOW = {
+    "aten::_embedding_bag_forward_only.out",
+    "aten::empty_permuted.out",
     "aten::empty.out",
     "aten::rand.out",
     "aten::randn.out",
@@ -44,7 +64,7 @@ class TestAllKernels:
         symbolic = {name for name in KERNELS if "Scalar" in name and name.startswith("executorch_prim")}
         symbolic |= {"executorch_prim::floordiv.int", "executorch_prim::mod.int"}
         symbolic |= {"aten::sym_size.int", "aten::sym_numel", "aten::_local_scalar_dense"}
-        assert set(KERNELS) == recorded | TESTED_BELOW | symbolic
+        assert set(KERNELS) == recorded | TESTED_BELOW | TESTED_BY_DISTRIBUTION | symbolic
 
     def test_families_are_listed_in_order(self) -> None:
         assert list(FAMILIES) == sorted(FAMILIES)
@@ -115,10 +135,17 @@ def test_plain_copies(operator: str) -> None:
     assert out.array.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("operator", ["aten::empty.out", "dim_order_ops::_empty_dim_order.out"])
-def test_empty_tensors_are_zero_so_that_runs_repeat(operator: str) -> None:
+@pytest.mark.parametrize(
+    ("operator", "layout"),
+    [
+        ("aten::empty.out", None),
+        ("aten::empty_permuted.out", (0,)),
+        ("dim_order_ops::_empty_dim_order.out", None),
+    ],
+)
+def test_empty_tensors_are_zero_so_that_runs_repeat(operator: str, layout: tuple[int, ...] | None) -> None:
     out = tensor(3, values=7, is_dynamic=True)
-    run(operator, (2,), None, out)
+    run(operator, (2,), layout, out)
     assert out.array.tolist() == [0, 0]
 
 
@@ -280,3 +307,7 @@ class TestErrorFunction:
         out = tensor(2)
         run("aten::sigmoid.out", tensor(2, values=[-20, -80]), out)
         np.testing.assert_allclose(out.array, [2.0611537e-09, 1.8048514e-35], rtol=1e-6)
+
+
+def test_embedding_bags_for_inference_are_those_for_training() -> None:
+    assert KERNELS["aten::_embedding_bag_forward_only.out"] is KERNELS["aten::_embedding_bag.out"]
