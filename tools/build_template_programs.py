@@ -1,4 +1,4 @@
-"""Writes the golden programs of the package that `etconfig new-backend` copies. Needs torch and executorch.
+"""Writes the golden programs of the packages that `etconfig new-backend` copies. Needs torch and executorch.
 
 .venv-peers/bin/python tools/build_template_programs.py
 """
@@ -14,8 +14,14 @@ from pathlib import Path
 
 import tomli
 
-TEMPLATE = Path(__file__).parents[1] / "etconfig" / "templates" / "example-npu"
-GOLDEN = TEMPLATE / "src" / "example_npu" / "golden"
+TEMPLATES = Path(__file__).parents[1] / "etconfig" / "templates"
+BACKENDS = {"example-npu": "ExampleNpuBackend", "example-cpp": "ExampleCppBackend"}
+"""The packages with an ahead-of-time half, and their backends."""
+
+
+def golden(template: str) -> Path:
+    """Return the directory of the golden programs of a template."""
+    return TEMPLATES / template / "src" / template.replace("-", "_") / "golden"
 
 
 def install_from(package: Path, site: Path) -> None:
@@ -40,6 +46,7 @@ def lower(backend_id: str, site: Path, directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as site:
-        install_from(TEMPLATE, Path(site))
-        lower("ExampleNpuBackend", Path(site), GOLDEN)
+    for template, backend_id in BACKENDS.items():
+        with tempfile.TemporaryDirectory() as site:
+            install_from(TEMPLATES / template, Path(site))
+            lower(backend_id, Path(site), golden(template))

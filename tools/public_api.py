@@ -75,6 +75,9 @@ PUBLIC_MODULES = (
         ("Package", "PackedBackend", "PackedConfiguration", "PackedMethod", "PackedOption", "load_package"),
     ),
     PublicModule("etconfig.plugin.v1", "The plugin API, version 1."),
+    PublicModule(
+        "etconfig.plugin.v1_c", "The plugin API for backends in C and C++, version 1; imports numpy."
+    ),
     PublicModule("etconfig.plugin.v1_kernels", "The plugin API for kernels, version 1; imports numpy."),
     PublicModule("etconfig.conformance", "The conformance kit, for the tests of a backend."),
 )

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from etconfig.c_interface import include_dir
 from etconfig.errors import ScaffoldError
 from etconfig.packages import WHEELS
 from etconfig.program.editing.renaming import rename_backend
@@ -89,6 +90,9 @@ def render_package(
     license_text = (_TEMPLATES / "licenses" / license_.file).read_text(encoding="utf-8")
     ids = (template.names.backend_id, names.backend_id)
     rendered = {Path(rename(path.as_posix())): _rendered(path, files[path], rename, ids) for path in files}
+    if template.includes_header:
+        header = Path("etconfig", "backend.h")
+        rendered["native" / header] = (include_dir() / header).read_bytes()
     rendered[Path("LICENSE")] = license_text.format(year=year, author=author).encode()
     return rendered
 

@@ -14,11 +14,13 @@ class Template:
         names: The names in it.
         level: The level of the conformance kit that its own tests require.
         your_part: The file that its user replaces first, under its names, and what with.
+        includes_header: True if it compiles C or C++ with a copy of `etconfig/backend.h`, in `native`.
     """
 
     names: PackageNames
     level: int
     your_part: str
+    includes_header: bool = False
 
 
 PYTHON = Template(
@@ -36,3 +38,11 @@ SCHEMA_ONLY = Template(
     your_part="declare in src/{package}/options.py what your C++ code reads",
 )
 """The options of a backend that is part of an ExecuTorch build."""
+
+CPP = Template(
+    names=PackageNames(distribution="example-cpp", package="example_cpp", backend_id="ExampleCppBackend"),
+    level=1,
+    your_part="replace native/device.cpp with calls to your driver",
+    includes_header=True,
+)
+"""A backend in C++, with both halves."""

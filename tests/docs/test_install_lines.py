@@ -39,6 +39,7 @@ WRITTEN = {
     ".": {"aot", "test"},  # the package of `etconfig new-backend`
     "acme-npu": {"aot", "test"},
     "acme-dsp": {"test"},
+    "acme-gpu": {"aot", "test"},
     "acme-vector": {"aot"},
 }
 """Packages that a reader has written, by their path, with their extras."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from c_libraries import compile_with
 from command_line import Outcome, error
 
+from etconfig.c_interface import include_dir
 from etconfig.conformance.checks.catalog import all_checks
 
 _NEEDS_TORCH = re.compile(r"test_aot\.py.*torch")
@@ -144,6 +147,60 @@ class TestSchemaOnlyPackage:
         assert "AcmeDspBackend of acme-dsp 0.1.0: L0 · kit " in done.stdout
 
 
+needs_compiler = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler (c++) on the PATH")
+
+
+@pytest.fixture(scope="module")
+def cpp_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write("acme-gpu", tmp_path_factory.mktemp("written"), "--cpp")
+
+
+@pytest.fixture(scope="module")
+def cpp_site(cpp_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install(cpp_package, tmp_path_factory.mktemp("site"))
+
+
+class TestCppPackage:
+    """A package in C++ builds with the system's compiler, and is complete."""
+
+    @needs_compiler
+    def test_its_own_tests_pass(self, cpp_package: Path, cpp_site: Path) -> None:
+        run_its_tests(cpp_package, cpp_site)
+
+    def test_its_linter_finds_nothing(self, cpp_package: Path) -> None:
+        python("-m", "ruff", "check", "--no-cache", ".", directory=cpp_package)
+
+    @needs_compiler
+    def test_its_sources_compile_without_a_warning(self, cpp_package: Path, tmp_path: Path) -> None:
+        for language, sources in {"c++": sorted((cpp_package / "native").glob("*.cpp"))}.items():
+            assert len(sources) == 3
+            compile_with(
+                language, f"-I{cpp_package / 'native'}", "-fPIC", "-shared", *sources, "-o", tmp_path / "l"
+            )
+
+    def test_its_header_is_that_of_etconfig(self, cpp_package: Path) -> None:
+        header = Path("etconfig", "backend.h")
+        assert (cpp_package / "native" / header).read_bytes() == (include_dir() / header).read_bytes()
+
+    @needs_compiler
+    def test_its_wheel_is_for_this_platform_and_any_python(self, cpp_package: Path, tmp_path: Path) -> None:
+        options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", tmp_path)
+        python("-m", "pip", "wheel", *options, cpp_package, directory=cpp_package)
+        (wheel,) = tmp_path.iterdir()
+        assert re.fullmatch(r"acme_gpu-0\.1\.0-py3-none-(linux|macosx)_\w+\.whl", wheel.name)
+
+    def test_without_a_compiler_the_reason_is_given(self, cpp_package: Path, tmp_path: Path) -> None:
+        command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--no-build-isolation"]
+        done = subprocess.run(
+            [*command, "--target", tmp_path, cpp_package],
+            env={**os.environ, "CXX": "no-such-compiler"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1
+        assert "no C++ compiler (no-such-compiler); install one, or set CXX" in done.stdout + done.stderr
+
+
 class TestCommand:
     """The command prints the next steps, or why it wrote nothing."""
 
@@ -181,6 +238,11 @@ class TestCommand:
             f"a package click is installed already, in {click.__file__}",
             "choose another name, or uninstall that",
         )
+
+    def test_the_two_kinds_exclude_each_other(self, cli: Callable[..., Outcome]) -> None:
+        done = cli("new-backend", "acme", "--cpp", "--schema-only")
+        assert (done.status, done.stdout) == (2, "")
+        assert "--cpp and --schema-only exclude each other" in done.stderr
 
     @pytest.mark.parametrize("arguments", [("json",), ("acme", "--id", "acme"), ("acme", "--author", "\\")])
     def test_nothing_is_written_under_a_bad_name(

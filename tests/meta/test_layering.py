@@ -48,6 +48,7 @@ ROOMS: dict[str, set[str]] = {
     "profile": BOTTOM | {"facts"},
     "resolver": BOTTOM | {"schema", "facts", "profile"},
     "backend": BOTTOM,
+    "c_interface": BOTTOM | {"schema", "backend"},
     "tracing": BOTTOM,
     "program": BOTTOM,
     "kernel": BOTTOM | {"program"},
@@ -55,7 +56,7 @@ ROOMS: dict[str, set[str]] = {
     "method": BOTTOM | {"backend", "tracing", "program", "kernel"},
     "numpy_executor": BOTTOM | {"backend", "tracing", "program", "kernel", "method"},
     "transport": BOTTOM | {"schema"},
-    "plugin": BOTTOM | {"schema", "facts", "backend", "kernel", "method", "transport"},
+    "plugin": BOTTOM | {"schema", "facts", "backend", "c_interface", "kernel", "method", "transport"},
     "app": BOTTOM
     | {"schema", "facts", "profile", "resolver"}
     | {"backend", "tracing", "program", "method", "numpy_executor", "kernel", "kernels"}
@@ -66,7 +67,7 @@ ROOMS: dict[str, set[str]] = {
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
     | {"method", "tracing", "kernel", "program"},
-    "scaffold": BOTTOM | {"schema", "program"},
+    "scaffold": BOTTOM | {"schema", "program", "c_interface"},
     "cli": BOTTOM
     | {"conformance", "analysis", "scaffold", "app"}
     | {"resolver", "schema", "facts", "profile", "plugin", "transport"}
@@ -106,6 +107,7 @@ EXECUTION = {"program", "backend", "tracing", "method", "kernel", "kernels", "nu
 """The wing that runs programs."""
 
 MEETINGS = {
+    "c_interface": "passes the typed options of a schema to backends in C",
     "plugin": "hands plugins the contracts of both wings; it resolves no option and runs no program",
     "app": "the composition level, where a configuration meets a program",
     "conformance": "checks backends with configurations and programs",
@@ -133,7 +135,7 @@ CONTRACTS = {
 }
 """The modules of both wings that `plugin` imports: declarations, facts, backends, executors and kernels."""
 
-DOORS = ("etconfig.plugin.v1_kernels",)
+DOORS = ("etconfig.plugin.v1_kernels", "etconfig.plugin.v1_c")
 """Modules that only hand on names to plugins."""
 
 THIRD_PARTY: dict[str, set[str]] = {
@@ -143,7 +145,17 @@ THIRD_PARTY: dict[str, set[str]] = {
     "pydantic": {"schema"},
     "annotated_types": {"schema"},
     "tomli": {"profile"},
-    "numpy": {"program", "kernel", "kernels", "method", "numpy_executor", "conformance", "analysis", "cli"},
+    "numpy": {
+        "c_interface",
+        "program",
+        "kernel",
+        "kernels",
+        "method",
+        "numpy_executor",
+        "conformance",
+        "analysis",
+        "cli",
+    },
     "ml_dtypes": {"kernel", "conformance"},
     "pytest": {"conformance"},
     "torch": {"conformance"},
@@ -217,7 +229,8 @@ def test_nothing_of_etconfig_goes_through_a_door_for_plugins(door: str) -> None:
 @pytest.mark.parametrize("path", sorted(TEMPLATES.rglob("*.py")), ids=lambda p: p.name)
 def test_a_template_imports_of_etconfig_what_vendors_may(path: Path) -> None:
     of_etconfig = {name for name in GRAPH.imports_of(path) if name.partition(".")[0] == PACKAGE.name}
-    assert of_etconfig <= {"etconfig.plugin.v1", *(["etconfig.conformance"] if "tests" in path.parts else [])}
+    doors = {"etconfig.plugin.v1", "etconfig.plugin.v1_c"}
+    assert of_etconfig <= doors | ({"etconfig.conformance"} if "tests" in path.parts else set())
 
 
 def test_every_room_stands_in_the_table() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import etconfig.plugin
-from etconfig.plugin import v1, v1_kernels
+from etconfig.plugin import v1, v1_c, v1_kernels
 
 V1_NAMES = """
     Allocator ApiRange Applies Availability Backend BackendOptions BackendRequest BackendSpec
@@ -26,6 +26,8 @@ V1_KERNELS_NAMES = """
     require_dtype require_floating require_rank require_same_dtype
 """
 
+V1_C_NAMES = "CBackend CBackendError include_dir"
+
 PLUGIN_NAMES = """
     BACKENDS CONFORMANCE EXECUTORS FACTS GROUPS KERNELS PROFILES EntryPoint PluginFailure PluginIndex
     PluginPolicy discover_plugins profile_directories resolve_profile_directory
@@ -41,9 +43,12 @@ class TestPublicNames:
     def test_an_author_of_kernels_may_import_these_too(self):
         assert sorted(v1_kernels.__all__) == sorted(V1_KERNELS_NAMES.split())
 
+    def test_an_author_of_a_backend_in_c_may_import_these_too(self):
+        assert sorted(v1_c.__all__) == sorted(V1_C_NAMES.split())
+
     def test_the_core_may_import_these_names(self):
         assert sorted(etconfig.plugin.__all__) == sorted(PLUGIN_NAMES.split())
 
     def test_every_listed_name_is_there(self):
-        for module in (v1, v1_kernels, etconfig.plugin):
+        for module in (v1, v1_c, v1_kernels, etconfig.plugin):
             assert [name for name in module.__all__ if not hasattr(module, name)] == []

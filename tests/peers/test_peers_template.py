@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from build_template_programs import GOLDEN, TEMPLATE, install_from, lower
+from build_template_programs import BACKENDS, TEMPLATES, golden, install_from, lower
 
 from etconfig.program import open_program
 
@@ -23,12 +23,13 @@ def content_of(path: Path) -> list[object]:
     return [plans, [bytes(program.delegate_data(each)) for plan in plans for each in plan.delegates]]
 
 
-def test_the_template_contains_the_programs_that_it_makes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("template", BACKENDS)
+def test_the_template_contains_the_programs_that_it_makes(template: str, tmp_path: Path) -> None:
     site, made = tmp_path / "site", tmp_path / "made"
-    install_from(TEMPLATE, site)
-    lower("ExampleNpuBackend", site, made)
+    install_from(TEMPLATES / template, site)
+    lower(BACKENDS[template], site, made)
     programs = {path.name: path.read_bytes() for path in made.iterdir()}
-    held = {path.name: path.read_bytes() for path in GOLDEN.iterdir()}
+    held = {path.name: path.read_bytes() for path in golden(template).iterdir()}
     assert programs == held, "to accept them: .venv-peers/bin/python tools/build_template_programs.py"
 
 

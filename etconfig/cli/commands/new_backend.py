@@ -15,6 +15,7 @@ from etconfig.cli.shared.usage import StrictCommand
 from etconfig.errors import ScaffoldError
 from etconfig.plugin.entry_points import BACKENDS
 from etconfig.scaffold import (
+    CPP,
     LICENSES,
     PYTHON,
     SCHEMA_ONLY,
@@ -43,6 +44,9 @@ from etconfig.scaffold import (
 )
 @click.option("--author", help="The copyright holder; by default the authors of the package.")
 @click.option(
+    "--cpp", is_flag=True, help="Write the backend in C++, as a library with etconfig's C interface."
+)
+@click.option(
     "--schema-only",
     is_flag=True,
     help="Declare only the options of a backend that is part of an ExecuTorch build.",
@@ -53,6 +57,7 @@ def command(
     backend_id: str | None,
     license_name: str,
     author: str | None,
+    cpp: bool,
     schema_only: bool,
 ) -> None:
     """Write a complete and tested package for a new backend.
@@ -61,18 +66,22 @@ def command(
     profile, tests, golden programs and package metadata. Its tests pass as they are. Replace the simulated
     device with your own.
 
-    With --schema-only, it has options, a recommendation, a profile and tests.
+    With --cpp, the runtime half is a library in C++, which installing the package builds with the system's
+    compiler. With --schema-only, the package has options, a recommendation, a profile and tests.
 
     \b
     Examples:
       etconfig new-backend acme-npu
+      etconfig new-backend acme-gpu --cpp
       etconfig new-backend acme-dsp --schema-only
       etconfig new-backend acme-npu --directory backends/acme --id AcmeBackend --license mit
     """
+    if cpp and schema_only:
+        raise click.UsageError("--cpp and --schema-only exclude each other")
     names = derive_names(name, backend_id)
     _check_is_new(names)
     year = date.today().year  # of the copyright, in the author's time zone
-    template = SCHEMA_ONLY if schema_only else PYTHON
+    template = CPP if cpp else SCHEMA_ONLY if schema_only else PYTHON
     files = render_package(names, LICENSES[license_name], author=author, year=year, template=template)
     directory = Path(names.distribution) if directory is None else directory
     write_package_files(directory, files)

@@ -13,6 +13,7 @@ import pytest
 from etconfig.errors import ScaffoldError
 from etconfig.program import open_program
 from etconfig.scaffold import (
+    CPP,
     LICENSES,
     PYTHON,
     SCHEMA_ONLY,
@@ -24,7 +25,7 @@ from etconfig.scaffold import (
 
 TEMPLATES = Path(__file__).parents[3] / "etconfig" / "templates"
 TEMPLATE = TEMPLATES / "example-npu"
-KINDS = {each.names.distribution: each for each in (PYTHON, SCHEMA_ONLY)}
+KINDS = {each.names.distribution: each for each in (PYTHON, SCHEMA_ONLY, CPP)}
 TEMPLATE_WORD = re.compile("example", re.IGNORECASE)
 
 
@@ -108,7 +109,8 @@ class TestRename:
                 (names.class_prefix, old.class_prefix),
             ):
                 text, path = text.replace(new, former), path.replace(new, former)
-            if path not in ("LICENSE", "pyproject.toml"):  # these contain the license's name, too
+            # these contain the license's name, too, and the header is not in the template
+            if path not in ("LICENSE", "pyproject.toml", "native/etconfig/backend.h"):
                 source = TEMPLATES / old.distribution / path
                 assert text == _MARK.sub("", source.read_text()), path
 

@@ -1,0 +1,3 @@
+/* A library that is not a backend. */
+int answer(void);
+int answer(void) { return 42; }
