@@ -37,7 +37,8 @@ The branch says who must act:
     │   ├── MethodInUseError       a second thread entered the same Method
     │   ├── MethodClosedError      the Method was closed
     │   ├── InstructionLimitError  the method ran more instructions than its budget
-    │   └── RuntimeFailedError     the runtime behind another executor failed
+    │   ├── RuntimeFailedError     the runtime behind another executor failed
+    │   └── UnsafeProgramError     that runtime would not survive the method
     ├── ScaffoldError            the package of a new backend cannot be written as requested
     └── InternalError            a bug in etconfig: please report it
 
@@ -558,6 +559,25 @@ class RuntimeFailedError(ExecutionError):
         what = self.phase if self.method is None else f"{self.phase} of method {self.method!r}"
         said = "".join(f"; it logged: {line}" for line in self.log)
         return f"executor {self.executor!r} failed in {what}: {self.code_name} ({self.code:#04x}){said}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class UnsafeProgramError(ExecutionError):
+    """The runtime behind another executor would not survive the method. ExecuTorch: InvalidProgram (0x23).
+
+    Attributes:
+        executor: The executor's name.
+        method: The method that it refuses to load.
+        place: The part of the method, such as `chains[0].instructions[2].args[1], of aten::add.out`.
+        detail: The reason, which names the value.
+    """
+
+    executor: str
+    method: str
+    place: str
+    detail: str
+
+    template = "executor {executor!r} refuses method {method!r}: {place}: {detail}"
 
 
 # --- a new package ------------------------------------------------------------------------

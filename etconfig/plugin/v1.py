@@ -22,7 +22,9 @@ from etconfig.errors import (
     EtconfigError,
     MissingOperatorError,
     OptionError,
+    OutOfMemoryError,
     RuntimeFailedError,
+    UnsafeProgramError,
 )
 from etconfig.facts.detector import Detector, FunctionDetector, Reading
 from etconfig.facts.registry import FactInfo, FactType, Volatility
@@ -123,6 +125,7 @@ __all__ = [
     "MultipleOf",
     "OptionChanges",
     "OptionError",
+    "OutOfMemoryError",
     "Processed",
     "ProgramRequest",
     "Reading",
@@ -133,6 +136,7 @@ __all__ = [
     "System",
     "Tracer",
     "Unit",
+    "UnsafeProgramError",
     "UpdateContext",
     "Value",
     "Volatility",

@@ -15,9 +15,9 @@ V1_NAMES = """
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     ExecutorBackend ExecutorReport
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
-    MultipleOf OptionChanges OptionError Processed ProgramRequest Reading RunnableMethod
-    RuntimeFailedError ScalarType Scope System Tracer Unit UpdateContext Value Volatility Wire WireOption
-    hookimpl model_validator option wire_options
+    MultipleOf OptionChanges OptionError OutOfMemoryError Processed ProgramRequest Reading RunnableMethod
+    RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility
+    Wire WireOption hookimpl model_validator option wire_options
 """
 
 V1_KERNELS_NAMES = """

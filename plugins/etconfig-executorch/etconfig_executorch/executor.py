@@ -20,12 +20,14 @@ from etconfig.plugin.v1 import (
     ProgramRequest,
     RunnableMethod,
 )
-from etconfig_executorch.failures import EXECUTOR, blame
+from etconfig_executorch.delegates import check_xnnpack
+from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
 from etconfig_executorch.native import RUNTIME, native
 from etconfig_executorch.options import SINGLE_THREADED, XNNPACK, check_room, method_options, wire
 from etconfig_executorch.runtime import Runtime, the_runtime
 from etconfig_executorch.static_shapes import check_static_shapes
+from etconfig_executorch.survival import EXECUTOR, check_survivable
 from etconfig_executorch.wheel_backends import version_of
 
 
@@ -74,15 +76,20 @@ class _Program(ExecutorProgram):
     def _load(self, request: MethodRequest) -> RunnableMethod:
         if request.tracer is not None:
             raise ValueError(f"the executor {EXECUTOR!r} records no events; trace with the built-in one")
+        plan = self._program.plan(request.name)
+        check_survivable(plan)
+        self._program.external_tensors(plan)  # the runtime takes any data of the name for the tensor
         check_room(request.name, request.backends)
-        check_static_shapes(self._program.plan(request.name))
+        check_static_shapes(plan)
         brought = self._runtime.native_backends()
         wired = wire({each: bound for each, bound in request.backends.items() if each in brought})
         for backend in wired:
             _check_own(request.backends[backend])
             _check_available(backend, self._runtime.availability(backend))
+        if XNNPACK in wired:
+            check_xnnpack(self._program, plan)
         hosted = [backend for backend in request.backends if backend not in wired]
-        delegates = [each.id for each in self._program.plan(request.name).delegates]
+        delegates = [each.id for each in plan.delegates]
         with blame("load", request.name), self._runtime.hosted.loading(delegates, request.host) as loading:
             self._runtime.hosted.register(hosted)
             for backend, options in wired.items():

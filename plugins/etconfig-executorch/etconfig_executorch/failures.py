@@ -12,12 +12,11 @@ from etconfig.plugin.v1 import (
     DelegateInvalidCompatibilityError,
     EtconfigError,
     MissingOperatorError,
+    OutOfMemoryError,
     RuntimeFailedError,
 )
 from etconfig_executorch.native import native
-
-EXECUTOR = "executorch"
-"""The name under which this executor is installed."""
+from etconfig_executorch.survival import EXECUTOR
 
 # Source of the texts: runtime/executor/method.cpp.
 _INIT_FAILED = re.compile(r"Init failed for backend (\S+):")
@@ -37,6 +36,9 @@ def blame(phase: str, method: str | None) -> Iterator[None]:
         yield
     except native.RuntimeCallError as failure:
         raise _explained(failure, phase, method) from failure
+    except MemoryError as error:
+        detail = "more memory is planned for it than there is"
+        raise OutOfMemoryError(method=method or "", detail=detail) from error
     except native.InputMismatchError as refusal:
         # etconfig's own check accepts them
         log = (f"the runtime refuses an input ({refusal}): it accepts no number for a dynamic input",)

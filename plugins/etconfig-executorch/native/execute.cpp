@@ -1,6 +1,7 @@
 // Running a loaded method.
 #include <cstring>
 
+#include "abort_guard.h"
 #include "log_capture.h"
 #include "method.h"
 
@@ -54,11 +55,22 @@ nb::list Method::execute_into(nb::sequence inputs, nb::sequence outputs) {
   return results(given);
 }
 
+rt::Error Method::run_guarded() {
+  if (is_broken_) {
+    return rt::Error::InvalidState;
+  }
+  return guarded([&] { return method_->execute(); },
+                 [&] {
+                   is_broken_ = true;
+                   return rt::Error::Internal;
+                 });
+}
+
 void Method::run() {
   rt::Error error;
   {
     nb::gil_scoped_release no_gil;
-    error = method_->execute();
+    error = run_guarded();
   }
   check("execute", error);
 }

@@ -12,6 +12,7 @@
 #include <new>
 #include <stdexcept>
 
+#include "abort_guard.h"
 #include "log_capture.h"
 
 namespace etconfig {
@@ -67,9 +68,13 @@ void Method::load(const std::string& name) {
   const auto meta = take("method_meta", program_->program().method_meta(name.c_str()));
   plan_memory(meta);
   memory_.emplace(&method_memory_, &*planned_memory_, &temporary_memory_);
-  method_.emplace(take("load_method",
-                       program_->program().load_method(name.c_str(), &*memory_, nullptr,
-                                                       program_->external_data(), options_.get())));
+  method_.emplace(take("load_method", guarded(
+                                          [&] {
+                                            return program_->program().load_method(
+                                                name.c_str(), &*memory_, nullptr, program_->external_data(),
+                                                options_.get());
+                                          },
+                                          [] { return rt::Result<rt::Method>(rt::Error::Internal); })));
   find_own_outputs(meta);
 }
 
@@ -94,7 +99,8 @@ void Method::set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTe
     throw InputMismatchError("number of inputs");
   }
   for (size_t i = 0; i < method_->inputs_size(); ++i) {
-    if (method_->set_input(input_value(i, inputs[i], keep), i) != rt::Error::Ok) {
+    const rt::EValue value = input_value(i, inputs[i], keep);
+    if (guarded([&] { return method_->set_input(value, i); }, [] { return rt::Error::Internal; }) != rt::Error::Ok) {
       LogCapture::take_lines();  // the caller reports it in its own words
       throw InputMismatchError("shape or value");
     }

@@ -70,6 +70,9 @@ class Method {
   void find_own_outputs(const rt::MethodMeta& meta);
   void place_outputs(const std::vector<std::optional<WritableBytes>>& given);
   void run();
+  // A failed check inside of the runtime is Error::Internal, and every later run then fails: nothing is known of the
+  // state that it left.
+  rt::Error run_guarded();
   nb::list results(const std::vector<std::optional<WritableBytes>>& given);
   void set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep);
   rt::EValue input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep);
@@ -87,6 +90,7 @@ class Method {
   std::optional<rt::MemoryManager> memory_;
   std::optional<rt::Method> method_;
   std::atomic<bool> is_busy_{false};
+  bool is_broken_ = false;
 };
 
 void bind_method(nb::module_& module);

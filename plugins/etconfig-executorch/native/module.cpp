@@ -13,6 +13,7 @@
 #include "program.h"
 #include "python_backend.h"
 #include "tensors.h"
+#include "xnnpack_payload.h"
 
 // The wheel ships the library but not this header. Source: extension/threadpool/threadpool.h.
 namespace executorch::extension::threadpool {
@@ -38,6 +39,7 @@ NB_MODULE(_native, module) {
   bind_program(module);
   bind_method(module);
   bind_python_backend(module);
+  bind_xnnpack_payload(module);
   module.def("set_numpy", [](nb::object empty, nb::object ndarray, const std::vector<nb::object>& dtypes) {
     set_numpy(Numpy(std::move(empty), std::move(ndarray), dtypes));
   });

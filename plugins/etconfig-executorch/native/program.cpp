@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "abort_guard.h"
 #include "log_capture.h"
 
 namespace etconfig {
@@ -25,8 +26,10 @@ Program::ExternalFile::ExternalFile(nb::handle data)
 Program::Program(nb::handle data, const std::vector<nb::object>& external)
     : bytes_(data), loader_(bytes_.data(), bytes_.size()) {
   LogCapture capture;
-  program_.emplace(take("Program::load",
-                        rt::Program::load(&loader_, rt::Program::Verification::InternalConsistency)));
+  program_.emplace(take(
+      "Program::load",
+      guarded([&] { return rt::Program::load(&loader_, rt::Program::Verification::InternalConsistency); },
+              [] { return rt::Result<rt::Program>(rt::Error::Internal); })));
   std::vector<const rt::NamedDataMap*> maps;
   for (const auto& each : external) {
     files_.push_back(std::make_unique<ExternalFile>(each));

@@ -100,6 +100,7 @@ class TestMessages:
             ),
             (errors.OutOfMemoryError, "method 'x' asks for more memory than there is: x; x"),
             (errors.InstructionLimitError, "method 'x' ran 3 instructions without coming to an end; x"),
+            (errors.UnsafeProgramError, "executor 'x' refuses method 'x': x: x; x"),
             (errors.InternalError, "internal error: x; please report it; x"),
         ],
     )

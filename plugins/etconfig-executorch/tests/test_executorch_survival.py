@@ -1,0 +1,253 @@
+"""Methods that ExecuTorch's runtime would not survive are refused before it sees them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from program_writer import Node, instruction, plan, table, tensor, value, write
+
+import etconfig
+from etconfig.plugin.v1 import OutOfMemoryError, RuntimeFailedError, UnsafeProgramError
+
+pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("default")]
+
+EXPORT = """
+import sys, torch
+from executorch.exir import ExecutorchBackendConfig, to_edge
+from executorch.exir.passes import MemoryPlanningPass
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(4))
+
+    def forward(self, x):
+        self.cache.copy_(self.cache + x)
+        return self.cache * 2
+
+config = ExecutorchBackendConfig(
+    memory_planning_pass=MemoryPlanningPass(alloc_mutable_buffers=False), emit_mutable_buffer_names=True
+)
+edge = to_edge(torch.export.export(Counting(), (torch.ones(4),)))
+open(sys.argv[1], "wb").write(edge.to_executorch(config).buffer)
+"""
+
+UNPLANNED = {"allocation_info": None}
+
+
+@pytest.fixture(scope="module")
+def unplanned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program of the real exporter whose mutable buffer has no memory."""
+    path = tmp_path_factory.mktemp("unplanned") / "unplanned.pte"
+    subprocess.run([sys.executable, "-c", EXPORT, path], check=True, capture_output=True)
+    return path
+
+
+def operators(*names: str) -> list[Node]:
+    parts = (each.rpartition(".") if "." in each else (each, "", "") for each in names)
+    return [table("Operator", name=name, overload=overload) for name, _, overload in parts]
+
+
+def call(op_index: int, *args: int) -> Node:
+    return instruction("KernelCall", op_index=op_index, args=list(args))
+
+
+SEGMENT: dict[str, Any] = {
+    "payloads": [bytes(16)],
+    "constant_segment": table("SubsegmentOffsets", segment_index=0, offsets=[0]),
+}
+"""Constants in a segment, without which ExecuTorch 1.5 opens no program."""
+
+
+def program(
+    values: Sequence[Node], instructions: Sequence[Node], names: Sequence[str] = (), **fields: Any
+) -> bytes:
+    written = {"inputs": [], "outputs": [0], "operators": operators(*names), **fields}
+    return write(plan(values=list(values), instructions=list(instructions), **written), **SEGMENT)
+
+
+def refusal(data: bytes) -> str:
+    """Return the place and the detail of the refusal."""
+    with pytest.raises(UnsafeProgramError) as caught:
+        etconfig.load_program(data, executor="executorch").load_method("forward")
+    assert caught.value.method == "forward"
+    return f"{caught.value.place}: {caught.value.detail}"
+
+
+ADD, VIEW, SUM = "aten::add.out", "executorch_prim::et_view.default", "aten::sum.IntList_out"
+ONE = value("Int", int_val=1)
+JUMPED = "chains[0].instructions[0].cond_value_index: values[1] is an integer, expected a boolean or a tensor"
+
+REFUSED = {
+    "argument without memory": (
+        lambda: program([tensor(), tensor(**UNPLANNED), ONE], [call(0, 0, 1, 2, 0, 0)], [ADD]),
+        "chains[0].instructions[0].args[1], of aten::add.out: the tensor values[1] has no memory: "
+        "nothing plans, stores or passes it",
+    ),
+    "argument of an unknown operator without memory": (
+        lambda: program([tensor(), tensor(**UNPLANNED)], [call(0, 1, 0)], ["mine::op.out"]),
+        "chains[0].instructions[0].args[0], of mine::op.out: the tensor values[1] has no memory: "
+        "nothing plans, stores or passes it",
+    ),
+    "too few arguments": (
+        lambda: program([tensor(), ONE], [call(0, 0, 0, 1)], [ADD]),
+        "chains[0].instructions[0]: aten::add.out takes 4 arguments, but gets 3",
+    ),
+    "an integer for a tensor": (
+        lambda: program([tensor(), ONE], [call(0, 0, 1, 1, 0, 0)], [ADD]),
+        "chains[0].instructions[0].args[1], of aten::add.out: values[1] is an integer, expected a tensor",
+    ),
+    "None for a tensor": (
+        lambda: program([tensor(), ONE, value("Null")], [call(0, 2, 0, 1, 0, 0)], [ADD]),
+        "chains[0].instructions[0].args[0], of aten::add.out: values[2] is None, expected a tensor",
+    ),
+    "a number for a list": (
+        lambda: program([tensor(), ONE], [call(0, 0, 1, 1, 1, 0, 0)], [SUM]),
+        "chains[0].instructions[0].args[1], of aten::sum.IntList_out: values[1] is an integer, "
+        "expected None or a list of integers",
+    ),
+    "a list with None": (
+        lambda: program(
+            [tensor(), tensor(**UNPLANNED), value("Null"), value("IntList", items=[2])],
+            [call(0, 0, 3, 1)],
+            [VIEW],
+        ),
+        "chains[0].instructions[0].args[1], of executorch_prim::et_view.default, values[3]: "
+        "values[2] is None, expected an integer",
+    ),
+    "a view that is read before it is made": (
+        lambda: program(
+            [tensor(), tensor(**UNPLANNED), ONE, value("IntList", items=[2])],
+            [call(0, 1, 1, 2, 0, 0), call(1, 0, 3, 1)],
+            [ADD, VIEW],
+        ),
+        "chains[0].instructions[0].args[0], of aten::add.out: the tensor values[1] has no memory: "
+        "nothing plans, stores or passes it",
+    ),
+    "a view that a jump leaves out": (
+        lambda: program(
+            [tensor(), tensor(**UNPLANNED), ONE, value("IntList", items=[2]), value("Bool", bool_val=False)],
+            [
+                instruction("JumpFalseCall", cond_value_index=4, destination_instruction=2),
+                call(1, 0, 3, 1),
+                call(0, 1, 1, 2, 0, 0),
+            ],
+            [ADD, VIEW],
+        ),
+        "chains[0].instructions[2].args[0], of aten::add.out: the tensor values[1] has no memory: "
+        "nothing plans, stores or passes it",
+    ),
+    "a jump on an integer": (
+        lambda: program(
+            [tensor(), ONE],
+            [instruction("JumpFalseCall", cond_value_index=1, destination_instruction=0)],
+        ),
+        JUMPED,
+    ),
+    "a move over another kind": (
+        lambda: program([tensor(), ONE], [instruction("MoveCall", move_from=1, move_to=0)]),
+        "chains[0].instructions[0]: moves an integer over values[0], a tensor",
+    ),
+    "memory that the next run needs": (
+        lambda: program([tensor()], [instruction("FreeCall", value_index=0)]),
+        "chains[0].instructions[0]: releases the memory of values[0], which the next run needs",
+    ),
+    "a list of later tensors": (
+        lambda: program([tensor(), value("TensorList", items=[2]), tensor()], []),
+        "values[1]: the list names values[2], which comes after it",
+    ),
+    "a list of optional tensors as output": (
+        lambda: program([tensor(), value("OptionalTensorList", items=[-1])], [], outputs=[1]),
+        "outputs[0]: a list of optional tensors cannot be passed to Python",
+    ),
+    "a delegate's argument without memory": (
+        lambda: write(
+            plan(
+                values=[tensor(), tensor(**UNPLANNED)],
+                outputs=[0],
+                delegates=[
+                    table(
+                        "BackendDelegate",
+                        id="XnnpackBackend",
+                        processed=table("BackendDelegateDataReference", location=0, index=0),
+                    )
+                ],
+                instructions=[instruction("DelegateCall", delegate_index=0, args=[1, 0])],
+            ),
+            backend_delegate_data=[table("BackendDelegateInlineData", data=b"")],
+            **SEGMENT,
+        ),
+        "chains[0].instructions[0].args[0], of a delegate: the tensor values[1] has no memory: "
+        "nothing plans, stores or passes it",
+    ),
+}
+
+
+class TestUnplannedBuffers:
+    """A mutable buffer without memory, which ends the process with ExecuTorch's own Python API."""
+
+    def test_the_refusal_names_the_buffer_and_the_way_out(self, unplanned: Path) -> None:
+        with pytest.raises(UnsafeProgramError, match="'cache'") as caught:
+            etconfig.load_program(unplanned, executor="executorch").load_method("forward")
+        assert "alloc_mutable_buffers=True" in str(caught.value)
+        assert "executor='numpy'" in str(caught.value)
+
+    def test_the_other_executor_runs_it(self, unplanned: Path) -> None:
+        method = etconfig.load_program(unplanned, executor="numpy").load_method("forward")
+        assert [method.execute([np.ones(4, np.float32)])[0][0] for _ in range(3)] == [2, 4, 6]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("case", REFUSED)
+    def test_the_refusal_names_the_value(self, case: str) -> None:
+        make, expected = REFUSED[case]
+        assert refusal(make()) == expected
+
+    def test_more_memory_than_there_is(self) -> None:
+        data = program([tensor()], [], non_const_buffer_sizes=[0, 2**62])
+        with pytest.raises(OutOfMemoryError, match="'forward'"):
+            etconfig.load_program(data, executor="executorch").load_method("forward")
+
+
+class TestAccepted:
+    def test_a_view_that_is_made_first(self) -> None:
+        data = program(
+            [tensor(), tensor(**UNPLANNED), ONE, value("IntList", items=[4]), value("Int", int_val=2)],
+            [call(0, 0, 3, 1), call(1, 1, 1, 2, 0, 0)],
+            [VIEW, ADD],
+        )
+        method = etconfig.load_program(data, executor="executorch").load_method("forward")
+        assert [method.execute([])[0].tolist() for _ in range(2)] == [[0, 0], [0, 0]]
+
+    def test_a_value_of_either_kind_moved_over_nothing(self) -> None:
+        data = program([tensor(), value("Null"), ONE], [instruction("MoveCall", move_from=2, move_to=1)])
+        with pytest.raises(UnsafeProgramError, match="at first"):
+            etconfig.load_program(data, executor="executorch").load_method("forward")
+
+
+FAILED_CHECKS: dict[str, Callable[[], bytes]] = {
+    "size of a dimension that is not there": lambda: program(
+        [tensor(), value("Int", int_val=7), value("Int", int_val=0)],
+        [call(0, 0, 1, 2)],
+        ["aten::sym_size.int"],
+    ),
+}
+
+
+class TestFailedChecks:
+    """ExecuTorch ends the process where a check inside of it fails; here it is an error."""
+
+    @pytest.mark.parametrize("case", FAILED_CHECKS)
+    def test_it_is_an_error_with_the_runtimes_log(self, case: str) -> None:
+        method = etconfig.load_program(FAILED_CHECKS[case](), executor="executorch").load_method("forward")
+        with pytest.raises(RuntimeFailedError) as caught:
+            method.execute([])
+        assert any("dim" in line for line in caught.value.log), caught.value.log
+        with pytest.raises(RuntimeFailedError, match="InvalidState"):
+            method.execute([])
