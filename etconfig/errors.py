@@ -25,6 +25,7 @@ The branch says who must act:
     │   ├── MethodNotFoundError    the program has no such method
     │   ├── MissingOperatorError   no kernel for operators of the method
     │   ├── BackendUnavailableError  the backend cannot run here
+    │   ├── LibraryError           a library of operators or backends cannot be loaded
     │   ├── InvalidInputError      an input has the wrong count, dtype, rank or size
     │   ├── InvalidMemoryError     memory that the caller gives does not fit
     │   ├── ArenaConflictError     methods that share arenas would overwrite each other's state
@@ -337,6 +338,21 @@ class BackendUnavailableError(ExecutionError):
     reason: str
 
     template = "backend {backend!r} cannot run here: {reason}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class LibraryError(ExecutionError):
+    """A library of operators or backends cannot be loaded. ExecuTorch: RegistrationAlreadyRegistered (0x16).
+
+    Attributes:
+        library: The path of the library, or its name if the runtime ships it.
+        reason: What is wrong with it.
+    """
+
+    library: str
+    reason: str
+
+    template = "library {library!r} cannot be loaded: {reason}"
 
 
 @record(kw_only=True, eq=False, repr=False)

@@ -130,7 +130,7 @@ def _report_method(program: LoadedProgram, name: str, executor: str, runtime: Ex
         planned_memory_bytes=tuple(plan.non_const_buffer_sizes[1:]),
         memory_plan=read_memory_plan(plan),
         obstacles=(
-            *_missing_kernels(missing, executor),
+            *_missing_kernels(missing, executor, runtime),
             *_unavailable_backends(program, plan, executor, runtime),
             *_missing_data(external),
         ),
@@ -173,14 +173,17 @@ def _external_tensors(program: LoadedProgram, plan: ExecutionPlan) -> Iterator[E
         yield ExternalTensorReport(key=key, tensor=describe_value(tensor), file=files.get(str(key)))
 
 
-def _missing_kernels(operators: Iterable[str], executor: str) -> Iterator[RunObstacle]:
+def _missing_kernels(
+    operators: Iterable[str], executor: str, runtime: ExecutorReport
+) -> Iterator[RunObstacle]:
     for operator in operators:
         if executor == NUMPY:
             why = "no installed package has a kernel for it"
             help_text = f"install one that provides it in the entry-point group {ENTRY_POINT_GROUP!r}"
         else:
             why = f"the runtime of executor {executor!r} has no kernel for it"
-            help_text = "export the method without it, or use another executor"
+            otherwise = "export the method without it, or use another executor"
+            help_text = runtime.further_operators.get(operator, otherwise)
         yield RunObstacle(what=f"operator {operator}", why=why, help=help_text)
 
 

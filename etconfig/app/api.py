@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from etconfig.app.executors import NUMPY, choose_executor, find_executor
+from etconfig.app.executors import choose_executor, executor_with_options
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.targets import find_installation
@@ -26,6 +26,7 @@ def load_program(
     data: DataSources = (),
     verification: Verification = Verification.InternalConsistency,
     executor: str | None = None,
+    executor_options: Mapping[str, object] | None = None,
     installation: Installation | None = None,
     backends: GivenBackends | None = None,
     tracer: RecordingTracer | None = None,
@@ -44,6 +45,8 @@ def load_program(
         verification: When to verify the methods: all at once, or each before it is used.
         executor: The executor that will run it: `numpy`, or the name of an installed plugin. By default
             that of the project file, else `numpy`.
+        executor_options: Options of the executor, by name; they win over `[executor.NAME]` of the project
+            file.
         installation: Plugins, profiles and project file; by default those found from the current
             directory.
         backends: Backends given in code, as for `Installation.with_backends`: `{"MyBackend": MyBackend()}`.
@@ -58,7 +61,9 @@ def load_program(
     Raises:
         ProgramError: a file cannot be read, is not a program or data file, or is malformed.
         UnknownPluginError: no such executor is installed.
-        ConfigError: the executor is that of the project file, and it is not installed or malformed.
+        ConfigError: the executor is that of the project file, and it is not installed or malformed; or its
+            options are wrong.
+        LibraryError: a library that the executor is to load cannot be loaded.
         PluginLoadError: the core cannot use one of `backends`.
         TypeError: an argument is of a wrong type.
     """
@@ -66,10 +71,10 @@ def load_program(
     if backends is not None:
         installation = installation.with_backends(backends)
     executor = choose_executor(installation, executor)
-    runner = None if executor == NUMPY else find_executor(installation, executor)
+    runner, options = executor_with_options(installation, executor, executor_options)
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, phase=phase)
-    opened = None if runner is None else runner.open_program(ProgramRequest(program=program))
+    opened = None if runner is None else runner.open_program(ProgramRequest(program=program, options=options))
     return LoadedProgram(program, installation, opened, executor, share_memory_arenas=share_memory_arenas)
 
 

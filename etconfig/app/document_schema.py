@@ -56,7 +56,17 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         "profile": selection,
         "require_match": {"type": "boolean", "description": "Refuse the fallback of `auto`, generic/any."},
         "profile_path": {**_strings(), "description": "Directories of profiles, relative to this file."},
-        "executor": {"type": "string", "description": "The executor of commands; numpy by default."},
+        "executor": {
+            "description": "The executor of commands, numpy by default; as a table also its options.",
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "properties": {"name": {"type": "string"}},
+                    "additionalProperties": {"type": "object"},
+                },
+            ],
+        },
         "programs": {**_strings(), "description": "The programs it is for, relative to this file."},
         "plugins": plugins,
     }

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from etconfig.app.executor_options import (
+    check_no_options,
+    executor_options,
+    table_problems,
+    without_options,
+)
 from etconfig.app.installation import Installation
 from etconfig.app.targets import find_spec
-from etconfig.diagnostics import Diagnostic, Respelling, did_you_mean, nearest
+from etconfig.diagnostics import Diagnostic, Respelling, Severity, did_you_mean, nearest
 from etconfig.errors import (
     BackendUnavailableError,
     EtconfigError,
     PluginCallError,
+    PluginError,
     ProfileError,
     UnknownPluginError,
 )
@@ -22,6 +31,7 @@ from etconfig.records import record
 if TYPE_CHECKING:
     from etconfig.backend import Backend
     from etconfig.method import Executor, ExecutorReport
+    from etconfig.plugin.hookspecs import ExecutorContribution
     from etconfig.profile import Reference
     from etconfig.schema import BackendSpec
 
@@ -103,17 +113,21 @@ def create_backend(installation: Installation, spec: BackendSpec, executor: str)
 def executor_report(installation: Installation, name: str) -> ExecutorReport:
     """Return the contents of the runtime of an executor; of the built-in one, the operators.
 
+    The executor has the options of the project file and of the command line.
+
     Raises:
         UnknownPluginError: no such executor is installed.
         PluginError: its plugin is broken.
+        ConfigError: the options of the executor are wrong.
+        LibraryError: a library among them cannot be loaded.
     """
     from etconfig.method import ExecutorReport
 
-    if name == NUMPY:
+    executor, options = executor_with_options(installation, name)
+    if executor is None:
         return ExecutorReport(operators=frozenset(installation.kernels))
-    executor = find_executor(installation, name)
     try:
-        report: object = executor.report(None)
+        report: object = executor.report(options)
     except EtconfigError:
         raise
     except Exception as error:
@@ -123,6 +137,57 @@ def executor_report(installation: Installation, name: str) -> ExecutorReport:
         cause = f"it returned a {type(report).__name__}, not an ExecutorReport"
         raise PluginCallError(group=EXECUTORS, name=name, call="report()", cause=cause)
     return report
+
+
+def executor_with_options(
+    installation: Installation, name: str, given: Mapping[str, object] | None = None
+) -> tuple[Executor | None, Any]:
+    """Return an executor and its typed options; for the built-in one, None and None.
+
+    Args:
+        installation: The plugins and the project file.
+        name: The name of the executor.
+        given: Options that win over those of the project file.
+
+    Raises:
+        UnknownPluginError: no such executor is installed.
+        PluginError: its plugin is broken.
+        ConfigError: the options are wrong; the error has every problem.
+    """
+    if name != NUMPY:
+        contribution = _contribution(installation, name)
+        return contribution.executor, executor_options(installation, name, contribution, given)
+    check_no_options(given or ())
+    return None, None
+
+
+def check_executor_tables(installation: Installation) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with the options of executors in the project file.
+
+    An executor that is not installed is a warning, or an error if the name looks like a typing error.
+
+    Raises:
+        ProfileError: they are not tables.
+    """
+    known = sorted({entry.name for entry in installation.index.entries(EXECUTORS)})
+    problems: list[Diagnostic] = []
+    for table in installation.executor_tables:
+        name = table.executor.target
+        if name == NUMPY:
+            problems += without_options(NUMPY, table)
+        elif name in known:
+            with suppress(PluginError):  # a broken plugin is reported elsewhere
+                problems += table_problems(name, _contribution(installation, name), table)
+        else:
+            problems.append(missing_executor(table.executor, known))
+    return tuple(problems)
+
+
+def missing_executor(reference: Reference, known: Sequence[str]) -> Diagnostic:
+    """Return the problem of an executor that may be missing here only: a warning, unless it is misspelled."""
+    is_typo = nearest(reference.target, (NUMPY, *known)) is not None
+    severity = Severity.ERROR if is_typo else Severity.WARNING
+    return replace(unknown_executor(reference, known), severity=severity)
 
 
 def choose_executor(installation: Installation, name: str | None = None) -> str:
@@ -144,10 +209,14 @@ def choose_executor(installation: Installation, name: str | None = None) -> str:
 
 def find_executor(installation: Installation, name: str) -> Executor:
     """Return the executor of a plugin. Raises as `PluginRegistry.contribution`, with help on getting one."""
+    return _contribution(installation, name).executor
+
+
+def _contribution(installation: Installation, name: str) -> ExecutorContribution:
     from etconfig.plugin.contributions import EXECUTOR_HOOK
 
     try:
-        return installation.plugins.contribution(EXECUTOR_HOOK, name).executor
+        return installation.plugins.contribution(EXECUTOR_HOOK, name)
     except UnknownPluginError as error:
         error.help = error.help or _executor_help(name, error.known)
         raise

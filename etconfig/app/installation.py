@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from etconfig.plugin.given import GivenBackends
     from etconfig.plugin.hookspecs import FactsContribution
     from etconfig.plugin.registry import PluginRegistry
-    from etconfig.profile import Document, ProfileLibrary, ProjectFile, Reference
+    from etconfig.profile import Document, ExecutorTable, ProfileLibrary, ProjectFile, Reference
     from etconfig.provenance import Sourced
 
 _IS_LINUX = sys.platform == "linux"
@@ -87,6 +87,19 @@ class Installation:
         paths = None if search_path is None else _paths("search_path", search_path)
         self._search_path = None if paths is None else [str(path) for path in paths]
         self._project_path: Path | None = None
+        self.executor_texts: tuple[tuple[str, str], ...] = ()
+
+    def with_executor_texts(self, texts: Iterable[tuple[str, str]]) -> Installation:
+        """Return the same installation with options of the executor, as a command line has them.
+
+        They win over those of the project file; `load_program(..., executor_options=...)` wins over them.
+
+        Args:
+            texts: Names and values; those with an array may repeat a name.
+        """
+        other = copy.copy(self)
+        other.executor_texts = tuple(texts)
+        return other
 
     def with_project(self, path: AnyPath) -> Installation:
         """Return the same installation as seen with a project file; what it says itself is read again.
@@ -104,6 +117,7 @@ class Installation:
         )
         other._is_own_environment = self._is_own_environment
         other._project_path = path
+        other.executor_texts = self.executor_texts
         if self.project_path is not None and path.resolve() == self.project_path.resolve():
             other.index, other.plugins = self.index, self.plugins
         else:
@@ -200,6 +214,20 @@ class Installation:
         from etconfig.profile import parse_executor
 
         return parse_executor(self._project_document)
+
+    @cached_property
+    def executor_tables(self) -> tuple[ExecutorTable, ...]:
+        """The options of executors in the project file, not yet checked.
+
+        Raises:
+            DocumentError: the file cannot be read.
+            ProfileError: they are not tables.
+        """
+        if self._project_document is None:
+            return ()
+        from etconfig.profile import parse_executor_tables
+
+        return parse_executor_tables(self._project_document)
 
     @cached_property
     def programs(self) -> tuple[Reference, ...]:

@@ -26,7 +26,7 @@ from etconfig.app.validated_programs import (
     programs_by_name,
     unchecked_program,
 )
-from etconfig.diagnostics import Diagnostic, Severity, nearest
+from etconfig.diagnostics import Diagnostic, Severity
 from etconfig.errors import BackendUnavailableError, ConfigError, PluginError, ProfileError
 from etconfig.facts import FactOverrides, FactSheet, source_facts
 from etconfig.parameters import AnyPath, as_path
@@ -218,17 +218,17 @@ class Validator:
         """Check the executor that the project file names; one of a plugin may be missing here only."""
         try:
             executor = self.installation.executor
+            has_options = bool(self.installation.executor_tables)
         except ProfileError:
             return  # reported with the rest of the file
-        if executor is None:
+        if executor is None and not has_options:
             return
-        from etconfig.app.executors import NUMPY, unknown_executor
+        from etconfig.app.executors import NUMPY, check_executor_tables, missing_executor
 
+        yield from check_executor_tables(self.installation)
         known = sorted({entry.name for entry in self.installation.index.entries(EXECUTORS)})
-        if executor.target not in (NUMPY, *known):
-            is_typo = nearest(executor.target, (NUMPY, *known)) is not None
-            severity = Severity.ERROR if is_typo else Severity.WARNING
-            yield replace(unknown_executor(executor, known), severity=severity)
+        if executor is not None and executor.target not in (NUMPY, *known):
+            yield missing_executor(executor, known)
 
     def _read_profile(self, path: Path) -> tuple[Profile, ...]:
         file = self._profiles.library.find(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from etconfig.backend import Availability, BoundBackend, ResizeOutput, Value, resize_nothing
@@ -46,9 +47,11 @@ class ProgramRequest:
         program: The verified program. An executor with a reader of its own takes the bytes from
             `program.whole()` and `program.data_files`, since these are the ones that were verified:
             the file may have changed meanwhile.
+        options: The executor's own options, of the class that it declares; None if it declares none.
     """
 
     program: Program
+    options: Any = None
 
 
 class DelegateHost(Protocol):
@@ -230,11 +233,13 @@ class ExecutorReport:
         backends: The runtime's own backends. Those of etconfig's plugins are not among them.
         operators: The names of the operators that it has kernels for, such as `aten::add.out`; None if that
             is not known.
+        further_operators: What to do to get kernels that the runtime has not loaded, by operator.
     """
 
     version: str | None = None
     backends: tuple[ExecutorBackend, ...] = ()
     operators: frozenset[str] | None = None
+    further_operators: Mapping[str, str] = field(default_factory=dict)
 
     def backend(self, backend_id: str) -> ExecutorBackend | None:
         """Return the runtime's own backend of an id, or None."""

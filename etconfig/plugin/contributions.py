@@ -116,6 +116,22 @@ def _check_executor(entry: EntryPoint, contribution: ExecutorContribution) -> No
     problem = call_problem(executor.report, f"{type(executor).__name__}.report", ("options",))
     if problem is not None:
         raise load_error(entry, problem, "write: def report(self, options=None)")
+    _check_executor_options(entry, contribution)
+
+
+def _check_executor_options(entry: EntryPoint, contribution: ExecutorContribution) -> None:
+    options: object = contribution.options
+    if options is None and not contribution.path_options:
+        return
+    from etconfig.schema import BackendOptions  # imports pydantic, which few executors need
+
+    if not (isinstance(options, type) and issubclass(options, BackendOptions)):
+        cause = f"its options are {options!r}"
+        raise load_error(entry, cause, "give a class that derives from etconfig.plugin.v1.BackendOptions")
+    unknown = sorted(set(contribution.path_options) - set(options.option_infos()))
+    if unknown:
+        cause = f"path_options names {unknown[0]!r}, which {options.__name__} does not declare"
+        raise load_error(entry, cause, "name options of that class")
 
 
 def _check_conformance(entry: EntryPoint, contribution: ConformanceContribution) -> None:

@@ -17,7 +17,7 @@ from etconfig.facts.registry import FactInfo
 from etconfig.method import Executor
 from etconfig.parameters import as_path
 from etconfig.records import record
-from etconfig.schema import ApiRange, BackendSpec
+from etconfig.schema import ApiRange, BackendOptions, BackendSpec
 
 PROJECT = "etconfig"
 """The project name in pluggy's marks on hooks."""
@@ -95,10 +95,15 @@ class ExecutorContribution:
     Attributes:
         api: The plugin API versions that the plugin can work with.
         executor: The executor.
+        options: The class of the executor's own options; None if it has none.
+        path_options: The options whose texts are paths. A relative one starts from the project file, or from
+            the current directory. A text without a slash and a dot is a name, and stays as it is.
     """
 
     api: ApiRange
     executor: Executor
+    options: type[BackendOptions] | None = None
+    path_options: frozenset[str] = frozenset()
 
 
 @record(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ _HOME = {
     "ConditionChecker": "condition_checks",
     "Document": "document",
     "DocumentSettings": "settings",
+    "ExecutorTable": "executor_table",
     "EvaluationResult": "expression",
     "Expression": "expression",
     "ExpressionParser": "expression",
@@ -59,6 +60,7 @@ _HOME = {
     "match_profiles": "selection",
     "parse_document": "document",
     "parse_executor": "project",
+    "parse_executor_tables": "project",
     "parse_expression": "expression",
     "parse_plugin_choices": "project",
     "parse_profile": "profile",
@@ -78,6 +80,7 @@ _HOME = {
 if TYPE_CHECKING:
     from etconfig.profile.condition_checks import ConditionChecker
     from etconfig.profile.document import Document, load_document, parse_document
+    from etconfig.profile.executor_table import ExecutorTable
     from etconfig.profile.expression import (
         ClauseResult,
         EvaluationResult,
@@ -125,6 +128,7 @@ if TYPE_CHECKING:
         PluginChoices,
         ProjectFile,
         parse_executor,
+        parse_executor_tables,
         parse_plugin_choices,
         parse_profile_path,
         parse_programs,
@@ -148,6 +152,7 @@ __all__ = [
     "DocumentSettings",
     "EvaluationResult",
     "ExampleFacts",
+    "ExecutorTable",
     "Expression",
     "ExpressionParser",
     "ExpressionType",
@@ -186,6 +191,7 @@ __all__ = [
     "match_profiles",
     "parse_document",
     "parse_executor",
+    "parse_executor_tables",
     "parse_expression",
     "parse_plugin_choices",
     "parse_profile",

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from etconfig.diagnostics import Span, nearest
 from etconfig.profile.document import Document
+from etconfig.profile.executor_table import ExecutorTable, read_executor, read_executor_tables
 from etconfig.profile.expression import ExpressionParser
 from etconfig.profile.layer import Layer
 from etconfig.profile.profile import Reference
@@ -51,6 +52,7 @@ class ProjectFile:
         require_match: True if `auto` may not fall back to a profile that matches every device.
         profile_path: Directories of profiles; their paths are relative to the file.
         executor: The executor that commands use unless they are given another one; None for the default.
+        executor_tables: The options of executors.
         programs: The programs that it configures; their paths are relative to the file.
         plugins: Its choice of plugins.
         settings: The settings.
@@ -62,6 +64,7 @@ class ProjectFile:
     require_match: bool = False
     profile_path: tuple[Reference, ...] = ()
     executor: Reference | None = None
+    executor_tables: tuple[ExecutorTable, ...] = ()
     programs: tuple[Reference, ...] = ()
     plugins: PluginChoices = field(default_factory=PluginChoices)
     settings: DocumentSettings = field(default_factory=DocumentSettings)
@@ -88,7 +91,8 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
             profile=_read_selection(section),
             require_match=section.boolean("require_match", "write require_match = true, or leave it out"),
             profile_path=_read_profile_path(section),
-            executor=_read_executor(section),
+            executor=read_executor(section),
+            executor_tables=read_executor_tables(section),
             programs=_read_programs(section),
             plugins=_read_plugins(section),
             settings=read_settings(section, expressions, OriginKind.PROJECT),
@@ -123,7 +127,16 @@ def parse_executor(document: Document) -> Reference | None:
     Raises:
         ProfileError: with every problem of that key.
     """
-    return _read_part(document, _read_executor, None)
+    return _read_part(document, read_executor, None)
+
+
+def parse_executor_tables(document: Document) -> tuple[ExecutorTable, ...]:
+    """Read only the options of executors, which are checked when an executor is used.
+
+    Raises:
+        ProfileError: with every problem of those tables.
+    """
+    return _read_part(document, read_executor_tables, ())
 
 
 def parse_programs(document: Document) -> tuple[Reference, ...]:
@@ -205,11 +218,6 @@ def _read_profile_path(section: TomlTable) -> tuple[Reference, ...]:
 
 def _read_programs(section: TomlTable) -> tuple[Reference, ...]:
     return _read_paths(section, "programs")
-
-
-def _read_executor(section: TomlTable) -> Reference | None:
-    name = section.string("executor", 'a project file names an executor: executor = "numpy"')
-    return None if name is None else Reference(name, partial(section.value_span, "executor"))
 
 
 def _read_paths(section: TomlTable, key: str) -> tuple[Reference, ...]:

@@ -13,7 +13,7 @@ V1_NAMES = """
     DelegateRun Detector Diagnostic
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
-    ExecutorBackend ExecutorReport
+    ExecutorBackend ExecutorReport LibraryError
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
     MultipleOf OptionChanges OptionError OutOfMemoryError Processed ProgramRequest Reading RunnableMethod
     RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility

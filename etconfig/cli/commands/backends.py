@@ -12,7 +12,6 @@ from etconfig.app.executors import (
     NUMPY,
     BackendStatus,
     backend_status,
-    choose_executor,
     executor_report,
 )
 from etconfig.app.installation import Installation
@@ -20,6 +19,7 @@ from etconfig.cli.shared.completion import complete_backend
 from etconfig.cli.shared.listings import list_backends, list_with_runtime
 from etconfig.cli.shared.options import (
     device_options,
+    executor_if_installed,
     executor_option,
     json_option,
     make_installation,
@@ -55,7 +55,7 @@ def command(
       etconfig backends ReferenceCpuBackend --facts pi5.json
     """
     installation = make_installation()
-    executor = choose_executor(installation, executor)
+    executor = executor_if_installed(installation, executor)
     if backend is None:
         _list(installation, executor, as_json)
         return

@@ -12,6 +12,7 @@ from etconfig.cli.rendering.package_text import SUFFIX, show_package
 from etconfig.cli.rendering.program_text import print_program
 from etconfig.cli.shared.options import (
     data_option,
+    executor_if_installed,
     executor_option,
     json_option,
     make_installation,
@@ -55,7 +56,7 @@ def command(
     """
     from etconfig.analysis import inspect_program
     from etconfig.app.api import load_program
-    from etconfig.app.executors import NUMPY, choose_executor
+    from etconfig.app.executors import NUMPY
 
     if program.suffix == SUFFIX:
         show_package(program, as_json=as_json)
@@ -68,7 +69,7 @@ def command(
             raise click.UsageError(f"--memory-plan {picture}: expected a name that ends in .svg, or -")
         check_can_write(picture)
     installation = make_installation()
-    chosen = choose_executor(installation, executor)
+    chosen = executor_if_installed(installation, executor)
     with load_program(program, data=data, executor=NUMPY, installation=installation) as loaded:
         report = inspect_program(loaded, executor=chosen)
     if as_json:

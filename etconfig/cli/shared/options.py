@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -64,10 +64,33 @@ input_option = click.option(
     type=click.Path(path_type=Path),
     help="An input as .npy, or several as .npz with in0, in1, ... Repeatable, in order.",
 )
-executor_option = click.option(
-    "--executor",
-    help="The executor: numpy, or one of a plugin; by default that of the project file, else numpy.",
-)
+_EXECUTOR_TEXTS = "etconfig.executor_texts"
+"""The key of click's context for the texts of `--executor-option`."""
+
+
+def _keep_executor_texts(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> None:
+    """Keep the texts for `make_installation`, since they belong to every program that the command loads."""
+    pairs = [text.partition("=") for text in texts]
+    for name, equals, _ in pairs:
+        if not (name and equals):
+            raise click.BadParameter(f"expected NAME=VALUE, given {name!r}", context, parameter)
+    context.meta[_EXECUTOR_TEXTS] = [(name, value) for name, _, value in pairs]
+
+
+def executor_option(command: CommandT) -> CommandT:
+    """Add `--executor`, and `--executor-option`, whose values `make_installation` finds."""
+    command = click.option(
+        "--executor-option",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=_keep_executor_texts,
+        expose_value=False,
+        help="Set an option of the executor. Repeatable; each of a list adds an item.",
+    )(command)
+    return click.option(
+        "--executor",
+        help="The executor: numpy, or one of a plugin; by default that of the project file, else numpy.",
+    )(command)
 
 
 def count_from(minimum: int) -> click.IntRange:
@@ -183,9 +206,7 @@ class ConfigurationRequest:
 
     def executor(self, name: str | None) -> str:
         """Return the executor that `--executor` names, else that of the project file, else numpy."""
-        from etconfig.app.executors import choose_executor
-
-        return choose_executor(self.installation, name)
+        return chosen_executor(self.installation, name)
 
     def resolve(self, program: LoadedProgram | None) -> Resolution:
         """Return the requested resolution; with `--locked`, check it against the lock file."""
@@ -258,6 +279,40 @@ def _with_configuration_options(function: Callable[..., Any], *, several: bool =
     )(command)
 
 
+def chosen_executor(installation: Installation, name: str | None) -> str:
+    """Return the executor that `--executor` names, else that of the project file, else numpy.
+
+    Raises:
+        ConfigError: that of the project file is not installed; or `--executor-option` was given, but numpy
+            has no options.
+    """
+    from etconfig.app.executor_options import check_no_options
+    from etconfig.app.executors import NUMPY, choose_executor
+
+    chosen = choose_executor(installation, name)
+    if chosen == NUMPY:
+        check_no_options([option for option, _ in installation.executor_texts])
+    return chosen
+
+
+def executor_if_installed(installation: Installation, name: str | None) -> str:
+    """Do the same as `chosen_executor` for a command that runs nothing.
+
+    Without the executor of the project file, it goes on with numpy and prints a warning.
+    """
+    from etconfig.app.executors import NUMPY
+    from etconfig.diagnostics import Severity
+    from etconfig.errors import ProfileError
+
+    try:
+        return chosen_executor(installation, name)
+    except ProfileError as error:
+        if any(each.code != "unknown-executor" for each in error.diagnostics):
+            raise
+        show_diagnostics([replace(each, severity=Severity.WARNING) for each in error.diagnostics])
+        return NUMPY
+
+
 def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
     """Return the installation as seen from the current directory.
 
@@ -268,7 +323,10 @@ def make_installation(profile_paths: Sequence[Path] = ()) -> Installation:
         directory = Path.cwd()
     except OSError as error:
         raise click.ClickException(f"cannot read the current directory: {error.strerror}") from error
-    return Installation(directory, profile_directories=profile_paths)
+    installation = Installation(directory, profile_directories=profile_paths)
+    context = click.get_current_context(silent=True)
+    texts = () if context is None else context.meta.get(_EXECUTOR_TEXTS, ())
+    return installation.with_executor_texts(texts) if texts else installation
 
 
 @record(frozen=True)

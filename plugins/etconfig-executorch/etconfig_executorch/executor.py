@@ -29,6 +29,7 @@ from etconfig_executorch.runtime import Runtime, the_runtime
 from etconfig_executorch.static_shapes import check_static_shapes
 from etconfig_executorch.survival import EXECUTOR, check_survivable
 from etconfig_executorch.wheel_backends import version_of
+from etconfig_executorch.wheel_libraries import WHEEL_OPERATORS, operator_help
 
 
 class ExecutorchExecutor(Executor):
@@ -37,6 +38,8 @@ class ExecutorchExecutor(Executor):
     def report(self, options: Any = None) -> ExecutorReport:
         """Return the runtime's backends and operators; loads the runtime."""
         runtime = the_runtime()
+        runtime.libraries.load(_libraries(options))
+        operators = frozenset(native.registered_operators())
         return ExecutorReport(
             version=RUNTIME,
             backends=tuple(
@@ -45,11 +48,15 @@ class ExecutorchExecutor(Executor):
                 )
                 for backend in runtime.native_backends()
             ),
-            operators=frozenset(native.registered_operators()),
+            operators=operators,
+            further_operators={
+                each: operator_help(each) for each in WHEEL_OPERATORS if each not in operators
+            },
         )
 
     def open_program(self, request: ProgramRequest) -> ExecutorProgram:
         """Open a program from the bytes that etconfig verified, without copying them."""
+        the_runtime().libraries.load(_libraries(request.options))
         return _Program(the_runtime(), request)
 
 
@@ -199,6 +206,11 @@ def _written(output: Any, result: Any) -> Any:
 def _is_single_threaded(request: MethodRequest) -> bool:
     bound = request.backends.get(XNNPACK)
     return bound is not None and bool(getattr(bound.options, SINGLE_THREADED, False))
+
+
+def _libraries(options: Any) -> Sequence[str]:
+    libraries: Sequence[str] = () if options is None else options.libraries
+    return libraries
 
 
 def _check_own(bound: BoundBackend) -> None:

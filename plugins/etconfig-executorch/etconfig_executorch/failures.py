@@ -17,6 +17,7 @@ from etconfig.plugin.v1 import (
 )
 from etconfig_executorch.native import native
 from etconfig_executorch.survival import EXECUTOR
+from etconfig_executorch.wheel_libraries import WHEEL_OPERATORS, operator_help
 
 # Source of the texts: runtime/executor/method.cpp.
 _INIT_FAILED = re.compile(r"Init failed for backend (\S+):")
@@ -52,8 +53,14 @@ def _explained(failure: Any, phase: str, method: str | None) -> EtconfigError:
     missing = [match[1] for line in log if (match := _MISSING_OPERATOR.search(line))]
     code, name = failure.code, failure.code_name
     if missing and method is not None:
+        operators = tuple(dict.fromkeys(missing))
+        known = dict.fromkeys(operator_help(each) for each in operators if each in WHEEL_OPERATORS)
         return MissingOperatorError(
-            method=method, operators=tuple(dict.fromkeys(missing)), code=code, code_name=name
+            method=method,
+            operators=operators,
+            code=code,
+            code_name=name,
+            help="; ".join(known) or None,
         )
     backends = [match[1] for line in log if (match := _INIT_FAILED.search(line))]
     if backends and method is not None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from etconfig.plugin.v1 import Availability, Diagnostic, OptionError, ScalarType, Scope, WireOption
 from etconfig_executorch.hosting import HostedBackends
+from etconfig_executorch.libraries import Libraries
 from etconfig_executorch.native import native
 from etconfig_executorch.options import NUM_THREADS, XNNPACK
 from etconfig_executorch.wheel_backends import ask_availability, load_wheel_backends
@@ -32,6 +33,7 @@ class Runtime:
         self._availability: dict[str, Availability] = {}
         self.hosted = HostedBackends()
         load_wheel_backends()
+        self.libraries = Libraries()
         native.set_numpy(np.empty, np.ndarray, [_dtype(number) for number in range(max(ScalarType) + 1)])
 
     def native_backends(self) -> Sequence[str]:

@@ -9,15 +9,21 @@ from typing import Any
 
 import pytest
 
-from etconfig.app.executors import backend_status, executor_report
+from etconfig.app.executors import (
+    backend_status,
+    check_executor_tables,
+    choose_executor,
+    executor_report,
+    executor_with_options,
+)
 from etconfig.app.installation import Installation
 from etconfig.cli.startup.main import main
-from etconfig.errors import PluginCallError
+from etconfig.errors import OptionError, PluginCallError
 
 RUNTIME = """
 from etconfig.plugin.v1 import (
     ApiRange, Availability, BackendOptions, BackendSpec, Executor, ExecutorBackend, ExecutorContribution,
-    ExecutorReport, hookimpl,
+    ExecutorReport, hookimpl, option,
 )
 
 class Box(Executor):
@@ -30,9 +36,15 @@ class Box(Executor):
 class NoOptions(BackendOptions):
     pass
 
+class BoxOptions(BackendOptions):
+    size: int = option(1, applies="load", doc="The size.")
+    lids: tuple[str, ...] = option((), applies="load", doc="Names or files.")
+
 @hookimpl
 def etconfig_executor(request):
-    return ExecutorContribution(api=ApiRange(min=1, built=1), executor=Box())
+    return ExecutorContribution(
+        api=ApiRange(min=1, built=1), executor=Box(), options=BoxOptions, path_options=frozenset({"lids"})
+    )
 
 @hookimpl
 def etconfig_backend(request):
@@ -74,6 +86,12 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Instal
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     main(list(arguments))
     return json.loads(capsys.readouterr().out)
+
+
+def status(arguments: list[str]) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return ended.value.code
 
 
 class TestStatus:
@@ -171,3 +189,81 @@ class TestCommands:
         assert hidden["detail"] == "cannot run here: it has no box; no plugin declares its options"
         assert (hidden["status"], hidden["help"]) == ("warning", "get a box")
         assert findings["backend BoxBackend"]["detail"].endswith("; the runtime of executor box has one")
+
+
+class TestOptions:
+    """An executor declares its own options; the project file, the command line and the caller set them."""
+
+    @staticmethod
+    def options(installation: Installation, **given: Any) -> Any:
+        return executor_with_options(installation, "box", given)[1]
+
+    def test_defaults(self, box: Callable[..., Installation]) -> None:
+        options = self.options(box())
+        assert (options.size, options.lids) == (1, ())
+
+    def test_the_caller_wins_over_the_command_line_and_that_over_the_project_file(
+        self, box: Callable[..., Installation]
+    ) -> None:
+        installation = box(project='[executor]\nname = "box"\n[executor.box]\nsize = 2\nlids = ["a"]\n')
+        assert choose_executor(installation) == "box"
+        assert self.options(installation).size == 2
+        typed = installation.with_executor_texts([("size", "3"), ("lids", "b"), ("lids", "c")])
+        assert (self.options(typed).size, self.options(typed).lids) == (3, ("b", "c"))
+        assert (self.options(typed, size=4).size, self.options(typed, size=4).lids) == (4, ("b", "c"))
+
+    def test_relative_paths_start_from_the_project_file(
+        self, box: Callable[..., Installation], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        installation = box(project='[executor.box]\nlids = ["a.so", "b/c", "d"]\n')
+        (tmp_path / "b").mkdir()
+        for name in ("a.so", "b/c"):
+            (tmp_path / name).touch()
+        monkeypatch.chdir(tmp_path / "b")
+        assert self.options(installation).lids == (str(tmp_path / "a.so"), str(tmp_path / "b" / "c"), "d")
+
+    @pytest.mark.parametrize(
+        ("lines", "place", "message"),
+        [
+            ("sice = 2", (2, 1), "executor.box has no option 'sice'"),
+            ('size = "big"', (2, 8), "executor.box.size: "),
+            ('lids = ["a", "no.so"]', (2, 14), "executor.box.lids[1]: "),
+        ],
+    )
+    def test_problems_have_their_place(
+        self, box: Callable[..., Installation], lines: str, place: tuple[int, int], message: str
+    ) -> None:
+        installation = box(project=f"[executor.box]\n{lines}\n")
+        for found in (check_executor_tables(installation), self.problems(installation)):
+            (problem,) = found
+            assert problem.message.startswith(message)
+            assert (problem.spans[0].line, problem.spans[0].column) == place
+
+    def problems(self, installation: Installation) -> Any:
+        with pytest.raises(OptionError) as caught:
+            self.options(installation)
+        return caught.value.diagnostics
+
+    def test_validate_checks_them(
+        self, box: Callable[..., Installation], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        box(project="[executor.box]\nsice = 2\n[executor.bxo]\n[executor.numpy]\nthreads = 2\n")
+        assert status(["validate", "etconfig.toml"]) == 1
+        text = "".join(capsys.readouterr())
+        assert "executor.box has no option 'sice'" in text
+        assert "did you mean 'size'?" in text
+        assert "no installed plugin declares an executor 'bxo'" in text
+        assert "executor.numpy has no option 'threads'" in text
+
+    def test_the_built_in_executor_has_none(
+        self, box: Callable[..., Installation], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        installation = box()
+        with pytest.raises(OptionError, match=r"executor\.numpy has no option 'size'"):
+            executor_with_options(installation, "numpy", {"size": 2})
+        assert status(["backends", "--executor-option", "size=2"]) == 2
+        assert "executor.numpy has no option 'size'" in capsys.readouterr().err
+        assert status(["backends", "--executor", "box", "--executor-option", "sice=2"]) == 2
+        assert "executor.box has no option 'sice'" in capsys.readouterr().err
+        assert status(["backends", "--executor", "box", "--executor-option", "size"]) == 2
+        assert "expected NAME=VALUE, given 'size'" in capsys.readouterr().err

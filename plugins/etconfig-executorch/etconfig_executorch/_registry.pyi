@@ -1,0 +1,3 @@
+"""The interface of the extension that reads the runtime's registries, for type checkers."""
+
+def entries() -> list[tuple[str, str, str, str]]: ...
