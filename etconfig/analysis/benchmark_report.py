@@ -143,7 +143,7 @@ class BenchmarkReport:
         noise: The drift of the machine during the runs, as a share of the median latency; None for
             fewer than 30 runs.
         throughput_per_s: Runs per second.
-        traced: Further runs with a tracer; None for executors other than the built-in one.
+        traced: Further runs with a tracer; None for an executor that records no events.
         memory: The memory.
         machine: The machine.
     """

@@ -26,7 +26,7 @@ from etconfig.analysis.machine import describe_machine, peak_rss_bytes
 from etconfig.analysis.measuring import RunBudget, measure
 from etconfig.app.api import load_program
 from etconfig.app.configuration import resolve
-from etconfig.app.executors import NUMPY, choose_executor
+from etconfig.app.executors import NUMPY, choose_executor, records_events
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.parameters import check_type
@@ -120,6 +120,7 @@ def benchmark(
         with loaded_method:
             latencies = measure(lambda: loaded_method.execute(arrays), budget, partial(show, "measuring"))
         is_numpy = executor == NUMPY
+        is_traced = records_events(loaded.installation, executor)
         return BenchmarkReport(
             program=_program_file(source),
             method=method,
@@ -138,7 +139,7 @@ def benchmark(
             latency_ns=latencies.quantiles_ns(),
             noise=latencies.noise,
             throughput_per_s=latencies.throughput_per_s,
-            traced=_trace(loaded, arguments, optimize, arrays, budget, show) if is_numpy else None,
+            traced=_trace(loaded, arguments, optimize, arrays, budget, show) if is_traced else None,
             memory=_memory(loaded, method, is_numpy=is_numpy),
             machine=describe_machine(),
         )

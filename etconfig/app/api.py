@@ -50,7 +50,7 @@ def load_program(
         installation: Plugins, profiles and project file; by default those found from the current
             directory.
         backends: Backends given in code, as for `Installation.with_backends`: `{"MyBackend": MyBackend()}`.
-        tracer: Records how long the phases of opening take, with the built-in executor only.
+        tracer: Records how long the phases of opening take.
         share_memory_arenas: Load all methods into one set of arenas, so that they share the mutable buffers
             that the program was exported to share, such as the key-value cache of `prefill` and `decode`. One
             of them executes at a time.

@@ -110,6 +110,16 @@ def create_backend(installation: Installation, spec: BackendSpec, executor: str)
     return installation.plugins.create_backend(spec.id)
 
 
+def records_events(installation: Installation, name: str) -> bool:
+    """Return True if an executor records events with a tracer.
+
+    Raises:
+        UnknownPluginError: no such executor is installed.
+        PluginError: its plugin is broken.
+    """
+    return name == NUMPY or bool(getattr(find_executor(installation, name), "records_events", False))
+
+
 def executor_report(installation: Installation, name: str) -> ExecutorReport:
     """Return the contents of the runtime of an executor; of the built-in one, the operators.
 

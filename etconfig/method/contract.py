@@ -97,7 +97,8 @@ class MethodRequest:
             given value.
         host: Serves delegates through etconfig's own backends, for executors that cannot do so
             themselves. The executor closes it in `release`, and abandons it if loading fails.
-        tracer: The tracer to record events with, or None.
+        tracer: The `Track` of `etconfig.tracing` to record events with, or None. An executor that records
+            none ignores it.
         optimize: True if the executor may omit work that changes no output beyond rounding.
         memory: The arenas in which to place planned tensors: for each planned buffer of the method, from
             memory 1 on, a writable numpy array of as many bytes, or None where the executor allocates.
@@ -247,7 +248,13 @@ class ExecutorReport:
 
 
 class Executor(abc.ABC):
-    """Runs programs. One object serves all programs and threads."""
+    """Runs programs. One object serves all programs and threads.
+
+    Attributes:
+        records_events: True if methods record events with `MethodRequest.tracer`.
+    """
+
+    records_events: bool = False
 
     def report(self, options: Any = None) -> ExecutorReport:
         """Return the contents of the runtime; it may load the runtime. The default knows nothing.

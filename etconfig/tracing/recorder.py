@@ -90,6 +90,16 @@ class RecordingTracer:
         """Return a new number for an execute."""
         return next(self._runs)
 
+    @property
+    def room(self) -> int:
+        """The number of events that can still be kept."""
+        return max(0, self.max_events - len(self._events))
+
+    def lose(self, count: int) -> None:
+        """Count events that were not even made, since there was no room."""
+        with self._dropping:
+            self._dropped += count
+
     def add(self, event: Event) -> None:
         """Keep an event if there is room."""
         if len(self._events) < self.max_events:
@@ -142,12 +152,53 @@ class Track:
     @contextmanager
     def execute(self) -> Iterator[None]:
         """Time one execute of the method."""
+        with self.run(), self.record(self._method, "method"):
+            yield
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Give the events meanwhile the number of one execute, for executors that time it themselves."""
         self._run = self._recorder.next_run()
         try:
-            with self.record(self._method, "method"):
-                yield
+            yield
         finally:
-            self._run = None
+            self._run = self._chain = self._instruction = None
+
+    @property
+    def method(self) -> str:
+        """The method instance, such as `forward@left`."""
+        return self._method
+
+    @property
+    def room(self) -> int:
+        """The number of events that can still be kept."""
+        return self._recorder.room
+
+    def lose(self, count: int) -> None:
+        """Count events that were not even made, since there was no room."""
+        self._recorder.lose(count)
+
+    def at(self, chain: int, instruction: int) -> None:
+        """Set the instruction that the following events of backends are part of."""
+        self._chain, self._instruction = chain, instruction
+
+    def add(
+        self,
+        name: str,
+        kind: EventKind,
+        start_ns: int,
+        end_ns: int,
+        *,
+        chain: int | None = None,
+        instruction: int | None = None,
+        debug_id: int | None = None,
+    ) -> None:
+        """Keep an event that an executor timed itself; the times are those of `time.perf_counter_ns`."""
+        recorder = self._recorder
+        thread = recorder.current_thread()
+        recorder.add(
+            Event(name, kind, start_ns, end_ns, thread, self._method, self._run, chain, instruction, debug_id)
+        )
 
     def traced(
         self, step: Callable[[], object], name: str, kind: EventKind, chain: int, instruction: int

@@ -49,9 +49,13 @@ class TestFormats:
         done = cli(*RUN, "--trace-format", "etdump")
         assert (done.status, done.stderr) == (2, error("--trace-format goes with --trace", USAGE))
 
-    def test_another_executor_is_refused(self, cli: Callable[..., Outcome]) -> None:
+    def test_an_executor_without_events_is_refused(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("etconfig.app.executors.records_events", lambda installation, name: False)
         done = cli(*RUN, "--trace", "trace.json", "--executor", "other")
-        assert (done.status, done.stderr) == (2, error("--trace goes with the executor numpy", USAGE))
+        message = "--trace: the executor other records no events"
+        assert (done.status, done.stderr) == (2, error(message, USAGE))
 
 
 def test_a_file_that_cannot_be_written_is_an_error(cli: Callable[..., Outcome]) -> None:

@@ -18,16 +18,21 @@ DIGITS = Path(__file__).parents[2] / "tests" / "data" / "digits"
 EXECUTES = 3
 
 
-def record(program: Any, inputs: list[Any]) -> RecordingTracer:
+def record(program: Any, inputs: list[Any], executor: str) -> RecordingTracer:
     """A recording of loading `forward` and executing it three times."""
     tracer = RecordingTracer()
     with (
-        etconfig.load_program(program, tracer=tracer) as loaded,
+        etconfig.load_program(program, executor=executor, tracer=tracer) as loaded,
         loaded.load_method("forward", tracer=tracer) as method,
     ):
         for _ in range(EXECUTES):
             method.execute(inputs)
     return tracer
+
+
+@pytest.fixture(scope="class", params=["numpy", "executorch"])
+def executor(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def blocks_of(inspector: Any) -> dict[str, Any]:
@@ -38,8 +43,8 @@ class TestWithoutETRecord:
     """The Inspector opens the file and shows what ran."""
 
     @pytest.fixture(scope="class")
-    def tracer(self) -> RecordingTracer:
-        return record(DIGITS / "digits.pte", [np.load(DIGITS / "digits.npz")["images"][:1]])
+    def tracer(self, executor: str) -> RecordingTracer:
+        return record(DIGITS / "digits.pte", [np.load(DIGITS / "digits.npz")["images"][:1]], executor)
 
     @pytest.fixture(scope="class")
     def blocks(self, tracer: RecordingTracer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -58,7 +63,9 @@ class TestWithoutETRecord:
         assert len(mul.perf_data.raw) == EXECUTES
         assert mul.perf_data.raw[-1] == pytest.approx(last.duration_ns / 1e6)
 
-    def test_every_instruction_and_the_framework_have_their_events(self, blocks: dict[str, Any]) -> None:
+    def test_every_instruction_and_the_framework_have_their_events(
+        self, blocks: dict[str, Any], executor: str
+    ) -> None:
         own = [(e.name, e._instruction_id) for e in blocks["Execute"].events if not e.is_delegated_op]
         assert own == [
             ("aten::mul.out", 0),
@@ -69,7 +76,8 @@ class TestWithoutETRecord:
             ("Method::execute", -1),
         ]
         loading = [event.name for event in blocks["Default"].events]
-        assert {"read file", "verify tables", "verify forward", "bind instructions"} <= set(loading)
+        own_phase = {"numpy": "bind instructions", "executorch": "Method::init"}[executor]
+        assert {"read file", "verify tables", "verify forward", own_phase} <= set(loading)
         assert loading[-1] == "Program::load_method"
 
     def test_spans_of_backends_are_delegated_events(self, blocks: dict[str, Any]) -> None:
@@ -84,7 +92,7 @@ class TestWithoutETRecord:
 class TestWithETRecord:
     """The Inspector maps events to the operators of the exported model."""
 
-    def test_kernels_and_delegated_operations_are_found(self, tmp_path: Path) -> None:
+    def test_kernels_and_delegated_operations_are_found(self, tmp_path: Path, executor: str) -> None:
         import torch
         from etconfig_reference.aot import ReferencePartitioner
         from executorch.devtools import Inspector
@@ -102,7 +110,7 @@ class TestWithETRecord:
         partitioner = ReferencePartitioner({"inner": "ReferenceCpuBackend"})
         lowered = to_edge_transform_and_lower(exported, partitioner=[partitioner], generate_etrecord=True)
         program = lowered.to_executorch()
-        tracer = record(program.buffer, [np.ones((1, 4), np.float32)])
+        tracer = record(program.buffer, [np.ones((1, 4), np.float32)], executor)
         record_path = str(tmp_path / "etrecord.bin")
         program.get_etrecord().save(record_path)  # the Inspector looks for the keys that a file has
         inspector = Inspector(etdump_data=etdump(tracer), etrecord=record_path)

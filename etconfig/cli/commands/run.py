@@ -71,13 +71,13 @@ def command(
       etconfig run model.pte --input x.npy --trace trace.json
     """
     from etconfig.app.api import load_program
-    from etconfig.app.executors import NUMPY
+    from etconfig.app.executors import NUMPY, records_events
     from etconfig.cli.shared.arrays import read_inputs, write_outputs
 
     chosen = request.executor(executor)
-    if trace is not None and chosen != NUMPY:
-        advice = "" if executor else f"; the project file names {chosen}: give --executor {NUMPY}"
-        raise click.UsageError(f"--trace goes with the executor {NUMPY}{advice}")
+    if trace is not None and not records_events(request.installation, chosen):
+        advice = "" if executor else f"; the project file names it: give --executor {NUMPY}"
+        raise click.UsageError(f"--trace: the executor {chosen} records no events{advice}")
     for path in (output, None if trace is None else trace.path):
         if path is not None:
             check_is_not_read(path, (program, *inputs, *data, request.sheet))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,19 +22,22 @@ from etconfig.plugin.v1 import (
     RunnableMethod,
 )
 from etconfig_executorch.delegates import check_xnnpack
+from etconfig_executorch.event_trace import EventTrace
 from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
 from etconfig_executorch.native import RUNTIME, native
 from etconfig_executorch.options import SINGLE_THREADED, XNNPACK, check_room, method_options, wire
 from etconfig_executorch.runtime import Runtime, the_runtime
 from etconfig_executorch.static_shapes import check_static_shapes
-from etconfig_executorch.survival import EXECUTOR, check_survivable
+from etconfig_executorch.survival import check_survivable
 from etconfig_executorch.wheel_backends import version_of
 from etconfig_executorch.wheel_libraries import WHEEL_OPERATORS, operator_help
 
 
 class ExecutorchExecutor(Executor):
     """Runs programs on the real runtime; all executors of a process share one."""
+
+    records_events = True
 
     def report(self, options: Any = None) -> ExecutorReport:
         """Return the runtime's backends and operators; loads the runtime."""
@@ -69,11 +73,7 @@ class _Program(ExecutorProgram):
             self._native = native.Program(request.program.whole(), data_files)
 
     def load_method(self, request: MethodRequest) -> RunnableMethod:
-        """Load a method with the options of each of its backends.
-
-        Raises:
-            ValueError: a tracer was passed; this executor records no events.
-        """
+        """Load a method with the options of each of its backends."""
         try:
             return self._load(request)
         except BaseException as error:
@@ -81,8 +81,6 @@ class _Program(ExecutorProgram):
             raise
 
     def _load(self, request: MethodRequest) -> RunnableMethod:
-        if request.tracer is not None:
-            raise ValueError(f"the executor {EXECUTOR!r} records no events; trace with the built-in one")
         plan = self._program.plan(request.name)
         check_survivable(plan)
         self._program.external_tensors(plan)  # the runtime takes any data of the name for the tensor
@@ -97,7 +95,12 @@ class _Program(ExecutorProgram):
             check_xnnpack(self._program, plan)
         hosted = [backend for backend in request.backends if backend not in wired]
         delegates = [each.id for each in plan.delegates]
-        with blame("load", request.name), self._runtime.hosted.loading(delegates, request.host) as loading:
+        trace = None if request.tracer is None else EventTrace(request.tracer, plan)
+        with (
+            blame("load", request.name),
+            nullcontext() if trace is None else trace.load(),
+            self._runtime.hosted.loading(delegates, request.host) as loading,
+        ):
             self._runtime.hosted.register(hosted)
             for backend, options in wired.items():
                 self._runtime.settle(backend, request.backends[backend].options, options)
@@ -106,11 +109,15 @@ class _Program(ExecutorProgram):
                 *((backend, [(LOADING_KEY, loading.number)]) for backend in hosted),
             ]
             method = native.Method(
-                self._native, request.name, option_map, _is_single_threaded(request), request.memory
+                self._native,
+                request.name,
+                option_map,
+                _is_single_threaded(request),
+                request.memory,
+                None if trace is None else trace.recorder,
             )
-        output_count = len(self._program.plan(request.name).outputs)
         dim_orders = self._dim_orders(request.name)
-        return _Method(self._runtime, request, dim_orders, output_count, method, list(wired))
+        return _Method(self._runtime, request, dim_orders, len(plan.outputs), method, list(wired), trace)
 
     def close(self) -> None:
         """Release the bytes; loaded methods keep them alive."""
@@ -132,7 +139,9 @@ class _Method(RunnableMethod):
         output_count: int,
         method: Any,
         brought: Sequence[str],
+        trace: EventTrace | None,
     ) -> None:
+        self._trace = trace
         self._runtime = runtime
         self._request = request
         self._dim_orders = dim_orders
@@ -141,6 +150,12 @@ class _Method(RunnableMethod):
         self._brought = brought
 
     def execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
+        if self._trace is None:
+            return self._execute(inputs, resource)
+        with self._trace.execute():
+            return self._execute(inputs, resource)
+
+    def _execute(self, inputs: Sequence[object], resource: object) -> list[Any]:
         self._request.host.set_resource(resource)
         if self._request.written_inputs:  # the runtime would write to the caller's memory
             inputs = self._as_stored(self._request.check_inputs(inputs))
@@ -156,7 +171,8 @@ class _Method(RunnableMethod):
         self._request.host.set_resource(request.resource)
         given = request.outputs or [None] * self._output_count
         memories = [None if each is None or each.memory is None else _bytes_of(each.memory) for each in given]
-        with blame("execute", self._request.name):
+        tracing = nullcontext() if self._trace is None else self._trace.execute()
+        with blame("execute", self._request.name), tracing:
             results = self._native.execute_into(self._as_stored(request.inputs), memories)
         return [_written(*each) for each in zip(given, results, strict=True)]
 

@@ -44,8 +44,9 @@ Method::Buffer::Buffer(size_t size) : memory(nullptr, &std::free), size(size) {
 
 Method::Method(std::shared_ptr<Program> program, const std::string& name,
                const std::vector<std::pair<std::string, WireOptions>>& options,
-               bool single_threaded, const std::vector<nb::object>& memory)
-    : program_(std::move(program)), options_(options) {
+               bool single_threaded, const std::vector<nb::object>& memory,
+               std::shared_ptr<EventRecorder> recorder)
+    : program_(std::move(program)), options_(options), recorder_(std::move(recorder)) {
   for (const auto& each : memory) {
     given_.push_back(each.is_none() ? nullptr : std::make_unique<Bytes>(each, true));
   }
@@ -71,7 +72,7 @@ void Method::load(const std::string& name) {
   method_.emplace(take("load_method", guarded(
                                           [&] {
                                             return program_->program().load_method(
-                                                name.c_str(), &*memory_, nullptr, program_->external_data(),
+                                                name.c_str(), &*memory_, recorder_.get(), program_->external_data(),
                                                 options_.get());
                                           },
                                           [] { return rt::Result<rt::Method>(rt::Error::Internal); })));
@@ -132,9 +133,10 @@ rt::EValue Method::input_value(size_t index, nb::handle given, std::vector<std::
 void bind_method(nb::module_& module) {
   nb::class_<Method>(module, "Method")
       .def(nb::init<std::shared_ptr<Program>, const std::string&,
-                    const std::vector<std::pair<std::string, WireOptions>>&, bool, const std::vector<nb::object>&>(),
+                    const std::vector<std::pair<std::string, WireOptions>>&, bool, const std::vector<nb::object>&,
+                    std::shared_ptr<EventRecorder>>(),
            nb::arg("program"), nb::arg("name"), nb::arg("options"),
-           nb::arg("single_threaded"), nb::arg("memory"))
+           nb::arg("single_threaded"), nb::arg("memory"), nb::arg("recorder") = nb::none())
       .def("execute", &Method::execute, nb::arg("inputs"))
       .def("execute_into", &Method::execute_into, nb::arg("inputs"), nb::arg("outputs"));
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "event_recorder.h"
 #include "options.h"
 #include "program.h"
 #include "tensors.h"
@@ -35,10 +36,11 @@ class Turn {
 class Method {
  public:
   // Throws RuntimeCallError, or the exception of a Python backend. `single_threaded`: no thread pool for delegates.
+  // `recorder`: records events, or null.
   // `memory`: for each planned buffer, a writable Python buffer of its size, or None to allocate it; or nothing.
   Method(std::shared_ptr<Program> program, const std::string& name,
          const std::vector<std::pair<std::string, WireOptions>>& options, bool single_threaded,
-         const std::vector<nb::object>& memory);
+         const std::vector<nb::object>& memory, std::shared_ptr<EventRecorder> recorder);
   ~Method();
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
@@ -79,6 +81,7 @@ class Method {
 
   std::shared_ptr<Program> program_;
   OptionMap options_;
+  std::shared_ptr<EventRecorder> recorder_;
   executorch::extension::MallocMemoryAllocator method_memory_;
   executorch::extension::MallocMemoryAllocator temporary_memory_;
   std::vector<std::unique_ptr<Bytes>> given_;  // the arenas that are not ours, by planned buffer

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "errors.h"
+#include "event_recorder.h"
 #include "log_capture.h"
 #include "method.h"
 #include "options.h"
@@ -37,6 +38,7 @@ NB_MODULE(_native, module) {
   bind_errors(module);
   bind_options(module);
   bind_program(module);
+  bind_event_recorder(module);
   bind_method(module);
   bind_python_backend(module);
   bind_xnnpack_payload(module);

@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "event_recorder.h"
 #include "log_capture.h"
 #include "options.h"
 #include "tensors.h"
@@ -137,10 +138,14 @@ class PythonBackend final : public rt::BackendInterface {
     }
   }
 
-  rt::Error execute(rt::BackendExecutionContext&, rt::DelegateHandle* opaque,
+  rt::Error execute(rt::BackendExecutionContext& context, rt::DelegateHandle* opaque,
                     rt::Span<rt::EValue*> arguments) const override {
     nb::gil_scoped_acquire gil;
     try {
+      // The tracer of a method that ExecuTorch's own bindings have loaded is not ours.
+      if (auto* recorder = dynamic_cast<EventRecorder*>(context.event_tracer())) {
+        recorder->at_delegate();
+      }
       static_cast<Delegate*>(opaque)->run(arguments);
       return rt::Error::Ok;
     } catch (nb::python_error& error) {

@@ -9,7 +9,6 @@ import pytest
 
 import etconfig
 from etconfig.errors import DelegateError, OptionError
-from etconfig.tracing import RecordingTracer
 
 pytestmark = pytest.mark.peers
 
@@ -177,13 +176,6 @@ except etconfig.EtconfigError as error:
 
 class TestRefused:
     """A value that the transport or the backend does not accept is an error that says why."""
-
-    def test_a_tracer_is_refused(self) -> None:
-        program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
-        with pytest.raises(
-            ValueError, match="the executor 'executorch' records no events; trace with the built-in one"
-        ):
-            program.load_method("forward", tracer=RecordingTracer())
 
     def test_an_option_that_applies_at_load_cannot_change_afterwards(self) -> None:
         program = etconfig.load_program(PROGRAMS / "xnnpack.pte", executor="executorch")
