@@ -33,7 +33,7 @@ from torch import nn
 from etconfig import Method
 from etconfig.kernels import builtin_kernels
 from etconfig.numpy_executor import load_method
-from etconfig.program import open_program
+from etconfig.program import LoadMode, open_program
 
 T = TypeVar("T")
 
@@ -142,7 +142,7 @@ def measure_constants(mode: str, path: Path) -> None:
         loaded, _kept = timed(lambda: load_stock(runtime, path))
         print(f"{mode:<12} {'':>9} {'':>9} {loaded:>8.2f} ms {resident_mib() - start:>6.1f} MiB")
         return
-    opened, program = timed(lambda: open_program(path, load_mode=mode))  # type: ignore[arg-type]  # copy or mmap
+    opened, program = timed(lambda: open_program(path, load_mode=LoadMode(mode)))
     after_open = resident_mib()
     loaded, _method = timed(lambda: _load(program))
     print(
@@ -172,7 +172,7 @@ def main() -> None:
             compare(model, ARCHITECTURES / f"{model}.pte", MODEL_ROUNDS)
         path.write_bytes(export(Constants(), torch.ones(CONSTANT_ELEMENTS)).buffer)
         print(f"\n{'512 MiB':<12} {'open':>9} {'memory':>9} {'load':>11} {'memory':>10}", flush=True)
-        for mode in ("copy", "mmap", "executorch"):
+        for mode in ("file", "mmap", "executorch"):
             subprocess.run([sys.executable, __file__, mode, str(path)], check=True)
 
 

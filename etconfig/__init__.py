@@ -16,6 +16,7 @@ _HOME = {
     "BenchmarkReport": "analysis",
     "ConfigError": "errors",
     "Configuration": "app.configuration",
+    "DataLoader": "program",
     "Diagnostic": "diagnostics",
     "EtconfigError": "errors",
     "ExecutionError": "errors",
@@ -24,6 +25,7 @@ _HOME = {
     "InstallationReport": "analysis",
     "InternalError": "errors",
     "LiveArguments": "app.live",
+    "LoadMode": "program",
     "LoadedProgram": "app.loaded_program",
     "Method": "method.method",
     "Origin": "provenance",
@@ -80,7 +82,7 @@ if TYPE_CHECKING:
     from etconfig.facts import FactSheet, load_fact_sheet
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
-    from etconfig.program import Verification, open_data_file
+    from etconfig.program import DataLoader, LoadMode, Verification, open_data_file
     from etconfig.provenance import Origin
     from etconfig.resolver import Arguments, Resolution
     from etconfig.version import __version__
@@ -90,6 +92,7 @@ __all__ = [
     "BenchmarkReport",
     "ConfigError",
     "Configuration",
+    "DataLoader",
     "Diagnostic",
     "EtconfigError",
     "ExecutionError",
@@ -98,6 +101,7 @@ __all__ = [
     "InstallationReport",
     "InternalError",
     "LiveArguments",
+    "LoadMode",
     "LoadedProgram",
     "Method",
     "Origin",

@@ -185,6 +185,7 @@ def _program_file(source: ProgramSource) -> ProgramFile:
     if isinstance(source, (str, os.PathLike)):
         path, content = os.fspath(source), Path(source).read_bytes()
     else:
+        assert isinstance(source, (bytes, bytearray, memoryview))  # `benchmark` has checked it
         path, content = None, bytes(source)
     return ProgramFile(path=path, size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
 

@@ -12,7 +12,7 @@ from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.targets import find_installation
 from etconfig.facts import FactSheet
 from etconfig.method import ProgramRequest
-from etconfig.program import DataSources, Verification, open_program
+from etconfig.program import DataSources, LoadMode, Verification, open_program
 
 if TYPE_CHECKING:
     from etconfig.plugin.given import GivenBackends
@@ -31,6 +31,7 @@ def load_program(
     backends: GivenBackends | None = None,
     tracer: RecordingTracer | None = None,
     share_memory_arenas: bool = False,
+    load_mode: LoadMode = LoadMode.File,
 ) -> LoadedProgram:
     """Open and verify a program.
 
@@ -40,7 +41,8 @@ def load_program(
         ('embed', 'forward') ('ReferenceNpuBackend', 'ReferenceCpuBackend')
 
     Args:
-        source: The path of a .pte or .bpte, or its bytes.
+        source: The path of a .pte or .bpte, its bytes, an open binary file, or an object with `size()` and
+            `load(offset, size)`.
         data: The data files (.ptd) with the tensors that lie outside the program: one or several.
         verification: When to verify the methods: all at once, or each before it is used.
         executor: The executor that will run it: `numpy`, or the name of an installed plugin. By default
@@ -54,6 +56,8 @@ def load_program(
         share_memory_arenas: Load all methods into one set of arenas, so that they share the mutable buffers
             that the program was exported to share, such as the key-value cache of `prefill` and `decode`. One
             of them executes at a time.
+        load_mode: Whether the files are read, by default, or mapped into memory. Map only files that nobody
+            else writes.
 
     Returns:
         The program, from which methods can be loaded.
@@ -66,6 +70,7 @@ def load_program(
         LibraryError: a library that the executor is to load cannot be loaded.
         PluginLoadError: the core cannot use one of `backends`.
         TypeError: an argument is of a wrong type.
+        ValueError: `load_mode` maps files, but `source` is not a path.
     """
     installation = find_installation(installation)
     if backends is not None:
@@ -73,7 +78,7 @@ def load_program(
     executor = choose_executor(installation, executor)
     runner, options = executor_with_options(installation, executor, executor_options)
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
-    program = open_program(source, data=data, verification=verification, phase=phase)
+    program = open_program(source, data=data, verification=verification, load_mode=load_mode, phase=phase)
     opened = None if runner is None else runner.open_program(ProgramRequest(program=program, options=options))
     return LoadedProgram(program, installation, opened, executor, share_memory_arenas=share_memory_arenas)
 

@@ -101,6 +101,8 @@ class Delegate:
         self.backend_id = bound.backend_id
         self._backend = backend
         self._is_live = False
+        # kept until the Method is closed, as the contract says: a backend may keep the address alone
+        self._payload: Payload | None = None
         self._environment = environment
         self._temporary = TemporaryAllocator()
         self._context: ExecuteContext[Any] = ExecuteContext(
@@ -118,7 +120,7 @@ class Delegate:
 
     def init(self, serialized: model.BackendDelegate, program: Program) -> None:
         """Call the backend's `init` on the payload of `serialized`."""
-        payload = Payload(program.delegate_data(serialized))
+        payload = self._payload = Payload(program.delegate_data(serialized))
         environment = self._environment
         context: InitContext[Any] = InitContext(
             options=self._context.options,

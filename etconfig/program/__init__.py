@@ -15,10 +15,12 @@ _HOME = {
     "BundledTensor": "bundled",
     "BundledValue": "bundled",
     "DataFile": "flat_tensor",
+    "DataLoader": "source",
     "DataSources": "external_data",
     "ExtendedHeader": "header",
     "Extent": "cursor",
     "Limits": "limits",
+    "LoadMode": "source",
     "MethodMeta": "metadata",
     "PROGRAM_ERROR_CODES": "program_errors",
     "Program": "program",
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from etconfig.program.metadata import MethodMeta, TensorInfo
     from etconfig.program.program import Program, Verification, open_program
     from etconfig.program.program_errors import PROGRAM_ERROR_CODES
+    from etconfig.program.source import DataLoader, LoadMode
 
 __all__ = [
     "PROGRAM_ERROR_CODES",
@@ -46,10 +49,12 @@ __all__ = [
     "BundledTensor",
     "BundledValue",
     "DataFile",
+    "DataLoader",
     "DataSources",
     "ExtendedHeader",
     "Extent",
     "Limits",
+    "LoadMode",
     "MethodMeta",
     "Program",
     "TensorInfo",

@@ -44,6 +44,7 @@ class Cursor(FlatBufferReader):
 
     `fetch(start, end)` brings bytes into `data` that may not be there yet, and returns where they end
     (see `etconfig.program.source`). `head`, `first` and `view` call it for the bytes that they return.
+    `apart(start, end)` brings them into memory of their own; the method `apart` calls it.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Cursor(FlatBufferReader):
         size_bytes: int,
         limits: Limits,
         fetch: Callable[[int, int], int] | None = None,
+        apart: Callable[[int, int], tuple[memoryview, int]] | None = None,
     ) -> None:
         super().__init__(
             data,
@@ -62,6 +64,7 @@ class Cursor(FlatBufferReader):
         )
         self.limits = limits
         self._fetch = fetch
+        self._apart = apart
 
     def first(self, size_bytes: int) -> Cursor:
         """Return a cursor over fewer bytes, with a work budget of its own."""
@@ -82,6 +85,16 @@ class Cursor(FlatBufferReader):
         self._check_bounds(extent.start, extent.size_bytes, field)
         self._bring(extent, field)
         return self._data[extent.start : extent.end]
+
+    def apart(self, extent: Extent, field: str) -> memoryview:
+        """Return the bytes of `extent` as `view`, if possible in memory that is freed with its last view."""
+        if self._apart is None:
+            return self.view(extent, field)
+        self._check_bounds(extent.start, extent.size_bytes, field)
+        data, end = self._apart(extent.start, extent.end)
+        if end < extent.end:
+            raise truncated(field, extent.start, extent.size_bytes, end - extent.start)
+        return data
 
     def is_zero(self, extent: Extent) -> bool:
         """Return True if all bytes of `extent` are zero."""

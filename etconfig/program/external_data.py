@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from etconfig.errors import MissingDataError
-from etconfig.parameters import check_type
 from etconfig.program.bulk.shared_values import different
 from etconfig.program.flat_tensor import DataFile, open_data_file
 from etconfig.program.limits import Limits
 from etconfig.program.model import ExecutionPlan, SerializedTensor
 from etconfig.program.program_errors import malformed, naming
-from etconfig.program.source import LoadMode, ProgramSource
+from etconfig.program.source import LoadMode, ProgramSource, check_source
 from etconfig.program.tensor_layout import TensorLayout
 
 DataSources: TypeAlias = "ProgramSource | DataFile | Sequence[ProgramSource | DataFile]"
@@ -46,6 +45,11 @@ class ExternalData:
     def readers(self) -> Mapping[str, Callable[[], memoryview]]:
         """Functions that read the data of all files, by key."""
         return {key: blob.read for key, blob in self._blobs.items()}
+
+    def size_of(self, key: str) -> int | None:
+        """Return the number of bytes under a key, without reading them; None if no file has it."""
+        blob = self._blobs.get(key)
+        return None if blob is None else blob.size_bytes
 
     def tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
         """Return the data of the external tensors of `plan`, by fully qualified name.
@@ -94,10 +98,12 @@ def open_data_files(sources: DataSources, limits: Limits, load_mode: LoadMode) -
     else:
         several = [sources]
     for each in several:
-        check_type("data", each, (str, os.PathLike, bytes, bytearray, memoryview, DataFile), _EXPECTED)
+        if not isinstance(each, DataFile):
+            check_source("data", each, _EXPECTED)
+    modes = [load_mode if isinstance(each, (str, os.PathLike)) else LoadMode.File for each in several]
     return [
-        each if isinstance(each, DataFile) else open_data_file(each, limits=limits, load_mode=load_mode)
-        for each in several
+        each if isinstance(each, DataFile) else open_data_file(each, limits=limits, load_mode=mode)
+        for each, mode in zip(several, modes, strict=True)
     ]
 
 

@@ -18,8 +18,9 @@ from etconfig.program.identify import check_is_data_file
 from etconfig.program.limits import DEFAULT_LIMITS, Limits
 from etconfig.program.program_errors import bad_index, malformed, naming, truncated, unsupported
 from etconfig.program.segments import read_segments
-from etconfig.program.source import LoadMode, ProgramSource, open_bytes
+from etconfig.program.source import DataLoader, LoadMode, ProgramSource, open_bytes
 from etconfig.program.tensor_layout import TensorLayout, read_tensor_layout
+from etconfig.program.verified_loader import VerifiedLoader
 
 _FLAT_TENSOR = Layout(version=U32, segments=REFERENCE, named_data=REFERENCE, old_segments=REFERENCE)
 """ExecuTorch 0.6 and older wrote other tables under the same identifier; their segments are in slot 3."""
@@ -39,10 +40,12 @@ class NamedBlob(NamedTuple):
     Attributes:
         read: Returns the bytes, read-only; raises ProgramError if they cannot be read.
         layout: The type and shape of a tensor; None for opaque bytes, such as a delegate's.
+        size_bytes: The number of bytes.
     """
 
     read: Callable[[], memoryview]
     layout: TensorLayout | None
+    size_bytes: int
 
     @property
     def data(self) -> memoryview:
@@ -68,10 +71,13 @@ class DataFile:
         blobs: Its tensors and blobs by key, in the order of the file.
     """
 
-    def __init__(self, path: str | None, file: Cursor, version: int, blobs: Mapping[str, NamedBlob]) -> None:
+    def __init__(
+        self, path: str | None, file: Cursor, tables_end: int, version: int, blobs: Mapping[str, NamedBlob]
+    ) -> None:
         self.path: Final = path
         self.size_bytes: Final = file.size_bytes
         self._file = file
+        self._tables_end = tables_end
         self.version: Final = version
         self.blobs: Final = MappingProxyType(blobs)
 
@@ -89,12 +95,16 @@ class DataFile:
         with naming(self.path):
             return self._file.view(Extent(0, self.size_bytes), "")
 
+    def loader(self) -> DataLoader:
+        """Return a loader of the file's bytes, as `Program.loader`."""
+        return VerifiedLoader(self._file, self._tables_end, naming(self.path))
+
     def __repr__(self) -> str:
         return f"<DataFile {self.path or 'in memory'}: {self.size_bytes} bytes, {len(self.blobs)} keys>"
 
 
 def open_data_file(
-    source: ProgramSource, *, limits: Limits = DEFAULT_LIMITS, load_mode: LoadMode = "copy"
+    source: ProgramSource, *, limits: Limits = DEFAULT_LIMITS, load_mode: LoadMode = LoadMode.File
 ) -> DataFile:
     """Open a .ptd and verify it.
 
@@ -104,13 +114,13 @@ def open_data_file(
         3
 
     Args:
-        source: The path of the file, or its bytes.
+        source: The path of the file, its bytes, an open file, or a `DataLoader`.
         limits: Bounds on the file.
-        load_mode: `copy` reads the file, `mmap` maps it; see `LoadMode`.
+        load_mode: Whether the file is read or mapped; see `LoadMode`.
 
     Raises:
         ProgramError: the file cannot be read, is not a data file, or is malformed.
-        ValueError: `load_mode` is unknown.
+        ValueError: `load_mode` maps files, but the source is not a path.
     """
     path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
     with naming(path):
@@ -121,7 +131,7 @@ def open_data_file(
         version, blobs = tables.at(
             tables.root(), "root", lambda table: _read_root(file, tables, table, header)
         )
-    return DataFile(path, file, version, blobs)
+    return DataFile(path, file, header.tables_end, version, blobs)
 
 
 def _read_header(file: Cursor) -> _Header:
@@ -179,7 +189,7 @@ def _read_named_data(
             if layout_table
             else None
         )
-        blobs[key] = NamedBlob(partial(file.view, segment, "segments"), layout)
+        blobs[key] = NamedBlob(partial(file.view, segment, "segments"), layout, segment.size_bytes)
 
     if position:
         tables.each(position, "named_data", read)

@@ -28,7 +28,8 @@ from etconfig.program.plan_reader import PlanReader
 from etconfig.program.process_lock import ProcessLock
 from etconfig.program.program_errors import locate, malformed, naming, unreadable
 from etconfig.program.segments import gaps_between
-from etconfig.program.source import LoadMode, ProgramSource, open_bytes
+from etconfig.program.source import DataLoader, LoadMode, ProgramSource, open_bytes
+from etconfig.program.verified_loader import VerifiedLoader
 from etconfig.records import Immutable
 
 if TYPE_CHECKING:
@@ -167,13 +168,19 @@ class Program(Immutable):
             MalformedProgramError: there is no such payload.
         """
         with self._used() as contents:
-            return contents.file.view(contents.payloads.delegate(delegate.processed), "processed")
+            return contents.file.apart(contents.payloads.delegate(delegate.processed), "processed")
 
     @property
     def named_data(self) -> Mapping[str, memoryview]:
         """The data that the program and its data files store, by key."""
         with self._used() as contents:
             return contents.named_data
+
+    def named_data_size(self, key: str) -> int | None:
+        """Return the number of bytes that `named_data` has under a key, without reading them, or None."""
+        with self._used() as contents:
+            extent = contents.payloads.named_data.get(key)
+            return contents.external.size_of(key) if extent is None else extent.size_bytes
 
     def unclaimed(self) -> tuple[Extent, ...]:
         """Return the parts of the program outside of tables and segments that are not all zero.
@@ -199,6 +206,19 @@ class Program(Immutable):
         """
         with self._used() as contents:
             return contents.file.view(Extent(0, self.size_bytes), "")
+
+    def loader(self) -> DataLoader:
+        """Return a loader of the program's bytes, for an executor that parses them itself, in parts.
+
+        The tables are the bytes that were verified. Segments are read when they are loaded, unless they were
+        before, into memory that is freed with its last view. It works after `close`, too.
+
+        Raises:
+            ProgramError: the program is closed. `load` raises it if the file cannot be read, became shorter,
+                or changed after the same bytes were read before.
+        """
+        with self._used() as contents:
+            return VerifiedLoader(contents.file, contents.tables.size_bytes, naming(self.path, self._base))
 
     def external_tensors(self, plan: ExecutionPlan) -> Mapping[str, memoryview]:
         """Return the data of the tensors of `plan` outside the program, by fully qualified name.
@@ -260,23 +280,23 @@ def open_program(
     data: DataSources = (),
     verification: Verification = Verification.InternalConsistency,
     limits: Limits = DEFAULT_LIMITS,
-    load_mode: LoadMode = "copy",
+    load_mode: LoadMode = LoadMode.File,
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> Program:
     """Open a .pte, or the program in a .bpte, and verify it.
 
     Args:
-        source: The path of the file, or its bytes.
+        source: The path of the file, its bytes, an open file, or a `DataLoader`.
         data: The data files (.ptd) with the tensors and blobs that lie outside the program.
         verification: When to verify the methods. Everything else is always verified here.
         limits: Bounds on the program.
-        load_mode: `copy` reads files, `mmap` maps them. See `LoadMode` for the risk.
+        load_mode: Whether files are read or mapped. See `LoadMode` for the risk.
         phase: Returns a context, such as a timer, for a part of the work, from the part's name.
 
     Raises:
         ProgramError: a file cannot be read, is not a program or data file, or is malformed, or a key is
             stored twice. Whatever the files contain, no other exception is raised.
-        ValueError: `load_mode` is unknown.
+        ValueError: `load_mode` maps files, but the source is not a path.
     """
     path = os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else None
     with phase("read data files"):

@@ -19,6 +19,7 @@ _T = TypeVar("_T")
 PROGRAM_ERROR_CODES: Mapping[str, str] = MappingProxyType(
     {
         "unreadable-file": "The file cannot be opened or read.",
+        "changed-file": "The file has changed since the same part of it was read before.",
         "program-closed": "The program was closed before it was used.",
         "not-a-program": "The file is not an ExecuTorch program.",
         "not-a-data-file": "The file is not an ExecuTorch data file (.ptd).",

@@ -9,7 +9,7 @@ from etconfig.program.editing.appending import add_segments, alignment_of, deleg
 from etconfig.program.header import read_header
 from etconfig.program.identify import check_is_program
 from etconfig.program.limits import DEFAULT_LIMITS
-from etconfig.program.source import open_bytes
+from etconfig.program.source import LoadMode, open_bytes
 
 
 def rename_backend(program: bytes, old: str, new: str) -> bytes:
@@ -21,7 +21,7 @@ def rename_backend(program: bytes, old: str, new: str) -> bytes:
     Raises:
         ProgramError: `program` is not a program, or is malformed in the parts that are read here.
     """
-    file = open_bytes(program, "copy", DEFAULT_LIMITS)
+    file = open_bytes(program, LoadMode.File, DEFAULT_LIMITS)
     check_is_program(file)
     header = read_header(file)
     tables_end = header.program_size if header else len(program)

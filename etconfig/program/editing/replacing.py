@@ -14,7 +14,7 @@ from etconfig.program.identify import check_is_program
 from etconfig.program.limits import DEFAULT_LIMITS
 from etconfig.program.model import BackendDelegateDataReference, DataLocation
 from etconfig.program.payload_reader import read_payloads
-from etconfig.program.source import open_bytes
+from etconfig.program.source import LoadMode, open_bytes
 
 _HEADER = struct.Struct("<4sIQQQ")
 _HEADER_AT = 8
@@ -45,7 +45,7 @@ def replace_payloads(
     Raises:
         ProgramError: `program` is not a program, or is malformed in the parts that are read here.
     """
-    file = open_bytes(program, "copy", DEFAULT_LIMITS)
+    file = open_bytes(program, LoadMode.File, DEFAULT_LIMITS)
     check_is_program(file)
     header = read_header(file)
     if header is None:

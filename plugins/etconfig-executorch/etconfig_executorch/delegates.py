@@ -55,8 +55,8 @@ def check_xnnpack(program: Any, plan: Any) -> None:
 
 def _externals(program: Any, method: str, delegate: Any) -> Sequence[External]:
     def size_of(key: bytes) -> int | None:
-        data = program.named_data.get(key.decode("utf-8", "replace"))
-        return None if data is None else len(data)
+        size: int | None = program.named_data_size(key.decode("utf-8", "replace"))
+        return size
 
     try:
         return native.xnnpack_externals(program.delegate_data(delegate), size_of)

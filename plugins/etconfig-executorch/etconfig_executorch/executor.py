@@ -69,8 +69,8 @@ class _Program(ExecutorProgram):
         self._runtime = runtime
         self._program = request.program
         with blame("open", None):
-            data_files = [file.whole() for file in request.program.data_files]
-            self._native = native.Program(request.program.whole(), data_files)
+            data_files = [file.loader() for file in request.program.data_files]
+            self._native = native.Program(request.program.loader(), data_files)
 
     def load_method(self, request: MethodRequest) -> RunnableMethod:
         """Load a method with the options of each of its backends."""
@@ -91,6 +91,8 @@ class _Program(ExecutorProgram):
         for backend in wired:
             _check_own(request.backends[backend])
             _check_available(backend, self._runtime.availability(backend))
+        # kept until the runtime has loaded them, so that it gets the bytes that were checked
+        checked = [self._program.delegate_data(each) for each in plan.delegates if each.id == XNNPACK]
         if XNNPACK in wired:
             check_xnnpack(self._program, plan)
         hosted = [backend for backend in request.backends if backend not in wired]
@@ -116,6 +118,7 @@ class _Program(ExecutorProgram):
                 request.memory,
                 None if trace is None else trace.recorder,
             )
+        del checked
         dim_orders = self._dim_orders(request.name)
         return _Method(self._runtime, request, dim_orders, len(plan.outputs), method, list(wired), trace)
 

@@ -136,7 +136,7 @@ void bind_method(nb::module_& module) {
                     const std::vector<std::pair<std::string, WireOptions>>&, bool, const std::vector<nb::object>&,
                     std::shared_ptr<EventRecorder>>(),
            nb::arg("program"), nb::arg("name"), nb::arg("options"),
-           nb::arg("single_threaded"), nb::arg("memory"), nb::arg("recorder") = nb::none())
+           nb::arg("single_threaded"), nb::arg("memory") = std::vector<nb::object>(), nb::arg("recorder") = nb::none())
       .def("execute", &Method::execute, nb::arg("inputs"))
       .def("execute_into", &Method::execute_into, nb::arg("inputs"), nb::arg("outputs"));
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bytes.h"
 #include "event_recorder.h"
 #include "options.h"
 #include "program.h"

@@ -10,21 +10,11 @@ namespace etconfig {
 
 namespace ext = executorch::extension;
 
-Bytes::Bytes(nb::handle object, bool is_writable) {
-  if (PyObject_GetBuffer(object.ptr(), &view_, is_writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) != 0) {
-    throw nb::python_error();
-  }
-}
-
-Bytes::~Bytes() { PyBuffer_Release(&view_); }
-
-Program::ExternalFile::ExternalFile(nb::handle data)
-    : bytes(data),
-      loader(bytes.data(), bytes.size()),
+Program::ExternalFile::ExternalFile(nb::object data)
+    : loader(std::move(data)),
       map(take("FlatTensorDataMap::load", ext::FlatTensorDataMap::load(&loader))) {}
 
-Program::Program(nb::handle data, const std::vector<nb::object>& external)
-    : bytes_(data), loader_(bytes_.data(), bytes_.size()) {
+Program::Program(nb::object data, const std::vector<nb::object>& external) : loader_(std::move(data)) {
   LogCapture capture;
   program_.emplace(take(
       "Program::load",
@@ -45,7 +35,7 @@ Program::Program(nb::handle data, const std::vector<nb::object>& external)
 
 void bind_program(nb::module_& module) {
   nb::class_<Program>(module, "Program")
-      .def(nb::init<nb::handle, const std::vector<nb::object>&>(), nb::arg("data"), nb::arg("external"))
+      .def(nb::init<nb::object, const std::vector<nb::object>&>(), nb::arg("data"), nb::arg("external"))
       .def_prop_ro("method_names", [](const Program& self) {
         std::vector<std::string> names;
         for (size_t i = 0; i < self.program().num_methods(); ++i) {

@@ -32,14 +32,6 @@ rt::Error code_of(nb::handle exception) {
   return is_code && code != 0 ? static_cast<rt::Error>(code) : rt::Error::Internal;
 }
 
-// Keep an exception for the caller, and return the error for the runtime.
-rt::Error keep_pending(nb::python_error& error) {
-  ET_LOG(Error, "%s", error.what());
-  Py_XDECREF(pending);
-  pending = nb::borrow(error.value()).release().ptr();
-  return code_of(pending);
-}
-
 // An argument of a delegate call, cached between calls: planned tensors keep their address and shape.
 class Argument {
  public:
@@ -122,7 +114,7 @@ class PythonBackend final : public rt::BackendInterface {
     try {
       return nb::cast<bool>(callbacks_.attr("is_available")());
     } catch (nb::python_error& error) {
-      keep_pending(error);
+      keep_pending_exception(error);
       return false;
     }
   }
@@ -134,7 +126,7 @@ class PythonBackend final : public rt::BackendInterface {
     try {
       return new Delegate(callbacks_.attr("init")(from_backend_options(context.runtime_specs())));
     } catch (nb::python_error& error) {
-      return keep_pending(error);
+      return keep_pending_exception(error);
     }
   }
 
@@ -149,7 +141,7 @@ class PythonBackend final : public rt::BackendInterface {
       static_cast<Delegate*>(opaque)->run(arguments);
       return rt::Error::Ok;
     } catch (nb::python_error& error) {
-      return keep_pending(error);
+      return keep_pending_exception(error);
     }
   }
 
@@ -202,6 +194,13 @@ std::pair<bool, std::vector<std::string>> ask_availability(const std::string& id
 }
 
 }  // namespace
+
+rt::Error keep_pending_exception(nb::python_error& error) {
+  ET_LOG(Error, "%s", error.what());
+  Py_XDECREF(pending);
+  pending = nb::borrow(error.value()).release().ptr();
+  return code_of(pending);
+}
 
 void raise_pending_exception() {
   if (pending != nullptr) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 import etconfig
-from etconfig.errors import ArenaConflictError, MethodInUseError
+from etconfig.errors import ArenaConflictError, MethodInUseError, UnreadableProgramError
 
 pytestmark = pytest.mark.peers
 
@@ -139,3 +141,98 @@ def test_tensors_lie_in_the_callers_memory(answers: Mapping[str, np.ndarray]) ->
     assert np.array_equal(cache[: keys.size], keys.ravel())
     cache[:] = 5
     assert (methods["read"].execute([])[0] == 5).all()
+
+
+EXPORT = """
+import sys, torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+model = torch.nn.Sequential(*(torch.nn.Linear(2048, 2048) for _ in range(8))).eval()
+exported = torch.export.export(model, (torch.ones(1, 2048),))
+edge = to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])
+open(sys.argv[1], "wb").write(edge.to_executorch().buffer)
+"""
+MEASURE = """
+import os, sys
+import etconfig
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+mode = etconfig.LoadMode(sys.argv[3])
+etconfig.load_program(sys.argv[1], executor="executorch").load_method("forward").close()
+before = resident()
+program = etconfig.load_program(sys.argv[2], executor="executorch", load_mode=mode)
+opened = resident()
+method = program.load_method("forward")
+print(opened - before, resident() - before)
+"""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program with a payload of 128 MiB for XNNPACK."""
+    path = tmp_path_factory.mktemp("large") / "large.pte"
+    subprocess.run([sys.executable, "-c", EXPORT, path], check=True, capture_output=True)
+    return path
+
+
+@pytest.mark.parametrize("mode", [etconfig.LoadMode.File, etconfig.LoadMode.Mmap])
+def test_only_the_packed_weights_stay_in_memory(
+    large: Path, in_process: Callable[..., str], mode: etconfig.LoadMode
+) -> None:
+    small = FOLDER.parent / "programs" / "xnnpack.pte"
+    opened, loaded = map(int, in_process(MEASURE, small, large, mode.value).split()[-2:])
+    assert opened < 0.25 * large.stat().st_size
+    assert loaded < 1.5 * large.stat().st_size
+
+
+def test_a_method_is_loaded_again_after_its_payload_was_freed(large: Path) -> None:
+    x = np.ones((1, 2048), np.float32)
+    with etconfig.load_program(large, executor="executorch") as program:
+        with program.load_method("forward") as method:
+            expected = method.execute([x])[0]
+        with program.load_method("forward") as one, program.load_method("forward") as other:
+            assert np.array_equal(one.execute([x])[0], expected)
+            assert np.array_equal(other.execute([x])[0], expected)
+
+
+def test_a_file_that_was_written_since_is_refused(large: Path, tmp_path: Path) -> None:
+    path = tmp_path / "copy.pte"
+    path.write_bytes(large.read_bytes())
+    program = etconfig.load_program(path, executor="executorch")
+    program.load_method("forward").close()
+    with path.open("r+b") as file:
+        file.seek(-8, 2)
+        file.write(b"changed!")
+    with pytest.raises(UnreadableProgramError, match="changed-file"):
+        program.load_method("forward")
+
+
+class Loader:
+    """A data loader over bytes; it can begin to fail."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.fails = False
+
+    def size(self) -> int:
+        return len(self.data)
+
+    def load(self, offset: int, size: int) -> bytes:
+        if self.fails:
+            raise OSError("no network")
+        return self.data[offset : offset + size]
+
+
+def test_a_program_comes_from_a_data_loader(large: Path) -> None:
+    x = np.ones((1, 2048), np.float32)
+    (expected,) = etconfig.load_program(large, executor="executorch").load_method("forward").execute([x])
+    loader = Loader(large.read_bytes())
+    program = etconfig.load_program(loader, executor="executorch")
+    loader.fails = True
+    with pytest.raises(UnreadableProgramError, match="no network"):
+        program.load_method("forward")
+    loader.fails = False
+    assert np.array_equal(program.load_method("forward").execute([x])[0], expected)

@@ -24,7 +24,7 @@ from etconfig import Method
 from etconfig.errors import EtconfigError, OutOfMemoryError, UnreadableProgramError
 from etconfig.kernels import symbolic
 from etconfig.numpy_executor import load_method
-from etconfig.program import open_program, source
+from etconfig.program import LoadMode, open_program, source
 from etconfig.program.cursor import Cursor
 from etconfig.program.model import TensorShapeDynamism
 
@@ -97,10 +97,10 @@ POINTS = {
 class TestLoading:
     """The Nth open, read or allocation fails, for every N."""
 
-    @pytest.mark.parametrize("load_mode", ["copy", "mmap"])
+    @pytest.mark.parametrize("load_mode", [LoadMode.File, LoadMode.Mmap])
     @pytest.mark.parametrize("point", POINTS)
     def test_every_call_may_fail(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, load_mode: str
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, load_mode: LoadMode
     ) -> None:
         path, (module, name, function, make_error) = write_large(tmp_path / "large.pte"), POINTS[point]
         expected = run_once(path, load_mode)
@@ -119,7 +119,7 @@ class TestLoading:
                 break
         else:
             pytest.fail("the calls never end")
-        is_used = point != "read" or load_mode == "copy"
+        is_used = point != "read" or load_mode is LoadMode.File
         assert (failing > 1) == is_used
 
 

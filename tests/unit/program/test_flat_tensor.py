@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from etconfig.errors import MissingDataError, NotAProgramError, ProgramError
-from etconfig.program import DataFile, Limits, Program, open_data_file, open_program
+from etconfig.program import DataFile, Limits, LoadMode, Program, open_data_file, open_program
 from etconfig.program.tensor_layout import TensorLayout
 from etconfig.scalar_types import ScalarType
 
@@ -59,7 +59,9 @@ class TestContents:
 
     def test_a_mapped_file_reads_the_same(self) -> None:
         path = LAYERS.with_suffix(".ptd")
-        mapped, copied = (open_data_file(path, load_mode=mode).blobs for mode in ("mmap", "copy"))
+        mapped, copied = (
+            open_data_file(path, load_mode=mode).blobs for mode in (LoadMode.Mmap, LoadMode.File)
+        )
         assert [*mapped] == [*copied]
         for key, blob in mapped.items():
             assert (blob.data, blob.layout) == (copied[key].data, copied[key].layout)

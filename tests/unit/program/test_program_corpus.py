@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from etconfig.program import Verification, open_program
+from etconfig.program import LoadMode, Verification, open_program
 from etconfig.program import model as m
 from etconfig.scalar_types import ScalarType
 
@@ -142,7 +142,7 @@ class TestCorpus:
         assert {key: digest(data) for key, data in program.named_data.items()} == digests["named_data"]
 
     @pytest.mark.parametrize("verification", Verification)
-    @pytest.mark.parametrize("load_mode", ["copy", "mmap"])
+    @pytest.mark.parametrize("load_mode", [LoadMode.File, LoadMode.Mmap])
     def test_level_and_load_mode_change_nothing_that_is_read(
         self, name: str, verification: Verification, load_mode: Any
     ) -> None:

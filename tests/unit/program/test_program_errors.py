@@ -226,7 +226,7 @@ class TestTexts:
         assert str(caught.value) == "file: the program was closed [program-closed]; open it again"
 
     def test_the_list_of_codes_is_closed(self) -> None:
-        tested = {case.code for case in CASES} | {"unreadable-file", "program-closed"}
+        tested = {case.code for case in CASES} | {"unreadable-file", "program-closed", "changed-file"}
         tested |= {
             "not-a-data-file",
             "missing-external-data",

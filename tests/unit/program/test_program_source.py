@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from etconfig.errors import TruncatedProgramError, UnreadableProgramError
-from etconfig.program import Program, Verification, open_program, program, source
+from etconfig.program import LoadMode, Program, Verification, open_program, program, source
 from etconfig.program.flat_tensor import open_data_file
 
 CORPUS = Path(__file__).parents[2] / "data" / "programs"
@@ -70,7 +70,7 @@ class TestReading:
             }
 
     @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-    @pytest.mark.parametrize("load_mode", ["copy", "mmap"])
+    @pytest.mark.parametrize("load_mode", [LoadMode.File, LoadMode.Mmap])
     def test_opening_takes_memory_for_the_tables_only(
         self, pte: Pte, tmp_path: Path, load_mode: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
