@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from etconfig.app.executors import choose_executor, executor_with_options
+from etconfig.app.executors import choose_executor, executor_report, executor_with_options
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.targets import find_installation
 from etconfig.facts import FactSheet
 from etconfig.method import ProgramRequest
 from etconfig.program import DataSources, LoadMode, Verification, open_program
+from etconfig.program.delegated import delegated_backends
 
 if TYPE_CHECKING:
     from etconfig.plugin.given import GivenBackends
@@ -80,6 +81,12 @@ def load_program(
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, load_mode=load_mode, phase=phase)
     opened = None if runner is None else runner.open_program(ProgramRequest(program=program, options=options))
+    missing = set() if runner is None else delegated_backends(program) - set(installation.backend_ids)
+    if missing:
+        from etconfig.app.undeclared import undeclared_specs  # imports pydantic
+
+        runtime = executor_report(installation, executor, executor_options)
+        installation = installation.with_backends(undeclared_specs(sorted(missing), runtime))
     return LoadedProgram(program, installation, opened, executor, share_memory_arenas=share_memory_arenas)
 
 

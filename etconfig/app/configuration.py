@@ -41,9 +41,10 @@ from etconfig.resolver import (
 )
 
 if TYPE_CHECKING:
+    from etconfig.diagnostics import Diagnostic
     from etconfig.resolver.explanation import Explanation
     from etconfig.resolver.what_if import WhatIf
-    from etconfig.schema import BackendOptions
+    from etconfig.schema import BackendOptions, BackendSpec
 
 _FunctionT = TypeVar("_FunctionT", bound=Callable[..., Any])
 
@@ -229,7 +230,11 @@ def configure(
         targets = with_program_values(targets, program, specs)
         warnings = find_unused_settings(installation, program, choice.chain, of_files)
     resolver = Resolver.compile(specs, layers, targets, installation.backend_ids)
-    notes = (*installation.project_warnings, *(() if choice.note is None else (choice.note,)))
+    notes = (
+        *installation.project_warnings,
+        *(() if choice.note is None else (choice.note,)),
+        *_undeclared(installation, specs),
+    )
     return Configuration(
         resolver=replace(resolver, warnings=(*notes, *resolver.warnings, *warnings)),
         chain=choice.chain,
@@ -338,6 +343,14 @@ def resolve(
         installation=installation,
     )
     return configuration.resolve()
+
+
+def _undeclared(installation: Installation, specs: Mapping[str, BackendSpec]) -> tuple[Diagnostic, ...]:
+    if not installation.index.given:
+        return ()
+    from etconfig.app.undeclared import undeclared_notes  # imports pydantic
+
+    return undeclared_notes(specs.values())
 
 
 def resolve_defaults(

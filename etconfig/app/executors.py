@@ -74,8 +74,7 @@ def backend_status(
     Raises:
         PluginError: the plugin of the backend is broken.
     """
-    is_given = any(entry.name == backend_id for entry in installation.index.given)
-    own = None if is_given else runtime.backend(backend_id)
+    own = runtime.backend(backend_id)
     if own is not None:
         here = own.availability
         return BackendStatus(
@@ -120,10 +119,15 @@ def records_events(installation: Installation, name: str) -> bool:
     return name == NUMPY or bool(getattr(find_executor(installation, name), "records_events", False))
 
 
-def executor_report(installation: Installation, name: str) -> ExecutorReport:
+def executor_report(
+    installation: Installation, name: str, given: Mapping[str, object] | None = None
+) -> ExecutorReport:
     """Return the contents of the runtime of an executor; of the built-in one, the operators.
 
-    The executor has the options of the project file and of the command line.
+    Args:
+        installation: The plugins and the project file.
+        name: The name of the executor.
+        given: Options of the executor that win over those of the project file.
 
     Raises:
         UnknownPluginError: no such executor is installed.
@@ -133,7 +137,7 @@ def executor_report(installation: Installation, name: str) -> ExecutorReport:
     """
     from etconfig.method import ExecutorReport
 
-    executor, options = executor_with_options(installation, name)
+    executor, options = executor_with_options(installation, name, given)
     if executor is None:
         return ExecutorReport(operators=frozenset(installation.kernels))
     try:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from etconfig.method import MethodRequest
     from etconfig.method.arenas import SharedArenas
     from etconfig.method.bundled import CaseResult, Tolerance
+    from etconfig.plugin.given import GivenBackends
     from etconfig.program.model import ExecutionPlan
     from etconfig.schema import BackendSpec
     from etconfig.tracing import RecordingTracer
@@ -185,7 +186,7 @@ class LoadedProgram(Displayed, Immutable):
             check_type("arguments", arguments, Arguments, expected)
         plan = self.program.plan(name)
         bound, given = split_backends(self, backends)
-        program = LoadedProgram(self.program, self.installation.with_backends(given)) if given else self
+        program = self._with_backends(given) if given else self
         if arguments is None:
             arguments = resolve_defaults(program, name)
         elif arguments.method not in (name, ANY_METHOD):
@@ -340,6 +341,10 @@ class LoadedProgram(Displayed, Immutable):
                 warnings.warn(unshared_state(name, other, shared), UnsharedStateWarning, stacklevel=3)
                 return
 
+    def _with_backends(self, given: GivenBackends) -> LoadedProgram:
+        """Return the same program with backends given in code, to bind a method."""
+        return LoadedProgram(self.program, self.installation.with_backends(given), executor=self.executor)
+
     def _bind_all(
         self, plan: ExecutionPlan, arguments: Arguments, but: Collection[str] = ()
     ) -> dict[str, BoundBackend]:
@@ -362,7 +367,8 @@ class LoadedProgram(Displayed, Immutable):
             create=partial(create_backend, self.installation, spec, self.executor),
             options=arguments[backend_id],
             changed=partial(change_options, spec),
-            is_given=any(entry.name == backend_id for entry in self.installation.index.given),
+            is_given=spec.factory is not None
+            and any(entry.name == backend_id for entry in self.installation.index.given),
         )
 
 

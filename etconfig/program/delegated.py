@@ -1,10 +1,25 @@
-"""`delegated_dtypes`: the element types that a method passes to its delegates."""
+"""The backends that a program delegates to, and the element types that a method passes to its delegates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from etconfig.errors import ProgramError
 from etconfig.program import model
+
+if TYPE_CHECKING:
+    from etconfig.program.program import Program
+
+
+def delegated_backends(program: Program) -> frozenset[str]:
+    """Return the ids of the backends of all methods; those of a malformed method are left out."""
+    found: set[str] = set()
+    for name in program.method_names:
+        with suppress(ProgramError):  # a program whose methods are verified later
+            found.update(each.id for each in program.plan(name).delegates)
+    return frozenset(found)
 
 
 def delegated_dtypes(plan: model.ExecutionPlan) -> Mapping[str, frozenset[str]]:

@@ -38,6 +38,7 @@ class BackendOptions(BaseModel):
     _option_infos: ClassVar[Mapping[str, OptionInfo]] = MappingProxyType({})
     _former_names: ClassVar[Mapping[str, str]] = MappingProxyType({})
     _assembly: ClassVar[Assembly | None] = None
+    _no_options_help: ClassVar[str] = "it has no options"
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -63,6 +64,11 @@ class BackendOptions(BaseModel):
     def former_names(cls) -> Mapping[str, str]:
         """Return the current name of each renamed option by its former name."""
         return cls._former_names
+
+    @classmethod
+    def no_options_help(cls) -> str:
+        """Return the advice to who sets an option of a class that declares none."""
+        return cls._no_options_help
 
     def to_jsonable(self) -> dict[str, Any]:
         """Return the options as plain data for JSON: enum members by value, tuples as lists."""

@@ -51,7 +51,7 @@ def find_option(schema: OptionsSchema, name: str) -> tuple[OptionInfo | None, Op
         respelling = Respelling(name, current, is_safe=True)
         return infos[current], _problem(ProblemKind.DEPRECATED, name, message, help_text, respelling)
     if info is None:
-        return None, _unknown(owner, name, infos)
+        return None, _unknown(owner, name, options_class)
     message = f"{owner}.{name} is deprecated"
     return info, _problem(ProblemKind.DEPRECATED, name, message, info.deprecated)
 
@@ -169,13 +169,14 @@ def _problem(
     return OptionProblem(kind=kind, option=option, message=message, help=help_text, respelling=respelling)
 
 
-def _unknown(owner: str, name: str, infos: Mapping[str, OptionInfo]) -> OptionProblem:
+def _unknown(owner: str, name: str, options_class: type[BackendOptions]) -> OptionProblem:
+    infos = options_class.option_infos()
     message = f"{owner} has no option {name!r}"
     guess = nearest(name, infos)
     if guess is not None:
         help_text = f"did you mean {guess!r}?"
         return _problem(ProblemKind.UNKNOWN, name, message, help_text, Respelling(name, guess))
-    help_text = f"it has {', '.join(infos)}" if infos else "it has no options"
+    help_text = f"it has {', '.join(infos)}" if infos else options_class.no_options_help()
     return _problem(ProblemKind.UNKNOWN, name, message, help_text)
 
 

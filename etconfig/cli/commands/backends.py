@@ -61,10 +61,15 @@ def command(
         return
     from etconfig.resolver import values_without_configuration
 
+    runtime = executor_report(installation, executor)
+    if backend not in installation.backend_ids:
+        from etconfig.app.undeclared import undeclared_specs
+
+        installation = installation.with_backends(undeclared_specs([backend], runtime))
     spec = installation.plugins.backend_spec(backend)
     facts = read_device(installation, sheet, fact_texts).known
     values = values_without_configuration(spec, facts.values)
-    status = backend_status(installation, backend, executor, executor_report(installation, executor))
+    status = backend_status(installation, backend, executor, runtime)
     _show(spec, values, status, executor, as_json)
 
 

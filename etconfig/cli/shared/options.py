@@ -192,17 +192,25 @@ class ConfigurationRequest:
             facts=facts,
             fact_overrides=self.device.by_hand,
             overrides=layer_from_overrides(self.overrides, "--set", known_options=known_options),
-            installation=self.installation,
+            installation=self.installation if program is None else program.installation,
         )
 
     def open_program(self, program: Path | None) -> LoadedProgram | None:
-        """Open the program in a file, if there is one, to configure it: its executor does not matter."""
+        """Open the program in a file, if there is one, to configure it.
+
+        Its executor matters only if no plugin declares one of its backends: the runtime may have that.
+        """
         if program is None:
             return None
         from etconfig.app.api import load_program
         from etconfig.app.executors import NUMPY
+        from etconfig.program.delegated import delegated_backends
 
-        return load_program(program, executor=NUMPY, installation=self.installation)
+        loaded = load_program(program, executor=NUMPY, installation=self.installation)
+        if delegated_backends(loaded.program) <= set(self.installation.backend_ids):
+            return loaded
+        chosen = executor_if_installed(self.installation, None)
+        return load_program(program, executor=chosen, installation=self.installation)
 
     def executor(self, name: str | None) -> str:
         """Return the executor that `--executor` names, else that of the project file, else numpy."""

@@ -13,6 +13,7 @@ import pytest
 pytestmark = pytest.mark.peers
 
 HERE = Path(__file__).parent
+XNNPACK = HERE.parents[2] / "tests" / "data" / "programs" / "xnnpack.pte"
 RUN = """
 import json, sys
 import numpy as np
@@ -131,6 +132,44 @@ class TestUsersLibrary:
 
     def test_its_operator(self, answers: Callable[[str], list[str]]) -> None:
         assert answers('run("custom", ["./libdemo.so"])') == ["close"]
+
+    def test_its_backend_runs_without_options(self, answers: Callable[[str], list[str]]) -> None:
+        """No plugin declares it: a note says so, and an option for it is an error."""
+        code = """
+run("delegated", ["libdemo.so"])
+program = etconfig.load_program(
+    "delegated.pte", executor="executorch", executor_options={"libraries": ["libdemo.so"]}
+)
+print(*[f"{each.severity.value}: {each.message}" for each in etconfig.resolve(program).warnings], sep="; ")
+try:
+    etconfig.resolve(program, overrides=["DemoBackend.size=1"])
+except etconfig.EtconfigError as error:
+    print(error)
+"""
+        answer, note, error = answers(code)
+        assert answer == "close"
+        assert "note: DemoBackend runs without options: the executor's runtime has it, but no" in note
+        assert "DemoBackend has no option 'size'" in error
+        assert "no installed plugin declares its options" in error
+
+    def test_xnnpack_without_its_schema(self, answers: Callable[[str], list[str]], programs: Path) -> None:
+        """A project may refuse etconfig-upstream, which declares the options of the wheel's backends."""
+        project = programs / "refusing"
+        project.mkdir(exist_ok=True)
+        (project / "etconfig.toml").write_text('[plugins]\ndeny = ["etconfig-upstream"]\n')
+        code = f"""
+installation = etconfig.Installation("refusing")
+path = {str(XNNPACK)!r}
+program = etconfig.load_program(path, executor="executorch", installation=installation)
+print([each.message for each in etconfig.resolve(program).warnings if "XnnpackBackend" in each.message])
+with program.load_method("forward") as method, etconfig.load_program(path, executor="executorch") as other:
+    sizes = [method.metadata.input_tensor_meta(i).sizes() for i in range(method.metadata.num_inputs())]
+    inputs = [np.ones(size, np.float32) for size in sizes]
+    print(np.array_equal(method.execute(inputs)[0], other.load_method("forward").execute(inputs)[0]))
+"""
+        note, is_same = answers(code)
+        assert note.startswith('["XnnpackBackend runs without options: ')
+        assert is_same == "True"
 
     def test_the_project_file_names_it(self, answers: Callable[[str], list[str]], programs: Path) -> None:
         """Relative to the file, not to the current directory."""

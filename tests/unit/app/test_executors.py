@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import etconfig
 from etconfig.app.executors import (
     backend_status,
     check_executor_tables,
@@ -18,17 +19,25 @@ from etconfig.app.executors import (
 )
 from etconfig.app.installation import Installation
 from etconfig.cli.startup.main import main
-from etconfig.errors import OptionError, PluginCallError
+from etconfig.diagnostics import Severity
+from etconfig.errors import BackendUnavailableError, OptionError, PluginCallError
 
 RUNTIME = """
 from etconfig.plugin.v1 import (
     ApiRange, Availability, BackendOptions, BackendSpec, Executor, ExecutorBackend, ExecutorContribution,
-    ExecutorReport, hookimpl, option,
+    ExecutorProgram, ExecutorReport, hookimpl, option,
 )
+
+class Opened(ExecutorProgram):
+    def load_method(self, request):
+        raise NotImplementedError
+
+    def close(self):
+        pass
 
 class Box(Executor):
     def open_program(self, request):
-        raise NotImplementedError
+        return Opened()
 
     def report(self, options=None):
         return {report}
@@ -267,3 +276,44 @@ class TestOptions:
         assert "executor.box has no option 'sice'" in capsys.readouterr().err
         assert status(["backends", "--executor", "box", "--executor-option", "size"]) == 2
         assert "expected NAME=VALUE, given 'size'" in capsys.readouterr().err
+
+
+class TestUndeclared:
+    """A backend that the runtime has, and that no plugin declares, runs without options."""
+
+    PROGRAM = Path(__file__).parents[2] / "data" / "programs" / "xnnpack.pte"
+    WITH_XNNPACK = REPORT.replace("HiddenBackend", "XnnpackBackend")
+
+    def test_a_program_is_configured_with_a_note(self, box: Callable[..., Installation]) -> None:
+        installation = box(self.WITH_XNNPACK)
+        with etconfig.load_program(self.PROGRAM, executor="box", installation=installation) as program:
+            resolution = etconfig.resolve(program)
+            assert not resolution.arguments("forward")["XnnpackBackend"].option_infos()
+            (note,) = [each for each in resolution.warnings if "XnnpackBackend" in each.message]
+            assert note.code == "backend-not-installed"
+            assert note.severity is Severity.NOTE
+            assert "no installed plugin declares its schema" in note.message
+            with pytest.raises(OptionError) as caught:
+                etconfig.resolve(program, overrides=["XnnpackBackend.num_threads=2"])
+        (problem,) = caught.value.diagnostics
+        assert problem.code == "unknown-option"
+        assert problem.message == "XnnpackBackend has no option 'num_threads'"
+        assert str(problem.help).startswith("no installed plugin declares its options: install the one")
+
+    def test_one_that_the_runtime_lacks_is_an_error(self, box: Callable[..., Installation]) -> None:
+        installation = box()
+        with (
+            etconfig.load_program(self.PROGRAM, executor="box", installation=installation) as program,
+            pytest.raises(BackendUnavailableError, match="no installed plugin declares it"),
+        ):
+            etconfig.resolve(program)
+
+    def test_commands_that_configure_find_it_too(
+        self, box: Callable[..., Installation], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        box(self.WITH_XNNPACK, 'executor = "box"\n')
+        main(["resolve", str(self.PROGRAM), "--profile", "generic/any"])
+        text = capsys.readouterr()
+        assert "note[backend-not-installed]: XnnpackBackend runs without options" in text.err
+        main(["backends", "XnnpackBackend"])
+        assert "It cannot run here with executor box: it has no box" in capsys.readouterr().out
