@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 _HOME = {
     "Arguments": "resolver",
     "BenchmarkReport": "analysis",
+    "CancelToken": "method.stop",
     "ConfigError": "errors",
     "Configuration": "app.configuration",
     "DataLoader": "program",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from etconfig.facts import FactSheet, load_fact_sheet
     from etconfig.method.bundled import Tolerance
     from etconfig.method.method import Method
+    from etconfig.method.stop import CancelToken
     from etconfig.program import DataLoader, LoadMode, Verification, open_data_file
     from etconfig.provenance import Origin
     from etconfig.resolver import Arguments, Resolution
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Arguments",
     "BenchmarkReport",
+    "CancelToken",
     "ConfigError",
     "Configuration",
     "DataLoader",

@@ -38,6 +38,8 @@ The branch says who must act:
     │   ├── MethodInUseError       a second thread entered the same Method
     │   ├── MethodClosedError      the Method was closed
     │   ├── InstructionLimitError  the method ran more instructions than its budget
+    │   ├── ExecutionStoppedError  the run was canceled, or its time was up
+    │   ├── UnsupportedCallError   the executor lacks what this call asks for
     │   ├── RuntimeFailedError     the runtime behind another executor failed
     │   └── UnsafeProgramError     that runtime would not survive the method
     ├── ScaffoldError            the package of a new backend cannot be written as requested
@@ -548,6 +550,45 @@ class InstructionLimitError(ExecutionError):
     limit: int
 
     template = "method {method!r} ran {limit} instructions without coming to an end"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class ExecutionStoppedError(ExecutionError):
+    """A run ended early, because a token was canceled or its time was up. ExecuTorch has no such code.
+
+    The Method can be used again. Mutable buffers keep what the instructions before this one wrote.
+
+    Attributes:
+        method: The method's name.
+        reason: `canceled` or `timeout`.
+        instruction: The index of the instruction that did not run, or did not end, in its chain; None for a
+            method without instructions.
+        operator: Its operator, or the id of its delegate's backend.
+        elapsed_s: The time from the beginning of the call in seconds.
+    """
+
+    method: str
+    reason: str
+    instruction: int | None
+    operator: str | None
+    elapsed_s: float
+
+    @property
+    def message(self) -> str:
+        """The reason, the time and the place."""
+        what = "reached its time limit" if self.reason == "timeout" else "was canceled"
+        place = "" if self.instruction is None else f", at instruction {self.instruction} ({self.operator})"
+        return f"method {self.method!r} {what} after {self.elapsed_s:.6f} s{place}"
+
+
+@record(kw_only=True, eq=False, repr=False)
+class UnsupportedCallError(ExecutionError):
+    """The executor lacks what a call asks for. ExecuTorch: NotSupported (0x10)."""
+
+    method: str
+    feature: str
+
+    template = "the executor of method {method!r} does not support {feature}"
 
 
 @record(kw_only=True, eq=False, repr=False)

@@ -10,9 +10,11 @@ from etconfig.backend.contract import (
     InitContext,
     Processed,
     ResizeOutput,
+    StopSignal,
     Tracer,
     UpdateContext,
     Value,
+    never_stop,
     resize_nothing,
 )
 
@@ -26,8 +28,10 @@ __all__ = [
     "InitContext",
     "Processed",
     "ResizeOutput",
+    "StopSignal",
     "Tracer",
     "UpdateContext",
     "Value",
+    "never_stop",
     "resize_nothing",
 ]

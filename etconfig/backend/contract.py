@@ -194,6 +194,18 @@ def resize_nothing(index: int, shape: Sequence[int]) -> np.ndarray[Any, Any]:
     raise ValueError(f"the executor gives argument {index} a fixed size; it cannot become {tuple(shape)}")
 
 
+def never_stop() -> bool:
+    """Return False, for calls that run to their end."""
+    return False
+
+
+class StopSignal(Exception):  # noqa: N818  # not a failure
+    """Raised by `parallel_for` if the call must end; let it pass.
+
+    etconfig turns it into an ExecutionStoppedError.
+    """
+
+
 @record(frozen=True, kw_only=True)
 class ExecuteContext(Generic[OptionsT]):
     """Everything that `Backend.execute` may use. One object serves all calls of a delegate: do not keep it.
@@ -205,13 +217,17 @@ class ExecuteContext(Generic[OptionsT]):
         temporary: Memory that is reclaimed after the call.
         parallel_for: `parallel_for(count, body, max_workers)` runs `body(i)` for every i in
             range(count) on the instance's own workers, at most `max_workers` at a time, and
-            returns when all are done. The first exception is raised after the rest has ended.
+            returns when all are done. The first exception is raised after the rest has ended. If the
+            call must stop, indices that have not begun are left out, and an exception is raised.
         tracer: Event tracer.
         resource: The object that the caller passed to this execute, untouched by the core.
         resize_output: `resize_output(index, shape)` resizes the output `args[index]`, within the bounds
             of the program, and returns the array to write into, which is `args[index]` from then on.
             Only outputs of a dynamic shape need it. It raises ValueError for sizes that the program
             does not allow.
+        should_stop: `should_stop()` is True once the caller's token is canceled or its time is up; any
+            thread may call it, which takes less than a microsecond. `execute` may then return or raise at
+            once, whatever is in its outputs.
     """
 
     options: OptionsT
@@ -222,6 +238,7 @@ class ExecuteContext(Generic[OptionsT]):
     tracer: Tracer
     resource: object = field(default=None)
     resize_output: ResizeOutput = field(default=resize_nothing)
+    should_stop: Callable[[], bool] = field(default=never_stop)
 
 
 class Backend(abc.ABC, Generic[OptionsT, HandleT]):

@@ -17,6 +17,7 @@ from etconfig.records import record
 
 if TYPE_CHECKING:
     from etconfig.method.outputs import OutputArray
+    from etconfig.method.stop import StopCheck
     from etconfig.program import Program
 
 OptionChanges: TypeAlias = Mapping[str, tuple[Any, frozenset[str]]]
@@ -70,6 +71,12 @@ class DelegateHost(Protocol):
 
     def set_resource(self, resource: object) -> None:
         """Set the `ExecuteContext.resource` that all backends see from now on."""
+
+    def set_stop(self, stop: StopCheck | None) -> None:
+        """Let all backends see when the call must stop; None for calls that run to their end."""
+
+    def set_options(self, options: Mapping[str, Any]) -> None:
+        """Set the options that all backends see from now on, by backend id, without updating them."""
 
     def update(self, changes: OptionChanges) -> None:
         """Give changed options to all delegates, or to none. Raises DelegateError."""
@@ -127,11 +134,14 @@ class ExecuteRequest:
         inputs: The inputs, as for `RunnableMethod.execute`.
         resource: Passed to every backend as `ExecuteContext.resource`.
         outputs: The caller's arrays, or None for outputs that the executor makes. None for all of them.
+        stop: Says between two instructions if the run must end, which then raises `stop.error(...)`. None
+            for a run to its end.
     """
 
     inputs: Sequence[object]
     resource: object = None
     outputs: Sequence[OutputArray | None] | None = None
+    stop: StopCheck | None = None
 
 
 class RunnableMethod(abc.ABC):
@@ -149,7 +159,11 @@ class RunnableMethod(abc.ABC):
 
         Raises:
             ExecutionError: as `execute`.
+            ExecutionStoppedError: `request.stop` ended the run.
+            NotImplementedError: by the default, which cannot end a run early.
         """
+        if request.stop is not None:
+            raise NotImplementedError
         results = self.execute(request.inputs, request.resource)
         if request.outputs is None:
             return results

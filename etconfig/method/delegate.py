@@ -12,13 +12,16 @@ from etconfig.backend import (
     ExecuteContext,
     InitContext,
     ResizeOutput,
+    StopSignal,
     UpdateContext,
     Value,
+    never_stop,
     resize_nothing,
 )
 from etconfig.compile_specs import CompileSpecs
 from etconfig.errors import DelegateError, DelegateInvalidCompatibilityError
 from etconfig.kernel.memory import MethodAllocator, TemporaryAllocator
+from etconfig.method.stop import StopCheck
 from etconfig.method.workers import Workers
 from etconfig.program import model
 from etconfig.records import record
@@ -116,6 +119,7 @@ class Delegate:
         # The context is frozen for the backend, and changed here through its dictionary: a new
         # context for each call would cost as much as a small delegate.
         self._context_fields = vars(self._context)
+        self._stop: StopCheck | None = None
         self._index = index
 
     def init(self, serialized: model.BackendDelegate, program: Program) -> None:
@@ -144,8 +148,17 @@ class Delegate:
                 self._backend.execute(self._context, self._handle, args)
             finally:
                 self._temporary.reset()
+            if self._stop is not None and self._stop.was_seen:
+                raise StopSignal
         except Exception as error:
+            if self._stop is not None and self._stop.was_seen:  # it ended early, as it may
+                raise StopSignal from error
             raise _failure(self.backend_id, self._environment.method, "execute", error) from error
+
+    def set_stop(self, stop: StopCheck | None) -> None:
+        """Let the backend see when the call must stop; None for calls that run to their end."""
+        self._stop = stop
+        self._context_fields["should_stop"] = never_stop if stop is None else stop.should_stop
 
     def set_resource(self, resource: object) -> None:
         """Set the `ExecuteContext.resource` that the backend sees from now on."""

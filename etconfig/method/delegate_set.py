@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from etconfig.backend import Backend, BoundBackend
+from etconfig.backend import Backend, BoundBackend, never_stop
 from etconfig.errors import BackendUnavailableError, DelegateError
 from etconfig.method import DelegateRun, OptionChanges
 from etconfig.method.delegate import Delegate, DelegateEnvironment
+from etconfig.method.stop import StopCheck
 from etconfig.program import model
 
 if TYPE_CHECKING:
@@ -68,6 +69,18 @@ class DelegateSet:
         """Set the `ExecuteContext.resource` that all backends see from now on."""
         for delegate in self._delegates:
             delegate.set_resource(resource)
+
+    def set_stop(self, stop: StopCheck | None) -> None:
+        """Let all backends see when the call must stop; None for calls that run to their end."""
+        self._environment.workers.should_stop = never_stop if stop is None else stop.should_stop
+        for delegate in self._delegates:
+            delegate.set_stop(stop)
+
+    def set_options(self, options: Mapping[str, Any]) -> None:
+        """Set the `ExecuteContext.options` by backend id, without an `update` of the backends."""
+        for delegate in self._delegates:
+            delegate.set_options(options[delegate.backend_id])
+        self._options = {**options}
 
     def update(self, changes: OptionChanges) -> None:
         """Update the delegates of the backends in `changes`: all of them, or none.

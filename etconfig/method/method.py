@@ -13,12 +13,21 @@ from etconfig.display import Display, Displayed, DisplayTable, shown_text
 from etconfig.errors import (
     AttributeNotFoundError,
     BackendUnavailableError,
+    DelegateError,
     MethodClosedError,
     MethodInUseError,
     OutOfMemoryError,
+    UnsupportedCallError,
 )
-from etconfig.method.contract import ExecuteRequest, ExecutorProgram, MethodRequest, RunnableMethod
+from etconfig.method.contract import (
+    ExecuteRequest,
+    ExecutorProgram,
+    MethodRequest,
+    OptionChanges,
+    RunnableMethod,
+)
 from etconfig.method.options_update import validated_changes
+from etconfig.method.stop import CancelToken, StopCheck
 from etconfig.parameters import check_type, plain_value
 from etconfig.program import MethodMeta
 from etconfig.program.metadata import signature_texts
@@ -44,6 +53,9 @@ class Method(Displayed):
         self._backends = request.backends
         self._options: Mapping[str, Any] = {each: bound.options for each, bound in request.backends.items()}
         self._check_inputs = request.check_inputs
+        self._host = request.host
+        self._pending_options: OptionChanges | None = None
+        """The changes that end those for one call: not None while such a call is under way."""
         self._runnable: RunnableMethod | None = runnable
         # A token of the call that is inside, if any. Not a lock: Ctrl-C between taking it and entering
         # `try` would leave it taken forever. `dict.setdefault` tests and sets in one atomic step.
@@ -72,6 +84,9 @@ class Method(Displayed):
         *,
         resource: object = None,
         outputs: Sequence[object] | None = None,
+        options: Mapping[str, object] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> list[Any]:
         """Run the method.
 
@@ -91,6 +106,11 @@ class Method(Displayed):
                 tensor or a writable buffer, in the program's dtype. For an output of a fixed shape, the
                 array has that shape; for a dynamic one, at least as many elements as the upper bounds, one
                 after the other in the program's dim order. No array may overlap another one or an input.
+            options: Options that apply at execute, for this call alone: values as for `update`. Backends
+                that they concern are updated before the call and back after it, also if it fails.
+            timeout: Seconds after which to stop; 0 stops before the first instruction. None for no limit.
+            cancel: Stops the run when it is canceled, in another thread or in a signal handler. Like
+                `timeout`, it is looked at between two instructions, and by backends that do so.
 
         Returns:
             The outputs: new numpy arrays that nothing else refers to (bfloat16 ones have
@@ -100,6 +120,11 @@ class Method(Displayed):
         Raises:
             InvalidInputError: an input does not fit; nothing was run.
             InvalidOutputError: an array in `outputs` does not fit; nothing was run.
+            OptionError: some `options` are wrong, with every problem; nothing was run.
+            ExecutionStoppedError: `timeout` or `cancel` ended the run. The Method can be used again;
+                mutable buffers keep what was written to them.
+            UnsupportedCallError: the executor cannot end a run early.
+            TypeError: `options`, `timeout` or `cancel` is of another type.
             KernelArgumentError: a kernel refuses its arguments.
             DelegateError: a backend failed.
             InstructionLimitError: the method does not end.
@@ -114,9 +139,15 @@ class Method(Displayed):
                 raise MethodInUseError(method=self.name)
             if self._runnable is None:
                 raise MethodClosedError(method=self.name)
-            if outputs is None:
+            if (
+                outputs is None
+                and options is None
+                and timeout is None
+                and cancel is None
+                and self._pending_options is None
+            ):
                 return self._runnable.execute(inputs, resource)
-            return self._call(self._runnable, inputs, resource, outputs)
+            return self._call(self._runnable, inputs, resource, outputs, options, timeout, cancel)
         except MemoryError as error:
             raise out_of_memory(self.name, error) from error
         finally:
@@ -149,7 +180,9 @@ class Method(Displayed):
             MethodClosedError: the Method was closed.
         """
         with self._entered():
-            return self._open_runnable().effective_options()
+            runnable = self._open_runnable()
+            self._restore_options(runnable)
+            return runnable.effective_options()
 
     def update(self, changes: Mapping[str, object]) -> None:
         """Change options that apply at execute: all of `changes`, or none.
@@ -162,7 +195,8 @@ class Method(Displayed):
             'low'
 
         Args:
-            changes: New values by `BACKEND.OPTION`, such as `{"NpuBackend.power_mode": "low"}`.
+            changes: New values by `BACKEND.OPTION`, such as `{"NpuBackend.power_mode": "low"}`; or by
+                backend, as a table or as the options object of the backend.
 
         Raises:
             OptionError: some changes are wrong, with every problem; no backend was called.
@@ -174,6 +208,7 @@ class Method(Displayed):
         check_type("changes", changes, Mapping, 'values, as {"NpuBackend.power_mode": "low"}')
         with self._entered():
             runnable = self._open_runnable()
+            self._restore_options(runnable)
             validated = validated_changes(self.name, self._backends, self._options, changes)
             new = {**self._options, **{each: options for each, (options, _) in validated.items()}}
             runnable.update(validated)
@@ -263,12 +298,67 @@ class Method(Displayed):
         runnable: RunnableMethod,
         inputs: Sequence[object],
         resource: object,
-        outputs: Sequence[object],
+        outputs: Sequence[object] | None,
+        options: Mapping[str, object] | None,
+        timeout: float | None,
+        cancel: CancelToken | None,
     ) -> list[Any]:
         """Run the method for a call with more than inputs and a resource."""
-        checked = self._check_inputs(inputs)
-        arrays = self._output_checker.check(outputs, checked)
-        return runnable.execute_request(ExecuteRequest(inputs=checked, resource=resource, outputs=arrays))
+        stop = None
+        if timeout is not None or cancel is not None:
+            stop = _stop_check(timeout, cancel)
+        self._restore_options(runnable)
+        changes = self._validated_options(options)
+        arrays = None
+        if outputs is not None:
+            inputs = self._check_inputs(inputs)
+            arrays = self._output_checker.check(outputs, inputs)
+        request = ExecuteRequest(inputs=inputs, resource=resource, outputs=arrays, stop=stop)
+        try:
+            if not changes:
+                return runnable.execute_request(request)
+            return self._call_with_options(runnable, request, changes)
+        except NotImplementedError:
+            feature = "a time limit or a token; it runs every method to its end"
+            raise UnsupportedCallError(method=self.name, feature=feature) from None
+
+    def _validated_options(self, options: Mapping[str, object] | None) -> OptionChanges:
+        if options is None:
+            return {}
+        check_type("options", options, Mapping, 'values, as {"NpuBackend.power_mode": "low"}')
+        return validated_changes(self.name, self._backends, self._options, options)
+
+    def _call_with_options(
+        self, runnable: RunnableMethod, request: ExecuteRequest, changes: OptionChanges
+    ) -> list[Any]:
+        """Run with changed options, and change them back."""
+        is_refused = False
+        try:
+            # before the change, so that whoever comes next finds it, if Ctrl-C interrupts the way back, too
+            self._pending_options = {
+                backend: (self._options[backend], names) for backend, (_, names) in changes.items()
+            }
+            try:
+                runnable.update(changes)
+            except DelegateError:  # the former options are in force
+                is_refused = True
+                raise
+            return runnable.execute_request(request)
+        finally:
+            if is_refused:
+                self._pending_options = None
+            self._restore_options(runnable)
+
+    def _restore_options(self, runnable: RunnableMethod) -> None:
+        """Change the options of a call back, unless that is done; also if this raises DelegateError."""
+        if self._pending_options is not None:
+            try:
+                runnable.update(self._pending_options)
+            except DelegateError:
+                self._host.set_options(self._options)
+                self._pending_options = None
+                raise
+            self._pending_options = None
 
     @cached_property
     def _output_checker(self) -> OutputChecker:
@@ -314,6 +404,12 @@ class Method(Displayed):
 def _fields(options: Any) -> Iterator[tuple[str, object]]:
     """Yield the names and values of an options object, in the order of declaration."""
     return ((name, getattr(options, name)) for name in options.option_infos())
+
+
+def _stop_check(timeout: float | None, cancel: CancelToken | None) -> StopCheck:
+    if cancel is not None:
+        check_type("cancel", cancel, CancelToken, "an etconfig.CancelToken()")
+    return StopCheck(timeout, cancel)
 
 
 def guarded_method(

@@ -1,8 +1,8 @@
-"""Validation of `Method.update`: all problems of all backends, before anything changes."""
+"""Validation of options that change, by `Method.update` or for one call: all problems, before any change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from etconfig.backend import BoundBackend
@@ -25,14 +25,16 @@ def validated_changes(
         method: The method's name, for messages.
         backends: The backends that the method delegates to, by id.
         current: Their options in force, by id.
-        changes: New values by `BACKEND.OPTION`.
+        changes: New values by `BACKEND.OPTION`; or by backend, as a table or as its options object, of
+            which those count that its author set.
 
     Raises:
         OptionError: some changes are wrong, with every problem.
+        TypeError: a key is not a text.
     """
     problems: list[Diagnostic] = []
     by_backend: dict[str, dict[str, object]] = {}
-    for key, value in changes.items():
+    for key, value in _by_path(changes):
         problem = _key_problem(method, backends, key)
         if problem is None:
             path = parse_option_path(key)
@@ -51,8 +53,26 @@ def validated_changes(
     return validated
 
 
+def _by_path(changes: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Yield the path and the value of each change, also of those in tables and options objects."""
+    for key, value in changes.items():
+        check_type("changes", key, str, 'paths of options as keys, as "NpuBackend.power_mode"')
+        table = value if isinstance(value, Mapping) else _set_options(value)
+        if table is None or "." in key:
+            yield key, value
+        else:
+            yield from ((f"{key}.{option}", each) for option, each in table.items())
+
+
+def _set_options(value: object) -> Mapping[str, object] | None:
+    """Return the options that the author of an options object set, by name; None for any other value."""
+    names, infos = getattr(value, "model_fields_set", None), getattr(value, "option_infos", None)
+    if names is None or infos is None:
+        return None
+    return {name: getattr(value, name) for name in infos() if name in names}
+
+
 def _key_problem(method: str, backends: Mapping[str, BoundBackend], key: str) -> Diagnostic | None:
-    check_type("changes", key, str, 'paths of options as keys, as "NpuBackend.power_mode"')
     try:
         path = parse_option_path(key)
     except ValueError as error:

@@ -9,12 +9,17 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
+from etconfig.backend import StopSignal, never_stop
+
 MAX_WORKERS = 256
 """The most threads that one Method starts; each starts when it is first needed."""
 
 
 class Workers:
     """Threads that belong to one Method.
+
+    Attributes:
+        should_stop: Returns True if the call under way must stop.
 
     Methods share no pool, so a busy instance cannot take the threads that the options of another
     one promise it, and closing a Method ends its threads.
@@ -25,6 +30,7 @@ class Workers:
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0  # the one that the pool's threads belong to
         self._is_busy = False
+        self.should_stop: Callable[[], bool] = never_stop
 
     def parallel_for(self, count: int, body: Callable[[int], None], max_workers: int) -> None:
         """Run `body(i)` for every i in range(count), at most `max_workers` at a time.
@@ -32,14 +38,16 @@ class Workers:
         Returns when all are done. Every index runs, even if another one fails; then the
         exception of the lowest failed index is raised, so the outcome does not depend on
         timing. The calling thread works, too. A nested call from within `body` runs in its own
-        thread alone: all workers may be waiting for it already.
+        thread alone: all workers may be waiting for it already. Once `should_stop` returns True,
+        no further index begins.
 
         Raises:
             ValueError: `max_workers` is less than 1.
+            StopSignal: indices were left out because the call must stop.
         """
         if max_workers < 1:
             raise ValueError(f"max_workers must be at least 1, not {max_workers}")
-        loop = _Loop(count, body)
+        loop = _Loop(count, body, self.should_stop)
         helper_count = min(count, max_workers, MAX_WORKERS) - 1
         if helper_count < 1 or self._is_busy:
             loop.work()
@@ -91,15 +99,21 @@ def _wait_for_all(helpers: list[Future[None]]) -> None:
 class _Loop:
     """One `parallel_for`: any number of threads draw indices until none are left."""
 
-    def __init__(self, count: int, body: Callable[[int], None]) -> None:
+    def __init__(self, count: int, body: Callable[[int], None], should_stop: Callable[[], bool]) -> None:
         self._count = count
         self._body = body
+        self._should_stop = should_stop
+        self._is_cut_short = False
         self._indices = itertools.count()
         self._lock = threading.Lock()
         self._errors: dict[int, Exception] = {}
 
     def work(self) -> None:
         while (index := self._draw()) < self._count:
+            if self._should_stop():
+                self._is_cut_short = True
+                self.stop()
+                return
             try:
                 self._body(index)
             except Exception as error:  # raised again by raise_first_error
@@ -111,6 +125,8 @@ class _Loop:
 
     def raise_first_error(self) -> None:
         try:
+            if self._is_cut_short:
+                raise StopSignal
             if self._errors:
                 raise self._errors[min(self._errors)]
         finally:

@@ -115,6 +115,7 @@ class _Compiler:
         if instructions and isinstance(jump := instructions[-1], model.JumpFalseCall):
             condition, otherwise = self._registers[jump[0]], block_at[jump[1]]
             instructions = instructions[:-1]
+        indices: Sequence[int] = range(start, start + len(instructions))
         names: Sequence[str] = [
             self._operators[each[0]] if type(each) is model.KernelCall else self._name(each)
             for each in instructions
@@ -123,11 +124,13 @@ class _Compiler:
         if self._track is not None:
             steps = [*map(self._traced, steps, names, instructions, repeat(chain), count(start))]
         if self._optimizer is not None:
-            names, steps, instructions = self._optimizer.needed(start, names, steps, instructions)
+            columns = self._optimizer.needed(start, names, steps, instructions, indices)
+            names, steps, instructions, indices = columns
         if self._track is None:  # with a tracer, each instruction has events of its own
-            names, steps = self._rebinding.join(names, steps, instructions)
-        names, steps = _single_steps(names, steps)
-        return Block(steps, names, end - start, block_at[end], condition, otherwise)
+            names, steps, indices = self._rebinding.join(names, steps, instructions, indices)
+        names, steps, indices = _single_steps(names, steps, indices)
+        following = block_at[end]
+        return Block(steps, names, end - start, following, condition, otherwise, start, indices)
 
     def _name(self, instruction: model.Instruction) -> str:
         """Return the name, in errors and traces, of an instruction that calls no kernel."""
@@ -165,13 +168,16 @@ class _Compiler:
         return self._track.traced(step, name, kind, chain, index)
 
 
-def _single_steps(names: Sequence[str], steps: Sequence[Step]) -> tuple[tuple[str, ...], tuple[Step, ...]]:
-    """Return the parts of sequences as steps of their own, each with the name of the whole."""
+def _single_steps(
+    names: Sequence[str], steps: Sequence[Step], indices: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[Step, ...], Sequence[int]]:
+    """Return the parts of sequences as steps of their own, each with the name and index of the whole."""
     if StepSequence not in map(type, steps):
-        return tuple(names), tuple(steps)
+        return tuple(names), tuple(steps), indices
     parts = [[*map(runnable, step.steps)] if type(step) is StepSequence else (step,) for step in steps]
     repeated = [name for name, each in zip(names, parts, strict=True) for _ in each]
-    return tuple(repeated), tuple([step for each in parts for step in each])
+    positions = tuple([index for index, each in zip(indices, parts, strict=True) for _ in each])
+    return tuple(repeated), tuple([step for each in parts for step in each]), positions
 
 
 _EVENT_KINDS: Mapping[type, EventKind] = {model.KernelCall: "kernel", model.DelegateCall: "delegate"}

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import length_hint
 
+from etconfig.backend import StopSignal
 from etconfig.errors import EtconfigError, InstructionLimitError, KernelArgumentError
 from etconfig.kernel.registry import Step, refusal
 from etconfig.kernel.tensor import Register, Tensor
+from etconfig.method.stop import StopCheck
+from etconfig.numpy_executor.stopping import StoppedAt, checked_steps
 from etconfig.records import record
 from etconfig.scalar_types import ScalarType
 
@@ -26,6 +29,8 @@ class Block:
         following: The index of the next block.
         condition: If this is false at the end, `otherwise` is the next block.
         otherwise: See `condition`.
+        start: The index of the first instruction in its chain.
+        indices: The index of the instruction of each step.
     """
 
     steps: tuple[Step, ...]
@@ -34,21 +39,30 @@ class Block:
     following: int
     condition: Register | None = None
     otherwise: int = 0
+    start: int = 0
+    indices: Sequence[int] = ()
 
-    def run(self) -> int:
+    def run(self, stop: StopCheck | None = None) -> int:
         """Run the steps and return the index of the next block.
 
         Raises:
             ExecutionError: a kernel refuses its arguments, or a delegate failed.
+            StoppedAt: `stop` ended the run.
         """
+        if stop is not None and not self.steps and self.condition is not None and stop.should_stop():
+            raise StoppedAt(self.start + self.cost - 1, "JumpFalseCall")
         steps = iter(self.steps)
         try:
-            for step in steps:
+            for step in steps if stop is None else checked_steps(steps, stop):
                 step()
         except (EtconfigError, MemoryError):
             raise
         except Exception as error:
             failed = len(self.steps) - length_hint(steps) - 1
+            if isinstance(error, StopSignal):
+                index = error.index if isinstance(error, StoppedAt) else None
+                name = error.name if isinstance(error, StoppedAt) else self.names[failed]
+                raise StoppedAt(self.indices[failed] if index is None else index, name) from error
             raise refusal(self.names[failed], error) from error
         if self.condition is None or _is_true(self.condition):
             return self.following
@@ -77,8 +91,8 @@ class CompiledPlan:
         self._limit = instruction_limit
         self._reassigned = reassigned
 
-    def run(self) -> None:
-        """Run all chains from their beginning.
+    def run(self, stop: StopCheck | None = None) -> None:
+        """Run all chains from their beginning, or until `stop` ends the run.
 
         A run that ends in an exception leaves the registers as it found them: a loop resets its counter
         only at its end, so the next run would otherwise begin in the middle.
@@ -86,17 +100,22 @@ class CompiledPlan:
         Raises:
             InstructionLimitError: the limit was reached.
             ExecutionError: a kernel refuses its arguments, or a delegate failed.
+            ExecutionStoppedError: `stop` ended the run.
         """
         before = [register.value for register in self._reassigned]
         try:
-            self._run_chains()
-        except BaseException:
+            self._run_chains(stop)
+        except BaseException as error:
             for register, value in zip(self._reassigned, before, strict=True):
                 register.value = value
+            if stop is not None and isinstance(error, StoppedAt):
+                raise stop.error(self._method, error.index, error.name) from error.__cause__
             raise
 
-    def _run_chains(self) -> None:
+    def _run_chains(self, stop: StopCheck | None) -> None:
         left = self._limit
+        if stop is not None and stop.should_stop():  # also if no step is left to run
+            raise self._stopped_at_first()
         for blocks in self._chains:
             index = 0
             while index < len(blocks):
@@ -104,7 +123,13 @@ class CompiledPlan:
                 left -= block.cost
                 if left < 0:
                     raise InstructionLimitError(method=self._method, limit=self._limit)
-                index = block.run()
+                index = block.run(stop)
+
+    def _stopped_at_first(self) -> StoppedAt:
+        """Return the signal of a run that ended before its first step."""
+        blocks = (block for blocks in self._chains for block in blocks if block.steps)
+        first = next(blocks, None)
+        return StoppedAt(None, None) if first is None else StoppedAt(first.indices[0], first.names[0])
 
 
 def _is_true(condition: Register) -> bool:

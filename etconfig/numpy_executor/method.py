@@ -21,6 +21,7 @@ from etconfig.method import (
 from etconfig.method.method import Method, guarded_method, out_of_memory
 from etconfig.method.outputs import OutputArray
 from etconfig.method.request import method_request
+from etconfig.method.stop import StopCheck
 from etconfig.numpy_executor.attributes import Attributes
 from etconfig.numpy_executor.compile import check_operators, compile_plan
 from etconfig.numpy_executor.compiled_plan import DEFAULT_INSTRUCTION_LIMIT, CompiledPlan
@@ -71,14 +72,18 @@ class NumpyMethod(RunnableMethod):
         """Do the same, and copy outputs into the caller's arrays at once."""
         self._inputs.set(request.inputs)
         self._host.set_resource(request.resource)
+        if request.stop is not None:
+            self._host.set_stop(request.stop)
         outputs = request.outputs or [None] * len(self._outputs)
         try:
             with np.errstate(all="ignore"):
-                self._run()
+                self._run(request.stop)
             pairs = zip(self._outputs, outputs, strict=True)
             return [_output(register.value, output) for register, output in pairs]
         finally:
             self._host.set_resource(None)
+            if request.stop is not None:
+                self._host.set_stop(None)
 
     def update(self, changes: OptionChanges) -> None:
         """Give the delegates their new options."""
@@ -100,12 +105,12 @@ class NumpyMethod(RunnableMethod):
         """Destroy the delegates and end the threads; the last reference frees the memory."""
         self._host.close()
 
-    def _run(self) -> None:
+    def _run(self, stop: StopCheck | None = None) -> None:
         if self._track is None:
-            self._compiled.run()
+            self._compiled.run(stop)
         else:
             with self._track.execute():
-                self._compiled.run()
+                self._compiled.run(stop)
 
 
 class NumpyProgram(ExecutorProgram):

@@ -7,10 +7,12 @@ from collections.abc import Callable, Hashable, Sequence
 from operator import length_hint
 from typing import Any, NamedTuple, TypeAlias
 
+from etconfig.backend import StopSignal
 from etconfig.errors import EtconfigError
 from etconfig.kernel.registry import Step, refusal
 from etconfig.kernel.steps import MakeAlias, StepSequence, may_resize, runnable
 from etconfig.kernel.tensor import KEPT_SHAPES, Register, Tensor, memory_of
+from etconfig.method.stop import StopCheck
 from etconfig.numpy_executor.rebinding.bound_steps import (
     BoundSteps,
     TensorState,
@@ -19,6 +21,7 @@ from etconfig.numpy_executor.rebinding.bound_steps import (
     undo,
 )
 from etconfig.numpy_executor.registers import current_value
+from etconfig.numpy_executor.stopping import StoppableStep, StoppedAt, checked_steps
 from etconfig.program.model import TensorShapeDynamism
 
 Bind: TypeAlias = Callable[[], Step]
@@ -38,6 +41,7 @@ class Part(NamedTuple):
             are numbers and tensors, always the same tensors, and only tensors of the latter two change
             their shapes.
         is_fixed: All arguments are the same in each run, so no shape changes at all.
+        position: The index of the instruction, where the step has several.
     """
 
     name: str
@@ -47,9 +51,10 @@ class Part(NamedTuple):
     aliases: Sequence[Register] = ()
     can_join: bool = False
     is_fixed: bool = False
+    position: int | None = None
 
 
-class DynamicStep:
+class DynamicStep(StoppableStep):
     """Instructions whose arguments change between runs: bound for each shape and number that they meet.
 
     Bound steps are kept and serve again when the same arguments return, for up to `KEPT_SHAPES` of them.
@@ -80,12 +85,16 @@ class DynamicStep:
         self._bound: dict[tuple[Hashable, ...], BoundSteps] = {}
 
     def __call__(self) -> None:
+        self.run_until(None)
+
+    def run_until(self, stop: StopCheck | None) -> None:
+        """Run the instructions, or those before `stop` ends the run."""
         step: DynamicStep | None = self
         while step is not None:
-            step.run()
+            step.run(stop)
             step = step._next
 
-    def run(self) -> None:
+    def run(self, stop: StopCheck | None = None) -> None:
         """Run the instructions of this step, without those that have become a step of their own."""
         # written out, not in functions: this runs before every step, also when nothing has changed
         key = (
@@ -102,26 +111,26 @@ class DynamicStep:
         if bound is not None and not (bound.memories and bound.are_gone()):
             before = bound.restore()
             if before is not None:
-                self._run_bound(bound, before)
+                self._run_bound(bound, before, stop)
                 return
         self._make_room(key)
-        bound = self._bind_and_run(key)
+        bound = self._bind_and_run(key, stop)
         if bound is not None:
             self._bound[key] = bound
 
-    def _run_bound(self, bound: BoundSteps, before: Sequence[TensorState]) -> None:
+    def _run_bound(self, bound: BoundSteps, before: Sequence[TensorState], stop: StopCheck | None) -> None:
         """Run the steps; if one fails, tensors of later ones return to their states `before`."""
         rest = iter(bound.steps)
         try:
-            for step in rest:
+            for step in rest if stop is None else checked_steps(rest, stop):
                 step()
         except BaseException as error:
             failed = len(bound.steps) - length_hint(rest) - 1
             undo(before, failed)
             if not isinstance(error, Exception) or isinstance(error, (EtconfigError, MemoryError)):
                 raise
-            part = bisect(bound.starts, failed, hi=len(self.parts)) - 1
-            raise refusal(self.parts[part].name, error) from error
+            part = self.parts[bisect(bound.starts, failed, hi=len(self.parts)) - 1]
+            raise _failure(part, error) from error
 
     def _make_room(self, key: tuple[Hashable, ...]) -> None:
         self._bound.pop(key, None)
@@ -131,7 +140,7 @@ class DynamicStep:
         if len(self._bound) == KEPT_SHAPES:  # forget the oldest
             del self._bound[next(iter(self._bound))]
 
-    def _bind_and_run(self, key: tuple[Hashable, ...]) -> BoundSteps | None:
+    def _bind_and_run(self, key: tuple[Hashable, ...], stop: StopCheck | None) -> BoundSteps | None:
         """Bind and run one part after the other; None if the bound steps cannot serve again.
 
         Parts whose arguments have not changed are not bound again.
@@ -148,6 +157,8 @@ class DynamicStep:
             starts.append(start)
             state_starts.append(len(states))
             try:
+                if stop is not None:
+                    stop.check()
                 # its steps work on the same arrays, so they can serve for the new shape as well
                 is_as_before = last is not None and part.read and changed.isdisjoint(part.read)
                 if is_as_before and run_again(last, len(starts) - 1, steps, states):  # type: ignore[arg-type]
@@ -166,7 +177,7 @@ class DynamicStep:
             except (EtconfigError, MemoryError):
                 raise
             except Exception as error:
-                raise refusal(part.name, error) from error
+                raise _failure(part, error) from error
             if type(step) is MakeAlias:  # returning to the state does all that the step would do
                 states.append((step.tensor, step.array, step.token, True, start))
                 continue
@@ -199,6 +210,13 @@ class DynamicStep:
         others = type(self)(*self.parts[count:])
         others._next = self._next
         self._take(self.parts[:count], others)
+
+
+def _failure(part: Part, error: Exception) -> Exception:
+    """Return the error of a part that failed, or that ended because the run must stop."""
+    if isinstance(error, StopSignal):
+        return StoppedAt(part.position, part.name)
+    return refusal(part.name, error)
 
 
 _UNBOUND = TensorShapeDynamism.DYNAMIC_UNBOUND

@@ -93,12 +93,16 @@ class Rebinding:
         return DynamicStep(part)
 
     def join(
-        self, names: Sequence[str], steps: Sequence[Step], instructions: Iterable[model.Instruction]
-    ) -> tuple[Sequence[str], Sequence[Step]]:
+        self,
+        names: Sequence[str],
+        steps: Sequence[Step],
+        instructions: Iterable[model.Instruction],
+        indices: Sequence[int],
+    ) -> tuple[Sequence[str], Sequence[Step], Sequence[int]]:
         """Join neighboring steps of `instructions` that can be bound together into one step."""
         if DynamicStep not in map(type, steps):
-            return names, steps
-        return join(names, steps, [*map(self._is_fixed, instructions)])
+            return names, steps, indices
+        return join(names, steps, [*map(self._is_fixed, instructions)], indices)
 
     def _is_fixed(self, instruction: model.Instruction) -> bool:
         """Return whether the arguments are the same in each run."""

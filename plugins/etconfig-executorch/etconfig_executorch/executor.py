@@ -12,12 +12,14 @@ from etconfig.plugin.v1 import (
     Availability,
     BackendUnavailableError,
     BoundBackend,
+    Diagnostic,
     Executor,
     ExecutorBackend,
     ExecutorProgram,
     ExecutorReport,
     MethodRequest,
     OptionChanges,
+    OptionError,
     ProgramRequest,
     RunnableMethod,
 )
@@ -119,18 +121,11 @@ class _Program(ExecutorProgram):
                 None if trace is None else trace.recorder,
             )
         del checked
-        dim_orders = self._dim_orders(request.name)
-        return _Method(self._runtime, request, dim_orders, len(plan.outputs), method, list(wired), trace)
+        return _Method(self._runtime, request, plan, method, list(wired), trace)
 
     def close(self) -> None:
         """Release the bytes; loaded methods keep them alive."""
         del self._native
-
-    def _dim_orders(self, method: str) -> list[tuple[int, ...] | None]:
-        """Return the dim order of each tensor input."""
-        plan = self._program.plan(method)
-        values = [plan.values[index] for index in plan.inputs]
-        return [getattr(value, "dim_order", None) for value in values]
 
 
 class _Method(RunnableMethod):
@@ -138,8 +133,7 @@ class _Method(RunnableMethod):
         self,
         runtime: Runtime,
         request: MethodRequest,
-        dim_orders: Sequence[tuple[int, ...] | None],
-        output_count: int,
+        plan: Any,
         method: Any,
         brought: Sequence[str],
         trace: EventTrace | None,
@@ -147,8 +141,8 @@ class _Method(RunnableMethod):
         self._trace = trace
         self._runtime = runtime
         self._request = request
-        self._dim_orders = dim_orders
-        self._output_count = output_count
+        self._plan = plan
+        self._dim_orders = [getattr(plan.values[index], "dim_order", None) for index in plan.inputs]
         self._native = method
         self._brought = brought
 
@@ -172,12 +166,44 @@ class _Method(RunnableMethod):
     def execute_request(self, request: Any) -> list[Any]:
         """Run it for an `ExecuteRequest`, a name that the first release of the plugin API lacks."""
         self._request.host.set_resource(request.resource)
-        given = request.outputs or [None] * self._output_count
+        given = request.outputs or [None] * len(self._plan.outputs)
         memories = [None if each is None or each.memory is None else _bytes_of(each.memory) for each in given]
+        stored = self._as_stored(self._request.check_inputs(request.inputs))
         tracing = nullcontext() if self._trace is None else self._trace.execute()
-        with blame("execute", self._request.name), tracing:
-            results = self._native.execute_into(self._as_stored(request.inputs), memories)
+        with tracing:
+            if request.stop is None:
+                with blame("execute", self._request.name):
+                    results = self._native.execute_into(stored, memories)
+            else:
+                results = self._execute_until(stored, memories, request.stop)
         return [_written(*each) for each in zip(given, results, strict=True)]
+
+    def _execute_until(self, inputs: list[Any], memories: list[Any], stop: Any) -> list[Any]:
+        """Run it until `stop`, a `StopCheck`, ends the run."""
+        self._request.host.set_stop(stop)
+        try:
+            with blame("execute", self._request.name):
+                results: list[Any] = self._native.execute_until(inputs, memories, stop.flag, stop.deadline_ns)
+            return results
+        except Exception as error:
+            if isinstance(error, native.StoppedError) or stop.was_seen:  # a Python backend ended early
+                raise stop.error(self._request.name, *self._place()) from error
+            raise
+        finally:
+            self._request.host.set_stop(None)
+
+    def _place(self) -> tuple[int | None, str | None]:
+        """Return the index of the instruction at which a run ended, and its operator or backend."""
+        plan = self._plan
+        chain, index = self._native.position
+        if chain == len(plan.chains) or index == len(plan.chains[chain].instructions):
+            return None, None
+        instruction = plan.chains[chain].instructions[index]
+        if hasattr(instruction, "op_index"):
+            return index, plan.operators[instruction.op_index].full_name
+        if hasattr(instruction, "delegate_index"):
+            return index, plan.delegates[instruction.delegate_index].id
+        return index, type(instruction).__name__
 
     def _as_stored(self, checked: Sequence[object]) -> list[Any]:
         """Return checked inputs as the runtime stores them; copies of those that it writes to."""
@@ -187,6 +213,9 @@ class _Method(RunnableMethod):
         return stored
 
     def update(self, changes: OptionChanges) -> None:
+        problems = [_not_updatable(backend) for backend in changes if backend in self._brought]
+        if problems:
+            raise OptionError(diagnostics=tuple(problems))
         self._request.host.update(changes)
 
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
@@ -196,6 +225,14 @@ class _Method(RunnableMethod):
     def release(self) -> None:
         self._native = None  # the runtime destroys the delegates
         self._request.host.close()
+
+
+def _not_updatable(backend: str) -> Diagnostic:
+    return Diagnostic(
+        code="not-updatable",
+        message=f"ExecuTorch passes options to {backend} only when it loads a method",
+        help="load the method again with other options",
+    )
 
 
 def _as_stored(value: Any, dim_order: tuple[int, ...] | None) -> Any:

@@ -35,6 +35,12 @@ class MethodBusyError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A run was stopped between two instructions.
+class StoppedError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // Raise RuntimeCallError unless `error` is Ok, or the Python exception that caused it.
 void check(const char* call, rt::Error error);
 

@@ -1,11 +1,35 @@
 // Running a loaded method.
 #include <cstring>
+#include <ctime>
+
+#include <executorch/runtime/core/event_tracer_hooks.h>
 
 #include "abort_guard.h"
 #include "log_capture.h"
 #include "method.h"
 
 namespace etconfig {
+
+// `Method::step` runs one instruction, but the runtime offers no way to begin anew before the last one, does not tell
+// which one is next, and leaves the counters of loops where they are. An explicit instantiation may name private members.
+template <auto StepState, auto ChainCount, auto Values, auto ValueCount>
+struct Internals {
+  friend std::pair<size_t, size_t> next_instruction(const rt::Method& method) {
+    return {(method.*StepState).chain_idx, (method.*StepState).instr_idx};
+  }
+  friend bool is_at_end(const rt::Method& method) { return (method.*StepState).chain_idx == method.*ChainCount; }
+  friend void begin_anew(rt::Method& method) {
+    (method.*StepState).chain_idx = 0;
+    (method.*StepState).instr_idx = 0;
+  }
+  friend rt::Span<rt::EValue> values_of(rt::Method& method) { return {method.*Values, method.*ValueCount}; }
+};
+std::pair<size_t, size_t> next_instruction(const rt::Method& method);
+bool is_at_end(const rt::Method& method);
+void begin_anew(rt::Method& method);
+rt::Span<rt::EValue> values_of(rt::Method& method);
+template struct Internals<&rt::Method::step_state_, &rt::Method::n_chains_, &rt::Method::values_,
+                          &rt::Method::n_value_>;
 
 namespace {
 
@@ -23,7 +47,23 @@ nb::object shape_of(const aten::Tensor& tensor) {
   return nb::tuple(sizes);
 }
 
+// As many as `Method::execute` runs.
+constexpr size_t kMaxInstructions = 10'000'000;
+
+// How often handlers of signals run during an execute that can be stopped.
+constexpr int64_t kSignalIntervalNs = 1'000'000;
+
+int64_t monotonic_ns() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
 }  // namespace
+
+bool StopRequest::is_due() const {
+  return __atomic_load_n(flag, __ATOMIC_RELAXED) != 0 || monotonic_ns() >= deadline_ns;
+}
 
 nb::list Method::execute(nb::sequence inputs) {
   Turn turn(is_busy_);
@@ -34,11 +74,29 @@ nb::list Method::execute(nb::sequence inputs) {
     place_outputs(kNoneGiven);
   }
   set_inputs(inputs, keep);
-  run();
+  rt::Error error;
+  {
+    nb::gil_scoped_release no_gil;
+    error = run_guarded(&rt::Method::execute);
+  }
+  if (error != rt::Error::Ok) {
+    restore_numbers();
+  }
+  check("execute", error);
   return results(kNoneGiven);
 }
 
 nb::list Method::execute_into(nb::sequence inputs, nb::sequence outputs) {
+  return run_into(inputs, outputs, nullptr);
+}
+
+nb::list Method::execute_until(nb::sequence inputs, nb::sequence outputs, nb::handle flag, int64_t deadline_ns) {
+  const Bytes bytes(flag);
+  const StopRequest stop{static_cast<const uint8_t*>(bytes.data()), deadline_ns};
+  return run_into(inputs, outputs, &stop);
+}
+
+nb::list Method::run_into(nb::sequence inputs, nb::sequence outputs, const StopRequest* stop) {
   Turn turn(is_busy_);
   LogCapture capture;
   std::vector<std::unique_ptr<InputTensor>> keep;
@@ -51,28 +109,73 @@ nb::list Method::execute_into(nb::sequence inputs, nb::sequence outputs) {
   // Before the inputs: an input that is an output, too, is read from where the caller has it.
   place_outputs(given);
   set_inputs(inputs, keep);
-  run();
+  rt::Error error;
+  {
+    nb::gil_scoped_release no_gil;
+    error = stop == nullptr ? run_guarded(&rt::Method::execute) : run_until(*stop);
+  }
+  if (error != rt::Error::Ok) {
+    restore_numbers();
+  }
+  check("execute", error);
   return results(given);
 }
 
-rt::Error Method::run_guarded() {
+rt::Error Method::run_guarded(rt::Error (rt::Method::*call)()) {
   if (is_broken_) {
     return rt::Error::InvalidState;
   }
-  return guarded([&] { return method_->execute(); },
+  return guarded([&] { return ((*method_).*call)(); },
                  [&] {
                    is_broken_ = true;
                    return rt::Error::Internal;
                  });
 }
 
-void Method::run() {
-  rt::Error error;
-  {
-    nb::gil_scoped_release no_gil;
-    error = run_guarded();
+// Run instruction by instruction. Leaves the method as a new execute needs it, also by an exception.
+rt::Error Method::run_until(const StopRequest& stop) {
+  rt::EventTracer* tracer = method_->get_event_tracer();
+  const auto event = rt::internal::event_tracer_begin_profiling_event(tracer, "Method::execute");
+  int64_t signals_ns = monotonic_ns();
+  rt::Error error = rt::Error::Ok;
+  for (size_t count = 0; error == rt::Error::Ok && !is_at_end(*method_); ++count) {
+    position_ = next_instruction(*method_);
+    if (stop.is_due()) {
+      begin_anew(*method_);
+      restore_numbers();
+      throw StoppedError("stopped");
+    }
+    if (monotonic_ns() - signals_ns > kSignalIntervalNs) {
+      signals_ns = monotonic_ns();
+      nb::gil_scoped_acquire gil;
+      if (PyErr_CheckSignals() != 0) {
+        begin_anew(*method_);
+        restore_numbers();
+        throw nb::python_error();
+      }
+    }
+    error = count < kMaxInstructions ? run_guarded(&rt::Method::step) : rt::Error::InvalidProgram;
   }
-  check("execute", error);
+  begin_anew(*method_);
+  rt::internal::event_tracer_end_profiling_event(tracer, event);
+  return error;
+}
+
+void Method::keep_numbers() {
+  const auto values = values_of(*method_);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].isInt() || values[i].isDouble() || values[i].isBool()) {
+      numbers_.emplace_back(static_cast<uint32_t>(i), values[i]);
+    }
+  }
+}
+
+// A loop resets its counter at its end only, so a run that ended early would leave it in the middle.
+void Method::restore_numbers() {
+  const auto values = values_of(*method_);
+  for (const auto& [index, number] : numbers_) {
+    values[index] = number;
+  }
 }
 
 void Method::find_own_outputs(const rt::MethodMeta& meta) {

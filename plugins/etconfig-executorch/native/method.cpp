@@ -77,6 +77,7 @@ void Method::load(const std::string& name) {
                                           },
                                           [] { return rt::Result<rt::Method>(rt::Error::Internal); })));
   find_own_outputs(meta);
+  keep_numbers();
 }
 
 void Method::plan_memory(const rt::MethodMeta& meta) {
@@ -138,7 +139,10 @@ void bind_method(nb::module_& module) {
            nb::arg("program"), nb::arg("name"), nb::arg("options"),
            nb::arg("single_threaded"), nb::arg("memory") = std::vector<nb::object>(), nb::arg("recorder") = nb::none())
       .def("execute", &Method::execute, nb::arg("inputs"))
-      .def("execute_into", &Method::execute_into, nb::arg("inputs"), nb::arg("outputs"));
+      .def("execute_into", &Method::execute_into, nb::arg("inputs"), nb::arg("outputs"))
+      .def("execute_until", &Method::execute_until, nb::arg("inputs"), nb::arg("outputs"), nb::arg("flag"),
+           nb::arg("deadline_ns"))
+      .def_prop_ro("position", &Method::position);
 }
 
 }  // namespace etconfig

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bytes.h"
@@ -34,6 +35,14 @@ class Turn {
   std::atomic<bool>& is_busy_;
 };
 
+// When to stop: the byte at `flag` is no longer 0, or CLOCK_MONOTONIC reaches `deadline_ns`.
+struct StopRequest {
+  const uint8_t* flag;
+  int64_t deadline_ns;
+
+  bool is_due() const;
+};
+
 class Method {
  public:
   // Throws RuntimeCallError, or the exception of a Python backend. `single_threaded`: no thread pool for delegates.
@@ -52,6 +61,13 @@ class Method {
   // The same, with memory of the caller: for each output None, or a writable buffer without gaps, as large as the
   // output can become. Returns the shapes of those outputs instead of copies.
   nb::list execute_into(nb::sequence inputs, nb::sequence outputs);
+
+  // The same, until the byte in `flag` is no longer 0, or CLOCK_MONOTONIC reaches `deadline_ns`: it is looked at before
+  // each instruction. Throws StoppedError then.
+  nb::list execute_until(nb::sequence inputs, nb::sequence outputs, nb::handle flag, int64_t deadline_ns);
+
+  // The chain and the index of the instruction at which the last `execute_until` failed or was stopped.
+  std::pair<size_t, size_t> position() const { return position_; }
 
  private:
   struct Buffer {
@@ -72,10 +88,13 @@ class Method {
   void plan_memory(const rt::MethodMeta& meta);
   void find_own_outputs(const rt::MethodMeta& meta);
   void place_outputs(const std::vector<std::optional<WritableBytes>>& given);
-  void run();
-  // A failed check inside of the runtime is Error::Internal, and every later run then fails: nothing is known of the
-  // state that it left.
-  rt::Error run_guarded();
+  // Calls `Method::execute` or `Method::step`. A failed check inside of the runtime is Error::Internal, and every later
+  // run then fails: nothing is known of the state that it left.
+  rt::Error run_guarded(rt::Error (rt::Method::*call)());
+  nb::list run_into(nb::sequence inputs, nb::sequence outputs, const StopRequest* stop);
+  rt::Error run_until(const StopRequest& stop);
+  void keep_numbers();
+  void restore_numbers();
   nb::list results(const std::vector<std::optional<WritableBytes>>& given);
   void set_inputs(nb::sequence inputs, std::vector<std::unique_ptr<InputTensor>>& keep);
   rt::EValue input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep);
@@ -93,6 +112,8 @@ class Method {
   std::optional<rt::HierarchicalAllocator> planned_memory_;
   std::optional<rt::MemoryManager> memory_;
   std::optional<rt::Method> method_;
+  std::vector<std::pair<uint32_t, rt::EValue>> numbers_;  // as loading left them, by value index
+  std::pair<size_t, size_t> position_{0, 0};
   std::atomic<bool> is_busy_{false};
   bool is_broken_ = false;
 };

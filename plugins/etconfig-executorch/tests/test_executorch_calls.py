@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,16 @@ import numpy as np
 import pytest
 
 import etconfig
-from etconfig.errors import InvalidOutputError
+from etconfig import CancelToken
+from etconfig.analysis import generate_inputs
+from etconfig.backend import Backend, BoundBackend
+from etconfig.errors import ExecutionStoppedError, InvalidOutputError, OptionError
 
 pytestmark = pytest.mark.peers
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ROOT / "tests" / "data" / "programs"
+DIGITS = ROOT / "tests" / "data" / "digits"
 EXECUTORS = ("numpy", "executorch")
 EXPORT = """
 import sys, torch
@@ -42,11 +48,23 @@ class Adds(torch.nn.Module):
     def forward(self, x):
         return x + 1
 
+class Steps(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+
+    def forward(self, x):
+        self.count.add_(1)
+        for _ in range(60):
+            x = torch.relu(x) + 1
+        return x, self.count.clone()
+
 rows = torch.export.Dim("rows", max=6)
 CASES = {
     "ends": (Ends(), (torch.ones(4, 3), torch.ones(4, 3)), None),
     "twice": (Twice(), (torch.ones(3),), None),
     "writes": (Writes(), (torch.ones(3),), None),
+    "steps": (Steps(), (torch.zeros(500000),), None),
     "resizes": (Adds(), (torch.ones(5, 3),), {"x": {0: rows}}),
     "large": (Adds(), (torch.ones(32, 1024, 1024),), None),
 }
@@ -182,6 +200,180 @@ class TestInputs:
                 for result in (method.execute([given])[-1], method.execute([given], outputs=[None, out])[-1]):
                     assert (result == 4).all()
                 assert (given == 1).all()
+
+
+@pytest.fixture(params=EXECUTORS)
+def steps(programs: Path, request: pytest.FixtureRequest) -> Iterator[etconfig.Method]:
+    """A method of 120 instructions, which takes some tens of milliseconds, on both executors."""
+    program = etconfig.load_program(programs / "steps_planned.pte", executor=request.param)
+    with program.load_method("forward") as method:
+        yield method
+
+
+ZEROS = np.zeros(500000, np.float32)
+
+
+def run_until_stopped(method: etconfig.Method, **call: Any) -> ExecutionStoppedError:
+    """Run again and again, so that the test does not depend on the speed of the machine."""
+    for _ in range(1000):
+        try:
+            method.execute([ZEROS], **call)
+        except ExecutionStoppedError as error:
+            return error
+    pytest.fail("nothing stopped it")
+
+
+def assert_usable(method: etconfig.Method) -> None:
+    first, second = (method.execute([ZEROS]) for _ in range(2))
+    assert (first[0] == 60).all()
+    assert second[1] == first[1] + 1
+
+
+class TestStopping:
+    def test_a_run_with_time_gives_the_same_result(self, steps: etconfig.Method) -> None:
+        results = [
+            steps.execute([ZEROS], **call) for call in ({}, {"timeout": 60}, {"cancel": CancelToken()})
+        ]
+        for result, count in zip(results, (1, 2, 3), strict=True):
+            np.testing.assert_array_equal(result[0], results[0][0])
+            assert result[1] == count
+
+    def test_without_time_nothing_runs(self, steps: etconfig.Method) -> None:
+        canceled = CancelToken()
+        canceled.cancel()
+        for call, reason in (({"timeout": 0}, "timeout"), ({"cancel": canceled}, "canceled")):
+            with pytest.raises(ExecutionStoppedError) as caught:
+                steps.execute([ZEROS], **call)  # type: ignore[arg-type]
+            assert caught.value.reason == reason
+            assert caught.value.instruction in (0, 1)  # numpy has left out the first one
+        assert steps.execute([ZEROS])[1] == 1
+        assert_usable(steps)
+
+    def test_it_stops_at_an_instruction_in_between(self, steps: etconfig.Method) -> None:
+        error = run_until_stopped(steps, timeout=0.002)
+        assert error.instruction is not None
+        assert error.instruction > 0
+        assert error.operator in ("aten::add.out", "aten::relu.out", "aten::add.Scalar_out")
+        assert_usable(steps)
+
+    def test_another_thread_cancels(self, steps: etconfig.Method) -> None:
+        token = CancelToken()
+        timer = threading.Timer(0.05, token.cancel)
+        timer.start()
+        assert run_until_stopped(steps, cancel=token).reason == "canceled"
+        timer.join()
+        assert_usable(steps)
+
+    def test_a_signal_handler_cancels(self, steps: etconfig.Method) -> None:
+        token = CancelToken()
+        before = signal.signal(signal.SIGALRM, lambda *_: token.cancel())
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            assert run_until_stopped(steps, cancel=token).reason == "canceled"
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        assert_usable(steps)
+
+    def test_an_exception_of_a_signal_handler_ends_the_run(self, steps: etconfig.Method) -> None:
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(KeyboardInterrupt):
+                run_until_stopped(steps, timeout=60)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        assert_usable(steps)
+
+    def test_outputs_of_the_caller_work_together_with_a_limit(self, steps: etconfig.Method) -> None:
+        out = np.empty(500000, np.float32)
+        assert steps.execute([ZEROS], outputs=[out, None], timeout=60)[0] is out
+        assert (out == 60).all()
+        with pytest.raises(ExecutionStoppedError):
+            steps.execute([ZEROS], outputs=[out, None], timeout=0)
+        assert_usable(steps)
+
+    @pytest.mark.parametrize("executor", EXECUTORS)
+    def test_jumps_keep_their_indices(self, executor: str) -> None:
+        program = etconfig.load_program(PROGRAMS / "mapping.pte", executor=executor)
+        instructions = program.program.plan("forward").chains[0].instructions
+        with program.load_method("forward") as method:
+            inputs = generate_inputs(method.metadata, 0)
+            expected = method.execute(inputs)
+            for _ in range(300):
+                stopped = None
+                try:
+                    results = method.execute(inputs, timeout=20e-6)
+                except ExecutionStoppedError as error:
+                    stopped = error
+                    results = method.execute(inputs)
+                assert stopped is None or stopped.instruction in range(len(instructions))
+                for left, right in zip(expected, results, strict=True):
+                    np.testing.assert_array_equal(left, right)
+
+    @pytest.mark.parametrize("executor", EXECUTORS)
+    def test_a_python_backend_sees_the_limit(self, executor: str) -> None:
+        ended = []
+
+        class Waiting(Backend[Any, Any]):
+            def init(self, context: Any, processed: Any, compile_specs: Any) -> None:
+                pass
+
+            def execute(self, context: Any, handle: Any, args: Any) -> None:
+                context.parallel_for(10**9, lambda _: ended.append(context.should_stop()), 2)
+
+        program = etconfig.load_program(DIGITS / "digits.pte", executor=executor)
+        backends = {
+            each: BoundBackend(backend_id=each, create=Waiting, options=None, changed=lambda old, new: old)
+            for each in program.backends("forward")
+        }
+        with program.load_method("forward", backends=backends) as method:
+            for _ in range(2):
+                with pytest.raises(ExecutionStoppedError) as caught:
+                    method.execute([np.zeros((1, 1, 8, 8), np.float32)], timeout=0.02)
+                assert caught.value.operator in backends
+                plan = program.program.plan("forward")
+                instruction: Any = plan.chains[0].instructions[caught.value.instruction or 0]
+                assert plan.delegates[instruction.delegate_index].id == caught.value.operator
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+class TestOptionsOfACall:
+    def test_a_python_backend_sees_them_for_one_call(self, executor: str) -> None:
+        image = np.load(DIGITS / "digits.npz")["images"][:1]
+        program = etconfig.load_program(DIGITS / "digits.pte", executor=executor)
+        with program.load_method("forward") as method:
+            before = method.options("ReferenceNpuBackend"), method.effective_options()
+            seen = []
+            (plain,) = method.execute([image])
+            other = "low" if before[0].power_mode.value != "low" else "high"
+            for options in (
+                {"ReferenceNpuBackend.power_mode": other},
+                {"ReferenceNpuBackend": {"power_mode": other}},
+            ):
+                (out,) = method.execute([image], options=options)
+                np.testing.assert_allclose(out, plain, atol=1e-5)
+                seen.append((method.options("ReferenceNpuBackend"), method.effective_options()))
+            assert seen == [before] * 2
+            with pytest.raises(OptionError, match="did you mean 'power_mode'"):
+                method.execute([image], options={"ReferenceNpuBackend.power_mod": other})
+            with pytest.raises(OptionError, match="applies at load"):
+                method.execute([image], options={"ReferenceNpuBackend.core": 1})
+
+
+def test_options_of_the_runtimes_own_backends_apply_at_load(mixed_program: tuple[Path, Path]) -> None:
+    path, answers = mixed_program
+    x = np.load(answers)["x"]
+    with etconfig.load_program(path, executor="executorch").load_method("forward") as method:
+        for change in (
+            {"XnnpackBackend.single_threaded": True},
+            {"XnnpackBackend": {"single_threaded": True}},
+        ):
+            with pytest.raises(OptionError, match="single_threaded applies at load and cannot change"):
+                method.execute([x], options=change)
+        np.testing.assert_allclose(method.execute([x])[0], np.load(answers)["y"], atol=1e-5)
 
 
 PEAK = """

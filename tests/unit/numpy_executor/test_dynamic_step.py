@@ -232,7 +232,7 @@ class Joined:
             double(self.first, self.source, self.middle)._replace(name="first", can_join=True),
             double(self.second, self.middle, self.out)._replace(name="second", can_join=True),
         ]
-        names, self.steps = join(["a", "b"], [*map(DynamicStep, parts)], [False, False])
+        names, self.steps, _ = join(["a", "b"], [*map(DynamicStep, parts)], [False, False], [4, 7])
         assert names == ("first",)
 
     def run(self, *values: float) -> list[float]:
@@ -286,7 +286,7 @@ class TestNeighbors:
 
         parts = [Part("find", find, [source], [found], can_join=True)]
         parts.append(double(kernel, found, doubled)._replace(can_join=True))
-        _, (step,) = join(["a", "b"], [*map(DynamicStep, parts)], [False, False])
+        _, (step,), _ = join(["a", "b"], [*map(DynamicStep, parts)], [False, False], [0, 1])
         given, out = source.value, doubled.value
         assert isinstance(given, Tensor)
         assert isinstance(out, Tensor)
@@ -304,7 +304,7 @@ class TestNeighbors:
             Part("fail", failing.step, [source], can_join=True),
             double(kernel, source, out)._replace(can_join=True),
         ]
-        _, (step,) = join(["a", "b"], [*map(DynamicStep, parts)], [False, False])
+        _, (step,), _ = join(["a", "b"], [*map(DynamicStep, parts)], [False, False], [0, 1])
         given, doubled = source.value, out.value
         assert isinstance(given, Tensor)
         assert isinstance(doubled, Tensor)
@@ -328,7 +328,7 @@ class TestNeighbors:
         a, b, c = (Register(tensor()) for _ in range(3))
         pairs = [(a, b), (b, c), (c, b), (b, a)]
         parts = [double(kernel, *pair)._replace(can_join=True) for pair in pairs]
-        _, steps = join("abcd", [*map(DynamicStep, parts)], [False] * 4)
+        _, steps, _ = join("abcd", [*map(DynamicStep, parts)], [False] * 4, range(4))
         assert len(steps) == 2
 
     def test_an_instruction_whose_arguments_have_not_changed_is_not_bound_again(self) -> None:
@@ -338,7 +338,7 @@ class TestNeighbors:
         parts = [
             double(kernel, *each)._replace(can_join=True) for kernel, each in zip(kernels, pairs, strict=True)
         ]
-        _, (step,) = join("abc", [*map(DynamicStep, parts)], [False] * 3)
+        _, (step,), _ = join("abc", [*map(DynamicStep, parts)], [False] * 3, range(3))
         for size in (1, 2, 3, 2):
             for register, count in ((fixed, 4), (growing, size)):
                 assert isinstance(register.value, Tensor)
@@ -354,16 +354,18 @@ class TestNeighbors:
         kernel = Doubling()
         a, b, c = (Register(tensor()) for _ in range(3))
         steps = [DynamicStep(double(kernel, a, b)), DynamicStep(double(kernel, b, c))]
-        assert join("ab", steps, [False, False]) == (("a", "b"), tuple(steps))
+        assert join("ab", steps, [False, False], [3, 5]) == (("a", "b"), tuple(steps), (3, 5))
 
     def test_a_fixed_step_between_them_runs_with_them(self) -> None:
         joined = Joined()
         seen: list[str] = []
-        names, (step, last) = join(
+        names, (step, last), indices = join(
             "abc",
             [*joined.steps, partial(seen.append, "fixed"), partial(seen.append, "other")],
             [False, True, False],
+            [2, 5, 6],
         )
+        assert indices == (2, 6)
         step()
         last()
         assert names == ("first", "c")
