@@ -40,8 +40,8 @@ class Method(Displayed):
     """One loaded, runnable instance of a method. `LoadedProgram.load_method` makes it.
 
     Its memory, delegates and worker threads are its own: different Methods, also of one program,
-    run in parallel. One Method serves one thread at a time; a second thread does not wait, but gets
-    MethodInUseError.
+    run in parallel, unless the program was loaded with `share_memory_arenas=True`. One Method serves
+    one thread at a time; a second thread does not wait, but gets MethodInUseError.
 
     `close` (or leaving a `with` block) destroys the delegates. Otherwise the garbage collector
     does so when the Method is dropped, silently unless a backend fails.

@@ -77,6 +77,14 @@ class TestSharing:
         one.set_attribute("model.keys", np.full((8, 4), 3.0, np.float32))
         assert (other.get_attribute("model.keys") == 3).all()
 
+    def test_outputs_are_written_into_arrays_of_the_caller(self) -> None:
+        program = load("shared_named", share_memory_arenas=True)
+        read = program.load_method("read")
+        read.set_attribute("model.keys", np.full((8, 4), 3.0, np.float32))
+        keys = np.zeros((8, 4), np.float32)
+        assert read.execute([], outputs=[keys, None])[0] is keys
+        assert (keys == 3).all()
+
     def test_two_programs_of_one_file_share_nothing(self) -> None:
         one, other = (load("shared_named", share_memory_arenas=True).load_method("read") for _ in range(2))
         one.set_attribute("model.keys", np.ones((8, 4), np.float32))
