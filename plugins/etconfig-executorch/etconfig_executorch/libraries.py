@@ -14,7 +14,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,12 +24,14 @@ from etconfig_executorch import _registry
 from etconfig_executorch.wheel_backends import wheel_directory
 from etconfig_executorch.wheel_libraries import WHEEL_LIBRARIES, WheelLibrary
 
-MAX_BACKENDS = 16
-"""The most backends of a process. Source: runtime/backend/interface.cpp."""
+_ROOM: Mapping[str, int] = {"operator": 2000, "backend": 16}
+"""The most kernels and backends of a process; one kernel more ends it.
+
+Source: runtime/kernel/operator_registry.cpp, runtime/backend/interface.cpp.
+"""
 
 _PROBE = Path(__file__).parent / "library_probe.py"
 _TIME_LIMIT_S = 120
-_LAST_LINES = 3
 
 
 class Registration(NamedTuple):
@@ -141,7 +144,7 @@ _NOTHING_HELP = (
 
 def _why_it_ended(done: subprocess.CompletedProcess[bytes]) -> str:
     lines = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
-    said = "; ".join(lines[-_LAST_LINES:]) or "it prints nothing"
+    said = "; ".join(dict.fromkeys([*lines[:1], *lines[-1:]])) or "it prints nothing"
     if done.returncode >= 0:
         return f"it ends the process that loads it with status {done.returncode}: {said}"
     name = signal.Signals(-done.returncode).name
@@ -152,22 +155,27 @@ def _check_conflicts(library: str, brought: Iterable[Registration]) -> None:
     """Check that nothing that a library registers is registered by another library.
 
     Raises:
-        LibraryError: something is, or the registry of backends is full.
+        LibraryError: something is, or the registry has no room for it.
     """
     present = {
         (each.kind, each.name, each.key): each.file for each in map(Registration._make, _registry.entries())
     }
-    new_backends = 0
+    new: Counter[str] = Counter()
     for each in brought:
         file = present.get((each.kind, each.name, each.key))
         if file is None:
-            new_backends += each.kind == "backend"
+            new[each.kind] += 1
         elif not _is_same_file(file, each.file):
             reason = f"{each.kind} {each.name!r} is already registered by {_shown(file)}"
             raise LibraryError(library=library, reason=reason, help=_CONFLICT_HELP)
-    if sum(kind == "backend" for kind, _, _ in present) + new_backends > MAX_BACKENDS:
-        reason = f"ExecuTorch has room for {MAX_BACKENDS} backends in a process"
-        raise LibraryError(library=library, reason=reason, help="load fewer libraries of backends")
+    used = Counter(kind for kind, _, _ in present)
+    for kind, room in _ROOM.items():
+        if used[kind] + new[kind] > room:
+            reason = (
+                f"ExecuTorch has room for {room} {kind}s in a process: {used[kind]} are registered, and the "
+            )
+            reason += f"library has {new[kind]}"
+            raise LibraryError(library=library, reason=reason, help="load fewer libraries")
 
 
 _CONFLICT_HELP = "load one of the two libraries only, or rename what it registers"

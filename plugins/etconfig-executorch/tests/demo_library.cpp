@@ -1,8 +1,10 @@
 // A library as a user builds one: an operator, and a backend that adds 1 to its input. With -DTWICE it registers
-// its operator twice, with -DSTOCK an operator that executorch's kernels have.
+// its operator twice, with -DSTOCK an operator that executorch's kernels have, with -DMANY nearly as many as fit.
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/kernel/kernel_includes.h>
 #include <executorch/runtime/kernel/operator_registry.h>
+
+#include <string>
 
 namespace {
 
@@ -35,6 +37,16 @@ class Demo final : public rt::BackendInterface {
 const rt::Kernel kernels[] = {rt::Kernel("aten::add.out", &triple)};
 #else
 const rt::Kernel kernels[] = {rt::Kernel("demo::triple.out", &triple)};
+#endif
+#ifdef MANY
+const bool many = [] {
+  for (int i = 0; i < 1900; ++i) {
+    auto* name = new std::string("demo::number" + std::to_string(i) + ".out");  // the registry keeps it
+    const rt::Kernel kernel(name->c_str(), &triple);
+    (void)rt::register_kernels({&kernel, 1});
+  }
+  return true;
+}();
 #endif
 const auto registered = rt::register_kernels({kernels, 1});
 #ifdef TWICE

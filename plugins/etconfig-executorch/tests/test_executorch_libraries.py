@@ -45,8 +45,9 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert spec is not None
     assert spec.submodule_search_locations is not None
     wheel = Path(spec.submodule_search_locations[0])
-    for name, flags in (("demo", []), ("copy", []), ("twice", ["-DTWICE"]), ("stock", ["-DSTOCK"])):
-        include = wheel / "include"
+    include = wheel / "include"
+    kinds = {"demo": [], "copy": [], "twice": ["-DTWICE"], "stock": ["-DSTOCK"], "many": ["-DMANY"]}
+    for name, flags in kinds.items():
         subprocess.run(
             [
                 *("c++", "-shared", "-fPIC", "-std=c++17", "-DC10_USING_CUSTOM_GENERATED_MACROS", *flags),
@@ -188,6 +189,7 @@ with program.load_method("forward") as method, etconfig.load_program(path, execu
             ("libempty.so", "it registers no operator and no backend with this runtime; link it dynamically"),
             ("libtwice.so", "it ends the process that loads it with SIGABRT: "),
             ("libstock.so", "operator 'aten::add.out' is already registered by libexecutorch_kernels_opti"),
+            ("libmany.so", "ExecuTorch has room for 2000 operators in a process: "),
             ("quantised", "executorch has none of this name; expected 'quantized' and 'llm', or a path"),
         ],
     )
