@@ -28,7 +28,14 @@ from etconfig_executorch.event_trace import EventTrace
 from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
 from etconfig_executorch.native import RUNTIME, native
-from etconfig_executorch.options import SINGLE_THREADED, XNNPACK, check_room, method_options, wire
+from etconfig_executorch.options import (
+    NUM_THREADS,
+    SINGLE_THREADED,
+    XNNPACK,
+    check_room,
+    method_options,
+    wire,
+)
 from etconfig_executorch.runtime import Runtime, the_runtime
 from etconfig_executorch.static_shapes import check_static_shapes
 from etconfig_executorch.survival import check_survivable
@@ -107,7 +114,7 @@ class _Program(ExecutorProgram):
         ):
             self._runtime.hosted.register(hosted)
             for backend, options in wired.items():
-                self._runtime.settle(backend, request.backends[backend].options, options)
+                self._runtime.settle(backend, options)
             option_map: list[tuple[str, Sequence[tuple[str, bool | int | str]]]] = [
                 *((backend, method_options(options)) for backend, options in wired.items()),
                 *((backend, [(LOADING_KEY, loading.number)]) for backend in hosted),
@@ -116,9 +123,10 @@ class _Program(ExecutorProgram):
                 self._native,
                 request.name,
                 option_map,
-                _is_single_threaded(request),
-                request.memory,
-                None if trace is None else trace.recorder,
+                single_threaded=_is_single_threaded(request),
+                memory=request.memory,
+                recorder=None if trace is None else trace.recorder,
+                num_threads=_num_threads(request),
             )
         del checked
         return _Method(self._runtime, request, plan, method, list(wired), trace)
@@ -220,6 +228,8 @@ class _Method(RunnableMethod):
 
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
         settled = {backend: self._runtime.in_force(backend) for backend in self._brought}
+        if self._native.num_threads:
+            settled[XNNPACK][NUM_THREADS] = self._native.num_threads
         return {**self._request.host.effective_options(), **settled}
 
     def release(self) -> None:
@@ -257,6 +267,14 @@ def _written(output: Any, result: Any) -> Any:
     if output is None:
         return result
     return output.write(result) if output.memory is None else output.written(result)
+
+
+def _num_threads(request: MethodRequest) -> int:
+    """Return the size of the pool for XNNPACK's delegates; 0 for the process's own pool, or none."""
+    bound = request.backends.get(XNNPACK)
+    if bound is None or _is_single_threaded(request):
+        return 0
+    return getattr(bound.options, NUM_THREADS, None) or 0
 
 
 def _is_single_threaded(request: MethodRequest) -> bool:

@@ -16,7 +16,7 @@ from etconfig.plugin.v1 import (
 
 XNNPACK = "XnnpackBackend"
 NUM_THREADS = "num_threads"
-"""The XNNPACK option for the number of threads in the process's pool. The map has no key for it."""
+"""The XNNPACK option for the number of threads in an instance's pool. The map has no key for it."""
 SINGLE_THREADED = "single_threaded"
 """The XNNPACK option for instances without a thread pool. The map has no key for it."""
 

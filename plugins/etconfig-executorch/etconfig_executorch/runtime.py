@@ -1,6 +1,6 @@
 """`Runtime`: the process-wide state of ExecuTorch.
 
-A process has one registry of backends, one thread pool, and one value of each process-scope option.
+A process has one registry of backends, and one value of each process-scope option.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from etconfig.plugin.v1 import Availability, Diagnostic, OptionError, ScalarType
 from etconfig_executorch.hosting import HostedBackends
 from etconfig_executorch.libraries import Libraries
 from etconfig_executorch.native import native
-from etconfig_executorch.options import NUM_THREADS, XNNPACK
 from etconfig_executorch.wheel_backends import ask_availability, load_wheel_backends
 
 _PROBES: Mapping[type, tuple[Any, Any]] = {bool: (False, True), int: (-1, -2), str: ("", "?")}
@@ -48,7 +47,7 @@ class Runtime:
                 self._availability[backend] = ask_availability(backend)
             return self._availability[backend]
 
-    def settle(self, backend: str, options: Any, wired: Sequence[WireOption]) -> None:
+    def settle(self, backend: str, wired: Sequence[WireOption]) -> None:
         """Apply a backend's process-scope options; later calls must use the same values.
 
         Raises:
@@ -58,9 +57,6 @@ class Runtime:
         """
         wanted = {each.name: each for each in wired if each.scope is Scope.PROCESS}
         values: dict[str, object] = {name: each.value for name, each in wanted.items()}
-        num_threads = getattr(options, NUM_THREADS, None) if backend == XNNPACK else None
-        if num_threads is not None:
-            values[NUM_THREADS] = num_threads
         with self._lock:
             problems = [
                 _conflict(backend, name, self._settled[backend, name], value)
@@ -70,18 +66,13 @@ class Runtime:
             if problems:
                 raise OptionError(diagnostics=tuple(problems))
             new = {name for name in values if (backend, name) not in self._settled}
-            if num_threads is not None and NUM_THREADS in new and num_threads != native.thread_count():
-                native.set_thread_count(num_threads)
             self._set(backend, [wanted[name] for name in values if name in new and name in wanted])
             self._settled.update({(backend, name): values[name] for name in new})
 
     def in_force(self, backend: str) -> dict[str, object]:
         """Return the process-scope options in force for a backend, by option name."""
         with self._lock:
-            settled = {name: value for (owner, name), value in self._settled.items() if owner == backend}
-        if NUM_THREADS in settled:
-            settled[NUM_THREADS] = native.thread_count()
-        return settled
+            return {name: value for (owner, name), value in self._settled.items() if owner == backend}
 
     def _set(self, backend: str, options: Sequence[WireOption]) -> None:
         if not options:

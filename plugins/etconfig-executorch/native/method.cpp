@@ -45,13 +45,17 @@ Method::Buffer::Buffer(size_t size) : memory(nullptr, &std::free), size(size) {
 Method::Method(std::shared_ptr<Program> program, const std::string& name,
                const std::vector<std::pair<std::string, WireOptions>>& options,
                bool single_threaded, const std::vector<nb::object>& memory,
-               std::shared_ptr<EventRecorder> recorder)
+               std::shared_ptr<EventRecorder> recorder, size_t num_threads)
     : program_(std::move(program)), options_(options), recorder_(std::move(recorder)) {
   for (const auto& each : memory) {
     given_.push_back(each.is_none() ? nullptr : std::make_unique<Bytes>(each, true));
   }
   LogCapture capture;
   nb::gil_scoped_release no_gil;
+  if (num_threads > 0) {
+    pool_ = thread_pool(num_threads);
+  }
+  PoolForLoading pool(pool_);
   std::optional<executorch::extension::threadpool::NoThreadPoolGuard> no_pool;
   if (single_threaded) {
     no_pool.emplace();
@@ -135,9 +139,11 @@ void bind_method(nb::module_& module) {
   nb::class_<Method>(module, "Method")
       .def(nb::init<std::shared_ptr<Program>, const std::string&,
                     const std::vector<std::pair<std::string, WireOptions>>&, bool, const std::vector<nb::object>&,
-                    std::shared_ptr<EventRecorder>>(),
+                    std::shared_ptr<EventRecorder>, size_t>(),
            nb::arg("program"), nb::arg("name"), nb::arg("options"),
-           nb::arg("single_threaded"), nb::arg("memory") = std::vector<nb::object>(), nb::arg("recorder") = nb::none())
+           nb::arg("single_threaded"), nb::arg("memory") = std::vector<nb::object>(), nb::arg("recorder") = nb::none(),
+           nb::arg("num_threads") = 0)
+      .def_prop_ro("num_threads", &Method::num_threads)
       .def("execute", &Method::execute, nb::arg("inputs"))
       .def("execute_into", &Method::execute_into, nb::arg("inputs"), nb::arg("outputs"))
       .def("execute_until", &Method::execute_until, nb::arg("inputs"), nb::arg("outputs"), nb::arg("flag"),

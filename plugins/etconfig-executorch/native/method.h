@@ -18,6 +18,7 @@
 #include "options.h"
 #include "program.h"
 #include "tensors.h"
+#include "thread_pools.h"
 
 namespace etconfig {
 
@@ -47,16 +48,20 @@ class Method {
  public:
   // Throws RuntimeCallError, or the exception of a Python backend. `single_threaded`: no thread pool for delegates.
   // `recorder`: records events, or null.
+  // `num_threads`: the size of the pool for delegates; 0 means the process's own pool.
   // `memory`: for each planned buffer, a writable Python buffer of its size, or None to allocate it; or nothing.
   Method(std::shared_ptr<Program> program, const std::string& name,
          const std::vector<std::pair<std::string, WireOptions>>& options, bool single_threaded,
-         const std::vector<nb::object>& memory, std::shared_ptr<EventRecorder> recorder);
+         const std::vector<nb::object>& memory, std::shared_ptr<EventRecorder> recorder, size_t num_threads);
   ~Method();
   Method(const Method&) = delete;
   Method& operator=(const Method&) = delete;
 
   // Throws InputMismatchError if an input does not fit as it is, MethodBusyError, RuntimeCallError.
   nb::list execute(nb::sequence inputs);
+
+  // The threads of the pool for delegates, or 0 if it is the process's own.
+  size_t num_threads() const { return pool_ == nullptr ? 0 : thread_count(pool_); }
 
   // The same, with memory of the caller: for each output None, or a writable buffer without gaps, as large as the
   // output can become. Returns the shapes of those outputs instead of copies.
@@ -100,6 +105,7 @@ class Method {
   rt::EValue input_value(size_t index, nb::handle given, std::vector<std::unique_ptr<InputTensor>>& keep);
 
   std::shared_ptr<Program> program_;
+  ThreadPool pool_;  // outlives the delegates
   OptionMap options_;
   std::shared_ptr<EventRecorder> recorder_;
   executorch::extension::MallocMemoryAllocator method_memory_;

@@ -150,28 +150,91 @@ print((resident_kb() - before) // 1024)
         assert [mode and mode.value for mode in modes] == ["per_model", None]
 
 
-class TestProcessScope:
-    """Options of the whole process are set before the first load, and refused afterwards."""
+class TestThreads:
+    """Each instance has as many threads as it asks for, beside others with another number."""
 
-    def test_another_value_later_is_refused_with_an_explanation(
+    def test_two_instances_with_two_and_four_threads(
         self, in_process: Callable[..., str], large_program: tuple[Path, Path]
     ) -> None:
         code = (
             SET_UP
             + """
-kept = load("XnnpackBackend.num_threads=2")
-again = load("XnnpackBackend.num_threads=2")
-try:
-    load("XnnpackBackend.num_threads=3")
-except etconfig.EtconfigError as error:
-    print(error)
+def tasks():
+    return set(os.listdir("/proc/self/task"))
+
+def busy(method):
+    def ticks():
+        return {
+            task: sum(map(int, open(f"/proc/self/task/{task}/stat").read().rsplit(")", 1)[1].split()[11:13]))
+            for task in tasks()
+        }
+    before = ticks()
+    for _ in range(60):
+        method.execute([x])
+    return {task for task, after in ticks().items() if after - before.get(task, 0) >= 2}
+
+first = tasks()
+two = load("XnnpackBackend.num_threads=2")
+of_two = tasks() - first
+four = load("XnnpackBackend.num_threads=4")
+of_four = tasks() - first - of_two
+again = load("XnnpackBackend.num_threads=4")
+print(len(of_two), len(of_four), tasks() == first | of_two | of_four)
+used = busy(two), busy(four)
+print(len(used[0]), used[0] >= of_two, len(used[1]), used[1] >= of_four, used[0] & of_four, used[1] & of_two)
+print([each.effective_options()["XnnpackBackend"]["num_threads"] for each in (two, four, again)])
+print(np.array_equal(two.execute([x])[0], four.execute([x])[0]))
+two.close(); four.close()
+print(tasks() & of_two, tasks() >= of_four)
+again.close()
+print(tasks() & of_four)
 """
         )
-        assert in_process(code, *large_program) == (
-            "XnnpackBackend.num_threads is 2 for the whole process since a method was loaded with it; "
-            "it cannot become 3 (give num_threads one value for all methods, or run them in processes "
-            "of their own)"
+        assert in_process(code, *large_program, OPENBLAS_NUM_THREADS="1").splitlines() == [
+            "1 3 True",  # the thread that calls execute is one of them
+            "2 True 4 True set() set()",
+            "[2, 4, 4]",
+            "True",
+            "set() True",
+            "set()",
+        ]
+
+    def test_instances_of_other_sizes_execute_at_the_same_time(
+        self, in_process: Callable[..., str], large_program: tuple[Path, Path]
+    ) -> None:
+        code = (
+            SET_UP
+            + """
+import threading
+methods = [load(f"XnnpackBackend.num_threads={count}") for count in (1, 2, 3, 3)]
+expected = [method.execute([x])[0] for method in methods]
+right = []
+def run(method, y):
+    right.append(all(np.array_equal(method.execute([x])[0], y) for _ in range(20)))
+threads = [threading.Thread(target=run, args=each) for each in zip(methods, expected)]
+for each in threads: each.start()
+for each in threads: each.join()
+print(right)
+"""
         )
+        assert in_process(code, *large_program) == "[True, True, True, True]"
+
+    def test_a_forked_process_gets_pools_of_its_own(
+        self, in_process: Callable[..., str], large_program: tuple[Path, Path]
+    ) -> None:
+        code = (
+            SET_UP
+            + """
+kept = load("XnnpackBackend.num_threads=3")
+y = kept.execute([x])[0]
+child = os.fork()
+if not child:
+    same = np.array_equal(load("XnnpackBackend.num_threads=3").execute([x])[0], y)
+    os._exit(0 if same else 1)
+print(os.waitpid(child, 0)[1])
+"""
+        )
+        assert in_process(code, *large_program) == "0"
 
 
 class TestRefused:

@@ -43,11 +43,11 @@ class XnnpackOptions(BackendOptions):
     num_threads: Annotated[int, Ge(1)] | None = option(
         None,
         applies="load",
-        scope="process",
         unit="threads",
         wire=Wire(key=None),
-        doc="The size of the process's thread pool, which all instances use. ExecuTorch's default is the "
-        "number of performance cores, regardless of quotas and affinity.",
+        doc="The size of the thread pool of this instance; instances of one size share a pool. Without a "
+        "value, it uses the process's pool: one thread per performance core, regardless of quotas and "
+        "affinity.",
     )
     single_threaded: bool = option(
         False,
