@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, NoReturn, SupportsIndex
@@ -116,6 +117,7 @@ class LoadedProgram(Displayed, Immutable):
         tracer: RecordingTracer | None = None,
         optimize: bool = True,
         memory: Sequence[object] = (),
+        warm_up: int = 0,
     ) -> Method:
         """Load a method with its arguments, so that it can run.
 
@@ -141,6 +143,9 @@ class LoadedProgram(Displayed, Immutable):
                 `metadata(name)` knows the number and the sizes, a writable buffer with at least as many
                 bytes, such as a numpy array, bytearray or mmap, or None to have it allocated. The Method
                 uses them until it is closed; what they contain is the state so far.
+            warm_up: The number of executes on zeros, in the largest shapes that the program allows, before
+                the method is returned; `Method.warm_up_s` has their times. Mutable buffers are then as after
+                loading; backends see the executes.
 
         Returns:
             The loaded method; close it, or use it as a context manager.
@@ -165,8 +170,19 @@ class LoadedProgram(Displayed, Immutable):
             UnsharedStateWarning: this method and one that was loaded before share state in the model, but
                 not here: load the program with `share_memory_arenas=True`.
         """
+        check_type("warm_up", warm_up, int, "the number of executes")
+        if warm_up < 0:
+            raise ValueError(f"warm_up: expected the number of executes, given {warm_up}")
         self._warn_of_unshared_state(name)
-        return self._load(name, arguments, backends=backends, tracer=tracer, optimize=optimize, memory=memory)
+        return self._load(
+            name,
+            arguments,
+            backends=backends,
+            tracer=tracer,
+            optimize=optimize,
+            memory=memory,
+            warm_up=warm_up,
+        )
 
     def _load(
         self,
@@ -177,6 +193,7 @@ class LoadedProgram(Displayed, Immutable):
         tracer: RecordingTracer | None = None,
         optimize: bool = True,
         memory: Sequence[object] = (),
+        warm_up: int = 0,
     ) -> Method:
         from etconfig.method.request import method_request  # numpy comes with it; resolving does not need it
 
@@ -201,7 +218,9 @@ class LoadedProgram(Displayed, Immutable):
             memory=self._checked_memory(plan, memory),
         )
         try:
-            return self._guarded(MethodMeta(plan), request)
+            if warm_up:
+                return self._warmed_up(plan, request, warm_up)
+            return self._guarded(MethodMeta(plan), request, self._executor_program())
         except MissingOperatorError as error:
             for each in self.installation.kernel_failures:
                 source = f"{each.name!r} of {each.distribution} {each.version}"
@@ -300,8 +319,24 @@ class LoadedProgram(Displayed, Immutable):
             self._opened = NumpyProgram(self.program, self.installation.kernels)
         return self._opened
 
-    def _guarded(self, meta: MethodMeta, request: MethodRequest) -> Method:
-        program = self._executor_program()
+    def _warmed_up(self, plan: ExecutionPlan, request: MethodRequest, count: int) -> Method:
+        """Load a method, execute it, and return it in the state after loading."""
+        from etconfig.method.warm_up import WarmUpProgram, warm_up
+
+        program = WarmUpProgram(self._executor_program(), self.program)
+        method = self._guarded(MethodMeta(plan), request, program)
+        try:
+            # of all methods that share arenas, this one runs until its state is restored
+            shared = nullcontext() if self._arenas is None else self._arenas.entered(plan.name)
+            with shared:
+                execute = partial(Method.execute, method)
+                method._warm_up_s = warm_up(execute, plan, program.arenas, count)
+        except BaseException:
+            method.close()
+            raise
+        return method
+
+    def _guarded(self, meta: MethodMeta, request: MethodRequest, program: ExecutorProgram) -> Method:
         if not self.share_memory_arenas:
             return guarded_method(meta, request, program)
         from etconfig.method.arenas import SharedArenas, SharingMethod, SharingProgram

@@ -54,6 +54,7 @@ class Method(Displayed):
         self._options: Mapping[str, Any] = {each: bound.options for each, bound in request.backends.items()}
         self._check_inputs = request.check_inputs
         self._host = request.host
+        self._warm_up_s: tuple[float, ...] = ()
         self._pending_options: OptionChanges | None = None
         """The changes that end those for one call: not None while such a call is under way."""
         self._runnable: RunnableMethod | None = runnable
@@ -77,6 +78,11 @@ class Method(Displayed):
     def metadata(self) -> MethodMeta:
         """The method's inputs, outputs and attributes."""
         return self._meta
+
+    @property
+    def warm_up_s(self) -> tuple[float, ...]:
+        """The seconds that each execute of the warm-up took; empty without `load_method(..., warm_up=N)`."""
+        return self._warm_up_s
 
     def execute(
         self,
