@@ -48,8 +48,8 @@ class TestLoading:
     def test_the_best_time_of_a_slow_plugin_is_reported(self, answer: Callable[..., None]):
         answer(seconds=0.75)
         assert message_of(imports.import_budget) == (
-            f"{REFERENCE}: loading it took 0.75 s of processor time, expected at most 0.6 s; postpone costly "
-            "imports until a backend is created"
+            f"{REFERENCE}: loading it took 0.75 s, expected at most 0.6 s; postpone costly imports, and "
+            "whatever waits, until a backend is created"
         )
 
     @pytest.mark.parametrize(

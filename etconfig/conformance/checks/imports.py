@@ -24,10 +24,10 @@ from etconfig.conformance.subject.contributions import facts_of_vendor
 from etconfig.conformance.subject.subject import Subject
 
 BUDGET_SECONDS = 0.6
-"""The processor time that loading a plugin may take, not counting etconfig and pydantic."""
+"""The time that loading a plugin may take, not counting etconfig and pydantic, nor other processes."""
 
 IMPORT_TRIES = 3
-"""The best of this many tries counts, since the same work takes longer on a busy machine."""
+"""The best of this many tries counts: the first may read files that are in no cache yet."""
 
 _CORE = ("etconfig.plugin.v1", "etconfig.plugin.registry", "etconfig.schema.options")
 
@@ -74,8 +74,8 @@ def import_budget(subject: Subject) -> None:
             return
         times.append(answer["seconds"])
     raise CheckFailedError(
-        f"{subject.entry.value}: loading it took {min(times):.2f} s of processor time, expected at most "
-        f"{BUDGET_SECONDS} s; postpone costly imports until a backend is created"
+        f"{subject.entry.value}: loading it took {min(times):.2f} s, expected at most {BUDGET_SECONDS} s; "
+        "postpone costly imports, and whatever waits, until a backend is created"
     )
 
 

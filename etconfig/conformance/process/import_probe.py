@@ -8,12 +8,12 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from etconfig.conformance.process.guards import watch_imports
+from etconfig.conformance.process.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from etconfig.conformance.kit.settings import Settings
@@ -24,8 +24,8 @@ def run_requested_probe() -> None:
 
     The request contains the modules to import `first`, the `costly` packages to watch for, the settings,
     and `makes_backend`: whether to create a backend, which may be unavailable. The answer contains the
-    `seconds` of processor time that loading took afterwards, the `places` where costly packages were
-    imported, the `options` from loading twice, or the `problem`.
+    `seconds` that loading took afterwards, the `places` where costly packages were imported, the `options`
+    from loading twice, or the `problem`.
     """
     request = json.load(sys.stdin)
     places = watch_imports(request["costly"])
@@ -37,14 +37,16 @@ def run_requested_probe() -> None:
 
 
 def _load(request: dict[str, Any]) -> dict[str, Any]:
+    before = Stopwatch()
     for name in request["first"]:
         importlib.import_module(name)
+    delay = before.delay
     from etconfig.conformance.kit.settings import Settings  # after `first`, whose imports come before all
 
     settings = Settings.from_jsonable(request["settings"])
-    started = time.process_time()  # processor time: the load of the machine does not count
+    watch = Stopwatch()
     options = _options(settings)
-    seconds = time.process_time() - started
+    seconds = watch.seconds_without_load(delay)
     if request["makes_backend"]:
         _make_backend(settings)
     return {"seconds": seconds, "options": [options, _options(settings)]}

@@ -13,6 +13,13 @@ HEAVY = Mutant(
     files={"mutant_heavy.py": f"import torch\n{REFERENCE}", "torch.py": ""},
 )
 
+SLEEPING = Mutant(
+    "import-budget",
+    r"^mutant_sleeping: loading it took \d\.\d\d s, expected at most 0\.6 s; postpone costly imports, and",
+    entry_points={"etconfig.backends": f"{BACKEND} = mutant_sleeping"},
+    files={"mutant_sleeping.py": f"import time\ntime.sleep(0.7)\n{REFERENCE}"},
+)
+
 SECOND = Mutant(
     "import-reentrant",
     "^mutant_second, imported before etconfig: ImportError: etconfig comes first; import everything that",
