@@ -24,8 +24,12 @@ from kit_checks import (
     subject,
 )
 
+from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.checks.check import Check
 from etconfig.conformance.kit.outcome import Outcome
+from etconfig.conformance.kit.result import Result
+from etconfig.conformance.process import kept_worker
+from etconfig.conformance.process.kept_worker import KeptWorker
 from etconfig.conformance.runner import isolation
 
 LATER = 20.0
@@ -39,9 +43,18 @@ worker.run_requested_check()
 """
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
-    """Run a check of `kit_checks` in a process that knows it."""
+FORKING = """
+import kit_checks, sys
+from etconfig.conformance.runner import forking, worker
+worker.EXIT_SECONDS = {exit_seconds}
+worker.all_checks = lambda: [kit_checks.made(getattr(kit_checks, {name!r}))]
+forking.serve_orders()
+"""
+
+
+@pytest.fixture(params=["new", "forked"])
+def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
+    """Run a check of `kit_checks` in a process that knows it: a new one, or the child of a kept one."""
 
     def in_process(
         function: Callable[..., None], timeout_seconds: float = LATER, exit_seconds: float = 5
@@ -49,8 +62,21 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
         command = (sys.executable, "-c", RUN.format(name=function.__name__, exit_seconds=exit_seconds))
         monkeypatch.setattr(isolation, "WORKER", command)
         check: Check = made(function, isolated=True, timeout_seconds=timeout_seconds)
-        result = isolation.run_isolated(check, subject())
+        if request.param == "new":
+            result = isolation.run_isolated(check, subject())
+        else:
+            result = forked(function.__name__, exit_seconds, check)
         return result.outcome, result.message
+
+    def forked(name: str, exit_seconds: float, check: Check) -> Result:
+        forking = (sys.executable, "-c", FORKING.format(name=name, exit_seconds=exit_seconds))
+        monkeypatch.setattr(kept_worker, "WORKER", forking)
+        monkeypatch.setattr(isolation, "ask_process", None)  # a new process would hide what is wrong
+        with KeptWorker() as worker:
+            first = isolation.run_isolated(check, subject(), worker)
+            again = isolation.run_isolated(check, subject(), worker)
+            assert again.outcome is first.outcome
+            return again
 
     return in_process
 
@@ -129,3 +155,68 @@ class TestIsolation:
     @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
     def test_memory_is_limited(self, run: Callable[..., object]) -> None:
         assert run(greedy) == (Outcome.FAILED, "MemoryError: ")
+
+
+def seeing(what: str) -> str:
+    """Return the source of a check that fails with what it sees."""
+    return f"""
+import os, sys, tempfile, threading
+from etconfig.conformance.kit.outcome import CheckFailedError
+from etconfig.conformance.runner import forking, worker
+import kit_checks
+def see(subject):
+    raise CheckFailedError(str({what}))
+worker.all_checks = lambda: [kit_checks.made(see)]
+forking.serve_orders()
+"""
+
+
+@pytest.mark.skipif(not kept_worker.CAN_FORK, reason="the kit forks on Linux only")
+class TestKeptWorker:
+    """A forked child is a process of its own, which begins like a new one."""
+
+    def seen(self, monkeypatch: pytest.MonkeyPatch, what: str, times: int = 1) -> list[str | None]:
+        monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", seeing(what)))
+        check = made(failing, isolated=True, timeout_seconds=LATER)
+        with KeptWorker() as worker:
+            return [isolation.run_isolated(check, subject(), worker).message for _ in range(times)]
+
+    def test_it_has_nothing_of_a_vendor(self, monkeypatch: pytest.MonkeyPatch):
+        what = "[name for name in sys.modules if name.startswith('etconfig_reference')]"
+        assert self.seen(monkeypatch, what) == ["[]"]
+
+    def test_each_child_is_another_process_in_a_session_of_its_own(self, monkeypatch: pytest.MonkeyPatch):
+        seen = self.seen(
+            monkeypatch, "(os.getpid(), os.getsid(0) == os.getpid(), threading.active_count())", 2
+        )
+        assert len(set(seen)) == 2
+        assert all((each or "").endswith(", True, 1)") for each in seen)
+
+    def test_it_has_the_environment_and_directory_of_now(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("ACME_HOME", "/opt/acme")
+        what = "(os.getcwd(), os.environ['ACME_HOME'], tempfile.gettempdir() == os.environ['TMPDIR'])"
+        assert self.seen(monkeypatch, what) == [str((str(tmp_path), "/opt/acme", True))]
+
+    def test_a_child_that_kills_the_worker_costs_its_own_check_only(self, monkeypatch: pytest.MonkeyPatch):
+        what = "os.kill(os.getppid(), 9) or __import__('time').sleep(0.2)"
+        monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", seeing(what)))
+        check = made(failing, isolated=True, timeout_seconds=3.0)
+        with KeptWorker() as worker:
+            result = isolation.run_isolated(check, subject(), worker)
+            assert result.outcome is Outcome.CRASHED
+            assert result.message == "it ended the process that had started it"
+            monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", seeing("1 + 1")))
+            assert isolation.run_isolated(check, subject(), worker).message == "2"
+
+    def test_without_a_worker_a_new_process_does(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(kept_worker, "WORKER", (sys.executable, "-c", "raise SystemExit(1)"))
+        check = made(failing, "static-metadata", isolated=True, timeout_seconds=LATER)
+        with KeptWorker() as worker:
+            assert isolation.run_isolated(check, subject(), worker).outcome is Outcome.PASSED
+
+    def test_checks_of_imports_get_new_processes(self):
+        fresh = {check.id for check in all_checks() if check.is_fresh}
+        assert fresh == {"static-metadata", "import-pure", "missing-sdk"}

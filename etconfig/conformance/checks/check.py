@@ -27,6 +27,7 @@ class Check:
             order; without them the outcome is `undeclared`.
         since: The version of the kit that added it.
         is_isolated: True if it runs in its own process, with limits of time and memory.
+        is_fresh: True if its process must be a new one, in which nothing was imported before.
         timeout_seconds: The time limit of an isolated check.
     """
 
@@ -38,6 +39,7 @@ class Check:
     requires: tuple[str, ...] = ()
     since: str = "1.0"
     is_isolated: bool = False
+    is_fresh: bool = False
     timeout_seconds: float = 60.0
 
     @property
@@ -60,6 +62,7 @@ def check(
     requires: tuple[str, ...] = (),
     since: str = "1.0",
     isolated: bool = False,
+    fresh: bool = False,
     timeout_seconds: float = 60.0,
 ) -> Callable[[Callable[[Subject], None]], Check]:
     """Return a decorator that makes a function a check; see `Check` for the arguments."""
@@ -73,7 +76,8 @@ def check(
             rests_on=rests_on,
             requires=requires,
             since=since,
-            is_isolated=isolated,
+            is_isolated=isolated or fresh,
+            is_fresh=fresh,
             timeout_seconds=timeout_seconds,
         )
 

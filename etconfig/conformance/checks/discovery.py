@@ -23,7 +23,7 @@ from etconfig.plugin import BACKENDS
 _SIBLING = "etconfig_conformance_broken_sibling"
 
 
-@check("static-metadata", level=0, prevents="listings of plugins that import them", isolated=True)
+@check("static-metadata", level=0, prevents="listings of plugins that import them", fresh=True)
 def static_metadata(subject: Subject) -> None:
     """Everything that the distribution declares can be listed and located before any of it is imported."""
     for failure in subject.installation.index.failures:

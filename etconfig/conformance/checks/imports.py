@@ -11,6 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from importlib import import_module
 from io import StringIO
@@ -87,8 +88,9 @@ def import_reentrant(subject: Subject) -> None:
         "imported after all of etconfig": ("etconfig.app.api",),
     }
     declared = list(subject.spec.options.option_infos())
-    for where, first in orders.items():
-        answer = probe(subject, *first)
+    with ThreadPoolExecutor() as together:
+        answers = list(together.map(lambda first: probe(subject, *first), orders.values()))
+    for where, answer in zip(orders, answers, strict=True):
         _require_no_problem(subject, where, answer)
         for options in answer["options"]:
             if options != declared:
@@ -103,7 +105,7 @@ def import_reentrant(subject: Subject) -> None:
     level=0,
     rests_on=("signature-bind",),
     prevents="plugins that change the process that lists them",
-    isolated=True,
+    fresh=True,
 )
 def import_pure(subject: Subject) -> None:
     """Loading the plugin does not change the process, print, write files or start processes."""

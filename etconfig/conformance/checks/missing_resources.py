@@ -15,7 +15,7 @@ from etconfig.conformance.process.guards import cut_network, hide_devices
 from etconfig.conformance.process.loading import require_ordinary_load
 from etconfig.conformance.subject.contributions import VendorFacts
 from etconfig.conformance.subject.subject import Subject
-from etconfig.errors import BackendUnavailableError, EtconfigError, PluginLoadError
+from etconfig.errors import BackendUnavailableError, DelegateError, EtconfigError, PluginLoadError
 from etconfig.facts import Host, System
 from etconfig.plugin.entry_points import normalized_name
 
@@ -30,8 +30,13 @@ from etconfig.plugin.entry_points import normalized_name
 def no_network(subject: Subject) -> None:
     """From the plugin's import to the run of a method, no other machine is looked up or contacted."""
     tried = cut_network()
-    with suppress(EtconfigError):  # the check `runs` reports it
+    try:
         _use(subject)
+    except DelegateError:
+        pass  # the check `runs` reports it
+    except EtconfigError:
+        if not tried:
+            raise
     if tried:
         raise CheckFailedError(
             f"{tried[0]}, expected no network access; ship what is needed, or let a command fetch it"
@@ -53,7 +58,7 @@ def _use(subject: Subject) -> None:
     level=0,
     rests_on=("signature-bind",),
     prevents="a plugin that breaks without the vendor's SDK",
-    isolated=True,
+    fresh=True,
 )
 def missing_sdk(subject: Subject) -> None:
     """With only its required packages installed, the plugin loads and the backend says what is missing."""

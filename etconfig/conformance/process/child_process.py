@@ -62,7 +62,7 @@ def ask_process(
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 text=True,
-                env=_environment(settings, directory),
+                env=child_environment(settings, directory),
                 start_new_session=True,  # makes it the leader of a process group, which `_end` kills
             )
         try:
@@ -75,11 +75,11 @@ def ask_process(
         answered = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else None
         if process.returncode == 0 and answered is not None:
             return Ended(answer=answered)
-        problem = _describe_end(process.returncode, said.read_text("utf-8", "replace"))
+        problem = describe_end(process.returncode, said.read_text("utf-8", "replace"))
         return Ended(answer=answered, problem=problem)
 
 
-def _environment(settings: Settings, directory: str) -> dict[str, str]:
+def child_environment(settings: Settings, directory: str) -> dict[str, str]:
     """Return this environment with the search path of the settings, and temporary files in `directory`."""
     path = os.pathsep.join(effective_search_path(settings))
     return {**os.environ, "PYTHONPATH": path, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), directory)}
@@ -95,7 +95,8 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def _describe_end(code: int, output: str) -> str:
+def describe_end(code: int, output: str) -> str:
+    """Return how a process ended, from its exit status (negative for a signal), and its last output."""
     try:
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
     except ValueError:

@@ -13,6 +13,7 @@ from etconfig.conformance.kit.levels import is_newer
 from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError, Outcome
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.process.kept_worker import KeptWorker
 from etconfig.conformance.runner.dependence import UnknownCheckError, not_judged, root_cause
 from etconfig.conformance.runner.isolation import run_isolated
 from etconfig.conformance.runner.report import Report, make_report
@@ -51,12 +52,14 @@ def run_conformance(
     if settings.executor != NUMPY:
         find_executor(subject.installation, settings.executor)
     results: dict[str, Result] = {}
-    for each in checks:
-        is_suspect = any(result.outcome.is_loss for result in results.values())
-        check = _guarded(each) if is_suspect else each
-        result = results[each.id] = run_after(check, subject, xfails or {}, results)
-        if progress is not None:
-            progress(each, result)
+    with KeptWorker() as worker:
+        worker.start()  # needed soon, unless the first check fails
+        for each in checks:
+            is_suspect = any(result.outcome.is_loss for result in results.values())
+            check = _guarded(each) if is_suspect else each
+            result = results[each.id] = run_after(check, subject, xfails or {}, results, worker)
+            if progress is not None:
+                progress(each, result)
     return make_report(subject, tuple(results.values()))
 
 
@@ -80,13 +83,17 @@ def chosen_checks(settings: Settings) -> tuple[Check, ...]:
 
 
 def run_after(
-    check: Check, subject: Subject, xfails: Mapping[str, str], results: Mapping[str, Result]
+    check: Check,
+    subject: Subject,
+    xfails: Mapping[str, str],
+    results: Mapping[str, Result],
+    worker: KeptWorker | None = None,
 ) -> Result:
     """Run one check, unless one of the `results` is a failure that it rests on."""
     root = root_cause(check, results, subject.settings.kit)
-    return (
-        run_check(check, subject, xfails) if root is None else not_judged(check, root, subject.settings.kit)
-    )
+    if root is not None:
+        return not_judged(check, root, subject.settings.kit)
+    return run_check(check, subject, xfails, worker)
 
 
 def _guarded(check: Check) -> Check:
@@ -94,10 +101,12 @@ def _guarded(check: Check) -> Check:
     return replace(check, is_isolated=True, timeout_seconds=min(check.timeout_seconds, SUSPECT_SECONDS))
 
 
-def run_check(check: Check, subject: Subject, xfails: Mapping[str, str]) -> Result:
+def run_check(
+    check: Check, subject: Subject, xfails: Mapping[str, str], worker: KeptWorker | None = None
+) -> Result:
     """Run one check, in its own process if it is isolated."""
-    runner = run_isolated if check.is_isolated else run_here
-    result = judge(runner(check, subject), xfails.get(check.id))
+    ended = run_isolated(check, subject, worker) if check.is_isolated else run_here(check, subject)
+    result = judge(ended, xfails.get(check.id))
     return replace(result, is_advisory=is_newer(check.since, subject.settings.kit))
 
 

@@ -21,6 +21,7 @@ from etconfig.conformance.kit.levels import KIT, LEVELS
 from etconfig.conformance.kit.outcome import Outcome
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.process.kept_worker import KeptWorker
 from etconfig.conformance.runner.runner import run_after
 from etconfig.conformance.runner.xfails import XfailsError, read_xfails
 from etconfig.conformance.subject.subject import Subject
@@ -70,7 +71,7 @@ class BackendConformance:
         results = request.session.stash.setdefault(_RESULTS, {}).setdefault(type(self), {})
         for each in with_bases([conformance_check.id], all_checks()):
             if each.id not in results:
-                results[each.id] = run_after(each, subject, xfails, results)
+                results[each.id] = run_after(each, subject, xfails, results, _worker(request.session))
         result = results[conformance_check.id]
         if result.outcome is Outcome.PASSED:
             return
@@ -119,6 +120,16 @@ def _selected(session: pytest.Session, cls: type) -> set[str]:
     parameters = (getattr(getattr(item, "callspec", None), "params", {}) for item in items)
     return {each["conformance_check"].id for each in parameters if "conformance_check" in each}
 
+
+def _worker(session: pytest.Session) -> KeptWorker:
+    """Return the worker that forks the processes of isolated checks, one for a run of pytest."""
+    if _WORKER not in session.stash:
+        session.stash[_WORKER] = worker = KeptWorker()
+        session.config.add_cleanup(worker.close)
+    return session.stash[_WORKER]
+
+
+_WORKER = pytest.StashKey[KeptWorker]()
 
 _RESULTS = pytest.StashKey[dict[type, dict[str, Result]]]()
 """The results of this run of pytest, by class and check id; checks look up those that they rest on."""

@@ -7,6 +7,7 @@ import json
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 from etconfig.conformance.checks.catalog import all_checks
 from etconfig.conformance.kit.settings import Settings
@@ -18,8 +19,12 @@ EXIT_SECONDS = 5
 
 
 def run_requested_check() -> None:
-    """Run the check that the request names, within its limits of memory and time."""
-    request = json.load(sys.stdin)
+    """Run the check that the request on stdin names."""
+    run_check_of(json.load(sys.stdin))
+
+
+def run_check_of(request: dict[str, Any]) -> None:
+    """Run the check that a request names, within its limits of memory and time, and write the answer."""
     faulthandler.enable()  # a crash prints the stack
     # the parent kills this process when its time is up; this is for the case that the parent is gone
     faulthandler.dump_traceback_later(request["timeout_seconds"] + EXIT_SECONDS, exit=True)
