@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from etconfig.facts.detector import Detector, FunctionDetector
@@ -11,6 +11,7 @@ from etconfig.method import Executor
 from etconfig.plugin.backends import check_spec
 from etconfig.plugin.call_check import call_problem
 from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
+from etconfig.plugin.evidence import Observed, Unobservable
 from etconfig.plugin.failure import load_error
 from etconfig.plugin.hookspecs import (
     BackendRequest,
@@ -29,6 +30,7 @@ from etconfig.schema import BackendSpec
 _DETECTOR_HELP = (
     "give objects with name, provides and detect(system), such as an etconfig.plugin.v1.FunctionDetector"
 )
+_EVIDENCE_HELP = 'give {"OPTION": Observed("output")}, or Unobservable("the reason")'
 _TABLE_HELP = "give an etconfig.plugin.v1_kernels.KernelTable of functions that @kernel decorates"
 
 
@@ -143,6 +145,7 @@ def _check_conformance(entry: EntryPoint, contribution: ConformanceContribution)
     if programs is not None and not programs.is_absolute():
         cause = f"its programs are in {programs}, which is another directory wherever etconfig is run"
         raise load_error(entry, cause, "give Path(__file__).parent / ...")
+    _check_evidence(entry, contribution.evidence)
     lower: object = contribution.lower
     if lower is None:
         return
@@ -151,6 +154,15 @@ def _check_conformance(entry: EntryPoint, contribution: ConformanceContribution)
     problem = call_problem(lower, "lower", ("request",))
     if problem is not None:
         raise load_error(entry, problem, "write: def lower(request): ...")
+
+
+def _check_evidence(entry: EntryPoint, evidence: object) -> None:
+    if not isinstance(evidence, Mapping):
+        raise load_error(entry, f"its evidence is a {type(evidence).__name__}", _EVIDENCE_HELP)
+    for name, each in evidence.items():
+        if not isinstance(each, (Observed, Unobservable)):
+            cause = f"its evidence of the option {name!r} is a {type(each).__name__}"
+            raise load_error(entry, cause, _EVIDENCE_HELP)
 
 
 BACKEND_HOOK = Hook(BACKENDS, "etconfig_backend", BackendRequest, BackendSpec, check_spec)

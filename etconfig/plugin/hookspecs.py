@@ -7,6 +7,7 @@ working.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from etconfig.facts.detector import Detector
 from etconfig.facts.registry import FactInfo
 from etconfig.method import Executor
 from etconfig.parameters import as_path
+from etconfig.plugin.evidence import Evidence
 from etconfig.records import record
 from etconfig.schema import ApiRange, BackendOptions, BackendSpec
 
@@ -129,11 +131,13 @@ class ConformanceContribution:
         programs: The directory of golden programs, `<case>.pte` each; None if there are none.
         lower: Lowers a case with the vendor's ahead-of-time half and returns the bytes of the .pte. It may
             import torch and executorch when it is called, but not before.
+        evidence: For each option of the backend, the observable that changes with it, or why none does.
     """
 
     api: ApiRange
     programs: Path | None = None
     lower: Callable[[LoweringRequest], bytes] | None = None
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.programs is not None:

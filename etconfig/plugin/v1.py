@@ -43,6 +43,7 @@ from etconfig.method import (
     ProgramRequest,
     RunnableMethod,
 )
+from etconfig.plugin.evidence import Observable, Observed, Unobservable
 from etconfig.plugin.hookspecs import (
     BackendRequest,
     ConformanceContribution,
@@ -125,6 +126,8 @@ __all__ = [
     "MethodRequest",
     "MissingOperatorError",
     "MultipleOf",
+    "Observable",
+    "Observed",
     "OptionChanges",
     "OptionError",
     "OutOfMemoryError",
@@ -138,6 +141,7 @@ __all__ = [
     "System",
     "Tracer",
     "Unit",
+    "Unobservable",
     "UnsafeProgramError",
     "UpdateContext",
     "Value",

@@ -119,7 +119,7 @@ class TestReport:
 
     def test_it_is_counted_apart_and_reaches_no_level(self, report: Report):
         assert (report.level, report.passed) == (0, False)
-        assert report.summary == "L0 · kit 1.0 · 2 not judged"
+        assert report.summary == "L0 · kit 1.1 · 2 not judged"
 
     def test_json_names_root_causes(self, report: Report):
         data = report.to_jsonable()

@@ -30,7 +30,7 @@ class Clocks:
 
 
 class TestStopwatch:
-    """What counts is the clock without the time in the queue for a processor."""
+    """The result is the clock without the time in the queue for a processor."""
 
     def test_sleep_counts_and_the_queue_does_not(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         clocks = Clocks(monkeypatch, tmp_path / "schedstat")

@@ -51,7 +51,7 @@ class TestConformance:
             "                    there is no such option",
             "",
             "golden programs: 25 of 25",
-            "ReferenceCpuBackend of etconfig-reference 0.1.0: L1 · kit 1.0",
+            "ReferenceCpuBackend of etconfig-reference 0.1.0: L1 · kit 1.1",
             "L2 needs: isolates",
         ]
 
@@ -81,14 +81,14 @@ class TestConformance:
     def test_a_level_that_is_reached_is_a_success(self, cli: Callable[..., Outcome]) -> None:
         done = cli("conformance", "ReferenceCpuBackend", "--level", "1")
         assert done.status == 0
-        assert done.stdout.splitlines()[-1] == "ReferenceCpuBackend of etconfig-reference 0.1.0: L1 · kit 1.0"
+        assert done.stdout.splitlines()[-1] == "ReferenceCpuBackend of etconfig-reference 0.1.0: L1 · kit 1.1"
 
     def test_failures_can_be_expected(self, cli: Callable[..., Outcome], place: Path) -> None:
         (place / "xfails.txt").write_text("isolates # the driver is shared\n")
         done = cli("conformance", "ReferenceCpuBackend", "--xfails", "xfails.txt")
         assert done.status == 0
         assert "the driver is shared: seen 2, expected 1" in done.stdout
-        assert done.stdout.splitlines()[-1].endswith(": L3 · kit 1.0 · 1 xfail")
+        assert done.stdout.splitlines()[-1].endswith(": L3 · kit 1.1 · 1 xfail")
 
     def test_json_is_the_report(self, cli: Callable[..., Outcome]) -> None:
         done = cli("conformance", "ReferenceCpuBackend", "--json")
@@ -105,9 +105,9 @@ class TestConformance:
     ) -> None:
         reports = [argument for name in ("r.json", "r.xml", "r.svg") for argument in ("--report", name)]
         assert cli("conformance", "ReferenceCpuBackend", *reports).status == 1
-        assert json.loads((place / "r.json").read_text())["summary"] == "L1 · kit 1.0"
+        assert json.loads((place / "r.json").read_text())["summary"] == "L1 · kit 1.1"
         assert (place / "r.xml").read_text().startswith("<?xml")
-        assert "L1 · kit 1.0" in (place / "r.svg").read_text(encoding="utf-8")
+        assert "L1 · kit 1.1" in (place / "r.svg").read_text(encoding="utf-8")
 
     def test_one_check_is_run_after_those_that_it_rests_on(
         self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
@@ -128,7 +128,7 @@ class TestConformance:
             "  passed          leaks",
             "",
             "golden programs: 25 of 25",
-            "ReferenceCpuBackend of etconfig-reference 0.1.0: 2 of 6 checks · kit 1.0",
+            "ReferenceCpuBackend of etconfig-reference 0.1.0: 2 of 6 checks · kit 1.1",
         ]
         done = cli("conformance", BACKEND, "--check", "leaks", "--check", "tip")
         assert done.status == 1
@@ -189,7 +189,7 @@ class TestRefusals:
                     SEE,
                 ),
             ),
-            ((BACKEND, "--kit", "2.0"), error("there is no kit '2.0'; this etconfig has 1.0 to 1.0", SEE)),
+            ((BACKEND, "--kit", "2.0"), error("there is no kit '2.0'; this etconfig has 1.0 to 1.1", SEE)),
             (
                 (BACKEND, "--report", "r.html"),
                 error("invalid value for '--report': r.html must end in .json, .xml, .svg", SEE),

@@ -239,6 +239,8 @@ def _print_end(report: Report) -> None:
         count = len(report.coverage) - len(missing_programs)
         without = f", without {', '.join(missing_programs)}" if missing_programs else ""
         show(f"golden programs: {count} of {len(report.coverage)}{without}")
+    for name, reason in report.unobservable.items():
+        show(f"unobservable: {name}, since {reason}")
     source = f"{report.backend} of {report.distribution} {report.version}"
     show(f"{source}: {report.summary}")
     for root, others in report.root_causes.items():

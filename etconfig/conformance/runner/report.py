@@ -17,8 +17,12 @@ from etconfig.conformance.kit.result import Result
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import EtconfigError
 from etconfig.plugin.api_version import CURRENT
+from etconfig.plugin.evidence import Unobservable
 from etconfig.records import record
 from etconfig.version import __version__
+
+EVIDENCE_CHECK = "option-evidence"
+"""The check that accepts options whose effect is unobservable."""
 
 FORMAT = 1
 """The version of the JSON report; fields may be added to it, but none is changed or removed."""
@@ -37,6 +41,7 @@ class Report:
         pinned_kit: The version of the kit that the vendor pins.
         results: One for each check, level by level.
         checks_asked: The ids of the checks that were asked for; empty for all up to the level.
+        unobservable: The reasons of the options whose effect the vendor declares unobservable, by option.
         coverage: True for each case that has a golden program that delegates to the backend, False for
             the others whose needs the backend declares; empty if this cannot be found out.
     """
@@ -49,6 +54,7 @@ class Report:
     pinned_kit: str
     results: tuple[Result, ...]
     checks_asked: tuple[str, ...] = ()
+    unobservable: Mapping[str, str] = field(default_factory=dict)
     coverage: Mapping[str, bool] = field(default_factory=dict)
 
     @property
@@ -115,6 +121,8 @@ class Report:
             parts.append(f"{xfails} xfail{'' if xfails == 1 else 's'}")
         if undeclared:
             parts.append(f"{undeclared} undeclared")
+        if self.unobservable:
+            parts.append(f"{len(self.unobservable)} unobservable")
         not_judged = self.counts[Outcome.NOT_JUDGED]
         if not_judged:
             parts.append(f"{not_judged} not judged")
@@ -140,6 +148,7 @@ class Report:
                 "machine": platform.machine(),
             },
             "programs": dict(self.coverage),
+            "unobservable": dict(self.unobservable),
             "checks_asked": list(self.checks_asked),
             "root_causes": [
                 {"check": root, "not_judged": [each.check_id for each in others]}
@@ -168,9 +177,18 @@ def make_report(subject: Subject, results: Sequence[Result]) -> Report:
         pinned_kit=subject.settings.kit,
         results=tuple(results),
         checks_asked=subject.settings.checks,
+        unobservable=_unobservable(subject, results),
         # a backend that ended the process of a check might end this one too
         coverage={} if any(each.outcome.is_loss for each in results) else _coverage(subject),
     )
+
+
+def _unobservable(subject: Subject, results: Sequence[Result]) -> Mapping[str, str]:
+    """Return the reasons that the vendor declares, if the check of evidence has accepted them."""
+    passed = (each.check_id for each in results if each.outcome is Outcome.PASSED)
+    if EVIDENCE_CHECK not in passed:
+        return {}
+    return {name: each.reason for name, each in subject.evidence.items() if isinstance(each, Unobservable)}
 
 
 def _coverage(subject: Subject) -> Mapping[str, bool]:

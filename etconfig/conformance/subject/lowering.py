@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from etconfig.conformance.cases.large_case import large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
 from etconfig.errors import ProgramError
@@ -71,7 +72,8 @@ def _programs(
     subject: Subject, lower: Lower, progress: Callable[[str, str], None]
 ) -> Iterator[tuple[str, bytes | None]]:
     """Yield each case with its program, or with None if that does not delegate to the backend."""
-    allowed = {case.name for case in load_cases().values() if subject.allows(case)}
+    cases = (*load_cases().values(), large_case())
+    allowed = {case.name for case in cases if subject.allows(case)}
     for model in _models():
         if model.name not in allowed:
             progress(model.name, "not declared")
@@ -89,12 +91,12 @@ def _programs(
 
 def _models() -> tuple[CaseModel, ...]:
     try:
-        from etconfig.conformance.cases.models import models
+        from etconfig.conformance.cases.models import large_model, models
     except ImportError as error:
         raise LoweringError(
             f"lowering needs torch and executorch, which cannot be imported here: {error}"
         ) from error
-    return models()
+    return (*models(), large_model())
 
 
 def _lowered(model: CaseModel, lower: Lower) -> bytes:

@@ -15,9 +15,10 @@ from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.backend import Backend, Capabilities
 from etconfig.conformance.cases.case import Case, CaseRun
+from etconfig.conformance.cases.large_case import LARGE, large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.interpose.interposer import Interposer
-from etconfig.conformance.kit.outcome import NotApplicableError, NotDelegatedError
+from etconfig.conformance.kit.outcome import CheckFailedError, NotApplicableError, NotDelegatedError
 from etconfig.conformance.kit.settings import Settings
 from etconfig.conformance.subject.comparison import check_outputs, precise, right
 from etconfig.conformance.subject.golden import DelegatedCase, find_programs
@@ -26,6 +27,8 @@ from etconfig.facts import FactSheet
 from etconfig.method.method import Method
 from etconfig.plugin import BACKENDS, CONFORMANCE, EntryPoint
 from etconfig.plugin.contributions import CONFORMANCE_HOOK
+from etconfig.plugin.evidence import Evidence
+from etconfig.plugin.hookspecs import ConformanceContribution
 from etconfig.schema import BackendSpec
 
 DIM_ORDERS = frozenset({"contiguous", "channels_last"})
@@ -116,10 +119,21 @@ class Subject:
         return {} if directory is None else find_programs(directory, self.backend_id)
 
     def _contributed_programs(self) -> Path | None:
+        contribution = self._contribution
+        return None if contribution is None else contribution.programs
+
+    @property
+    def _contribution(self) -> ConformanceContribution | None:
         try:
-            return self.installation.plugins.contribution(CONFORMANCE_HOOK, self.backend_id).programs
+            return self.installation.plugins.contribution(CONFORMANCE_HOOK, self.backend_id)
         except UnknownPluginError:
             return None
+
+    @property
+    def evidence(self) -> Mapping[str, Evidence]:
+        """The evidence that the vendor declares, by option. Raises PluginLoadError."""
+        contribution = self._contribution
+        return {} if contribution is None else contribution.evidence
 
     def allows(self, case: Case) -> bool:
         """Check whether the backend declares everything that a case needs."""
@@ -177,6 +191,21 @@ class Subject:
             f"{self.entry.source} has no golden programs of {self.backend_id}; return their directory "
             f"from a plugin of the group {CONFORMANCE}, or name it with --programs"
         )
+
+    def case_for_evidence(self, name: str) -> DelegatedCase:
+        """Return the case with this name, which may be the large one.
+
+        Raises:
+            CheckFailedError: no golden program has this name, or it does not delegate to the backend.
+        """
+        case = {**self._known_cases, LARGE: large_case()}.get(name)
+        path = self.programs.get(name)
+        if case is None or path is None or not self.delegates(path):
+            raise CheckFailedError(
+                f"no golden program {name}.pte delegates to {self.backend_id}; make it: etconfig conformance "
+                f"{self.backend_id} --lower DIRECTORY, or name another case"
+            )
+        return DelegatedCase(case=case, path=path)
 
     def coverage(self) -> Mapping[str, bool]:
         """Map each case whose needs the backend declares to whether a golden program of it delegates.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from etconfig.plugin.v1 import (
@@ -9,18 +10,34 @@ from etconfig.plugin.v1 import (
     ConformanceContribution,
     ConformanceRequest,
     LoweringRequest,
+    Observed,
+    Unobservable,
     hookimpl,
 )
 
 GOLDEN = Path(__file__).parent / "golden"
 """The golden programs, in a directory for each backend."""
 
+XNNPACK_EVIDENCE: Mapping[str, Observed | Unobservable] = {
+    "num_threads": Observed("threads", values=(1, 4), expect="more", case="large_linear"),
+    "single_threaded": Unobservable("the pool of the process exists, whether or not an instance uses it"),
+    "workspace_sharing_mode": Unobservable("the library does not report which instances share memory"),
+    "weight_cache_enabled": Unobservable("the library does not report which packed weights are shared"),
+    "packed_cache_path": Observed(
+        "files", values=(None, "{tmp}/packed.bin"), case="large_linear", beside={"weight_cache_enabled": True}
+    ),
+}
+"""What changes with each option, or why nothing can be observed."""
+
 
 @hookimpl
 def etconfig_conformance(request: ConformanceRequest) -> ConformanceContribution:
     """Return the golden programs of XNNPACK."""
     return ConformanceContribution(
-        api=ApiRange(min=1, built=1), programs=GOLDEN / request.name, lower=lower_for_xnnpack
+        api=ApiRange(min=1, built=1),
+        programs=GOLDEN / request.name,
+        lower=lower_for_xnnpack,
+        evidence=XNNPACK_EVIDENCE,
     )
 
 

@@ -13,6 +13,7 @@ MODULES = (
     "facts",
     "contract",
     "options",
+    "evidence",
     "answers",
     "lifecycle",
     "resources",

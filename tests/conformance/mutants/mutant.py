@@ -22,6 +22,8 @@ from etconfig.plugin.v1 import (
     ConformanceRequest,
     FactsContribution,
     FactsRequest,
+    Observed,
+    Unobservable,
     Value,
     hookimpl,
 )
@@ -44,6 +46,7 @@ class Mutant:
         entry_points: Lines of entry_points.txt by group that differ; `{plugin}` is this plugin.
         files: Other files of the distribution, by path; its modules can be imported while the check runs.
         facts: The facts that the plugin contributes.
+        evidence: The evidence of options that differs from the reference's.
         metadata: The lines of METADATA after name and version.
     """
 
@@ -58,6 +61,7 @@ class Mutant:
         entry_points: Mapping[str, str] | None = None,
         files: Mapping[str, str | bytes] | None = None,
         facts: FactsContribution | None = None,
+        evidence: Mapping[str, Observed | Unobservable] | None = None,
         metadata: str = "Requires-Dist: etconfig-reference\n",
     ) -> None:
         self.check = check
@@ -68,6 +72,7 @@ class Mutant:
         self._entry_points = entry_points or {}
         self._files = files or {}
         self._facts = facts
+        self._evidence = evidence or {}
         self._metadata = metadata
 
     @hookimpl
@@ -78,8 +83,9 @@ class Mutant:
 
     @hookimpl
     def etconfig_conformance(self, request: ConformanceRequest) -> ConformanceContribution:
-        """Return the reference's golden programs."""
-        return reference_conformance(request)
+        """Return the reference's golden programs and evidence, with the defect."""
+        usual = reference_conformance(request)
+        return replace(usual, evidence={**usual.evidence, **self._evidence})
 
     @hookimpl
     def etconfig_facts(self, request: FactsRequest) -> FactsContribution | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from etconfig.conformance.cases.models.dtypes import dtype_cases
 from etconfig.conformance.cases.models.elementwise import elementwise_cases
-from etconfig.conformance.cases.models.layers import layer_cases
+from etconfig.conformance.cases.models.layers import large_model, layer_cases
 from etconfig.conformance.cases.models.model import CaseModel, MethodModel
 from etconfig.conformance.cases.models.shapes import shape_cases
 
-__all__ = ["CaseModel", "MethodModel", "models"]
+__all__ = ["CaseModel", "MethodModel", "large_model", "models"]
 
 
 def models() -> tuple[CaseModel, ...]:

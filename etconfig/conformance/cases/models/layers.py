@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from etconfig.conformance.cases.large_case import INPUTS, LARGE, OUTPUTS, ROWS
 from etconfig.conformance.cases.models.model import CaseModel, MethodModel, forward, values, weights
 
 
@@ -52,6 +53,13 @@ def _image(seed: int) -> torch.Tensor:
 
 def _rows(module: nn.Module) -> MethodModel:
     return MethodModel(module=module, inputs=[(values(2, 4, seed=n),) for n in range(2)])
+
+
+def large_model() -> CaseModel:
+    """Return the model of the large case, whose answers are not stored."""
+    return forward(
+        LARGE, "a large layer", linear_layer(INPUTS, OUTPUTS, seed=41), (values(ROWS, INPUTS, seed=0),)
+    )
 
 
 def layer_cases() -> tuple[CaseModel, ...]:
