@@ -8,6 +8,7 @@ import pytest
 from etconfig_reference.conformance import GOLDEN
 
 from etconfig.conformance import KIT, BackendConformance, Settings
+from etconfig.conformance.cases.large_case import large_case
 from etconfig.conformance.cases.stored_cases import load_cases
 from etconfig.conformance.subject.subject import Subject
 
@@ -40,7 +41,8 @@ class TestGoldenPrograms:
 
     def test_no_case_is_missing(self, backend: str) -> None:
         subject = Subject(Settings(backend=backend))
-        claimed = {case.name for case in load_cases().values() if subject.allows(case)}
+        cases = (*load_cases().values(), large_case())
+        claimed = {case.name for case in cases if subject.allows(case)}
         assert {path.stem for path in (GOLDEN / backend).iterdir()} == claimed
         assert {case.name for case in subject.cases()} == claimed
 
