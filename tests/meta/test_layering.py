@@ -63,7 +63,9 @@ ROOMS: dict[str, set[str]] = {
     | {"transport", "plugin"},
     "conformance": BOTTOM
     | {"app", "method", "program", "backend", "plugin"}
-    | {"schema", "facts", "resolver"},
+    | {"schema", "facts", "resolver"}
+    # the worker that forks the processes of checks imports these ahead of time
+    | {"numpy_executor", "kernels", "transport"},
     "analysis": BOTTOM
     | {"app", "resolver", "profile", "facts", "plugin"}
     | {"method", "tracing", "kernel", "program"},

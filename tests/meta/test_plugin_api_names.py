@@ -15,6 +15,7 @@ V1_NAMES = """
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     ExecutorBackend ExecutorReport LibraryError
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
+    Observable Observed Unobservable
     MultipleOf OptionChanges OptionError OutOfMemoryError Processed ProgramRequest Reading RunnableMethod
     RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility
     Wire WireOption hookimpl model_validator option wire_options

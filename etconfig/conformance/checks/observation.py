@@ -1,4 +1,4 @@
-"""What each observable is while a method loads and runs with given options."""
+"""The value of each observable while a method loads and runs with given options."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _WorkerCounter(Interposer):
         super().execute(replace(context, parallel_for=parallel_for), handle, args)
 
 
-def threads_of(subject: Subject, case: DelegatedCase, options: Options) -> float:
+def worker_count_of(subject: Subject, case: DelegatedCase, options: Options) -> float:
     """Return how many threads share the work of an execute, or are there after it."""
     counter = None if subject.is_native else _WorkerCounter()
     before = set(threads())
@@ -83,7 +83,7 @@ def threads_of(subject: Subject, case: DelegatedCase, options: Options) -> float
     return max(1 if counter is None else counter.most, 1 + new)
 
 
-def memory_of(subject: Subject, case: DelegatedCase, options: Options) -> float:
+def peak_bytes_of(subject: Subject, case: DelegatedCase, options: Options) -> float:
     """Return the largest number of bytes in use, from load to the end of execute."""
     gc.collect()
     if subject.is_native:
@@ -199,8 +199,8 @@ EXACT: Mapping[Observable, Callable[[Subject, DelegatedCase, Options], object]] 
 """Observables that are equal or not."""
 
 COUNTED: Mapping[Observable, Callable[[Subject, DelegatedCase, Options], float]] = {
-    Observable.THREADS: threads_of,
-    Observable.MEMORY: memory_of,
+    Observable.THREADS: worker_count_of,
+    Observable.MEMORY: peak_bytes_of,
 }
 """Observables that are numbers, and differ little from one load to the next."""
 

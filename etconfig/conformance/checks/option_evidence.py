@@ -18,7 +18,7 @@ from etconfig.diagnostics import did_you_mean
 from etconfig.errors import DelegateError, OptionError
 from etconfig.plugin.evidence import Observable, Observed, Unobservable
 
-ResultT = TypeVar("ResultT")
+ObservedT = TypeVar("ObservedT")
 
 _REPEATS = 3
 _SUGGESTED = (Observable.OUTPUT, Observable.THREADS, Observable.TRACE)
@@ -140,7 +140,7 @@ def _usual(subject: Subject, name: str) -> object:
         return getattr(method.options(subject.backend_id), name)
 
 
-def _observing(subject: Subject, observe: Callable[[], ResultT]) -> ResultT:
+def _observing(subject: Subject, observe: Callable[[], ObservedT]) -> ObservedT:
     """Observe here, or in a child if another runtime may keep settings for the whole process."""
     return apart(observe) if subject.is_native and CAN_FORK else observe()
 

@@ -10,10 +10,10 @@ from typing import Any, NoReturn, TypeVar
 
 from etconfig.conformance.kit.outcome import CheckFailedError
 
-ResultT = TypeVar("ResultT")
+ApartT = TypeVar("ApartT")
 
 
-def apart(work: Callable[[], ResultT]) -> ResultT:
+def apart(work: Callable[[], ApartT]) -> ApartT:
     """Return the result of `work`, which runs in a forked child of this process.
 
     Raises:
@@ -36,7 +36,7 @@ def apart(work: Callable[[], ResultT]) -> ResultT:
     result, problem = pickle.loads(data)  # noqa: S301
     if problem is not None:
         raise CheckFailedError(problem)
-    answer: ResultT = result
+    answer: ApartT = result
     return answer
 
 
