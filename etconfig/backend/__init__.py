@@ -17,6 +17,7 @@ from etconfig.backend.contract import (
     never_stop,
     resize_nothing,
 )
+from etconfig.backend.native_call import NativeCall
 
 __all__ = [
     "Allocator",
@@ -26,6 +27,7 @@ __all__ = [
     "Capabilities",
     "ExecuteContext",
     "InitContext",
+    "NativeCall",
     "Processed",
     "ResizeOutput",
     "StopSignal",

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
+from etconfig.backend.native_call import NativeCall
 from etconfig.compile_specs import CompileSpecs
 from etconfig.records import record
 
@@ -290,6 +291,10 @@ class Backend(abc.ABC, Generic[OptionsT, HandleT]):
         The conformance kit expects every option; the default reports none.
         """
         return {}
+
+    def native_call(self, handle: HandleT) -> NativeCall | None:
+        """Return how to run the delegate without Python; None, the default, if it needs Python."""
+        return None
 
     def destroy(self, handle: HandleT) -> None:
         """Release the resources that `init` acquired. Called once for each handle, never concurrently."""

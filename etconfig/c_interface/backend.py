@@ -14,6 +14,7 @@ from etconfig.backend import (
     Backend,
     ExecuteContext,
     InitContext,
+    NativeCall,
     Processed,
     UpdateContext,
     Value,
@@ -25,8 +26,10 @@ from etconfig.c_interface.library import CLibrary, UnusableLibraryError, open_li
 from etconfig.c_interface.services import HostServices
 from etconfig.c_interface.values import COptions, c_text
 from etconfig.compile_specs import CompileSpec
+from etconfig.errors import DelegateInvalidCompatibilityError
 from etconfig.schema import BackendOptions
 
+_INCOMPATIBLE = 0x30
 _MEMORY_CODES = frozenset((0x21, 0x31))
 
 
@@ -47,20 +50,24 @@ class CHandle:
         self.c_options = COptions(options)
         self.data: list[np.ndarray[Any, Any]] = []
         self._run = CRun(sizeof(CRun), self.services.address)
+        self._run.options, self._run.option_count = self.c_options.address, self.c_options.count
         self.run_address = addressof(self._run)
-        self.set_options(options)
 
     def set_options(self, options: BackendOptions) -> None:
         """Pass these options from the next run on."""
         if options is not self.options:
             self.c_options, self.options = COptions(options), options
-        self._run.options, self._run.option_count = self.c_options.address, self.c_options.count
+            self._run.options, self._run.option_count = self.c_options.address, self.c_options.count
 
-    def set_arguments(self, args: Sequence[Value], resource: object) -> None:
+    def refresh(self, context: ExecuteContext[Any]) -> None:
+        """Pass the options and the resource of a context from the next run on."""
+        self.set_options(context.options)
+        self._run.resource = None if context.resource is None else _address(context.resource)
+
+    def set_arguments(self, args: Sequence[Value]) -> None:
         """Pass these arguments to the next run."""
         self.arguments.fill(args)
         self._run.values, self._run.value_count = self.arguments.address, self.arguments.count
-        self._run.resource = None if resource is None else _address(resource)
 
     def check(self, function: str, status: int) -> None:
         """Raise what a service or the library reports about a call that has ended."""
@@ -109,6 +116,7 @@ class CBackend(Backend[Any, CHandle]):
 
         Raises:
             CBackendError: it failed, or returned no handle.
+            DelegateInvalidCompatibilityError: it returned this code.
             MemoryError: it had too little memory.
         """
         handle = CHandle(self._id, context.options)
@@ -166,9 +174,8 @@ class CBackend(Backend[Any, CHandle]):
         """
         if handle.resource is None:
             raise ValueError("the handle was destroyed")
-        if context.options is not handle.options:
-            handle.set_options(context.options)
-        handle.set_arguments(args, context.resource)
+        handle.refresh(context)
+        handle.set_arguments(args)
         handle.message.clear()
         handle.services.begin(context.temporary, context)
         try:
@@ -198,6 +205,18 @@ class CBackend(Backend[Any, CHandle]):
         self._call_with_options("effective_options", self._library.effective_options, handle, options)
         return options.read()
 
+    def native_call(self, handle: CHandle) -> NativeCall | None:
+        """Return the addresses with which C++ runs the delegate itself."""
+        assert handle.resource is not None
+        return NativeCall(
+            function=self._library.run_address,
+            handle=handle.resource,
+            call=handle.run_address,
+            refresh=handle.refresh,
+            failure=lambda status, text: _failure("run", status, text),
+            log=handle.services.log_at,
+        )
+
     def destroy(self, handle: CHandle) -> None:
         """Call the library's `destroy`."""
         resource, handle.resource = handle.resource, None
@@ -222,6 +241,8 @@ class CBackend(Backend[Any, CHandle]):
 
 
 def _failure(function: str, status: int, text: str) -> Exception:
+    if status == _INCOMPATIBLE and function == "init":
+        return DelegateInvalidCompatibilityError(cause=text or "the library gives no reason")
     if status in _MEMORY_CODES:
         return MemoryError(text or f"{function} had too little memory")
     return CBackendError(function, status, text)

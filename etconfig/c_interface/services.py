@@ -15,6 +15,7 @@ from etconfig.c_interface.failure import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, 
 from etconfig.c_interface.foreign_memory import WrongAddressError, read_c_text
 from etconfig.c_interface.layout import (
     AllocateService,
+    CancelService,
     CServices,
     FindDataService,
     LogService,
@@ -57,10 +58,11 @@ class HostServices:
             AllocateService(self._allocate),
             ParallelForService(self._parallel_for),
             LogService(self._log),
+            CancelService(self._is_cancelled),
             ResizeService(self._resize_output),
         )
-        allocate, parallel_for, log, resize = (cast(each, c_void_p).value for each in self._functions)
-        self._struct = CServices(sizeof(CServices), None, allocate, parallel_for, log, None, resize)
+        addresses = (cast(each, c_void_p).value for each in self._functions)
+        self._struct = CServices(sizeof(CServices), None, *addresses)
         self.address = addressof(self._struct)
 
     def begin(self, allocator: Allocator, context: ExecuteContext[Any] | None) -> None:
@@ -82,6 +84,11 @@ class HostServices:
         """Release everything; the library must not call a service any more."""
         self._functions = ()  # they refer to this object
         self._held.clear()
+
+    def log_at(self, level: int, address: int | None) -> None:
+        """Log the text at an address. Raises WrongAddressError."""
+        line = read_c_text(address, MAX_LINE_BYTES)
+        self._logger.log(_LEVELS[max(0, min(level, len(_LEVELS) - 1))], "%s", line)
 
     def for_init(self, named_data: Mapping[str, memoryview], release: Callable[[], None]) -> InitServices:
         """Return the services of `init`: those of `run`, with the program's data instead of outputs."""
@@ -127,10 +134,16 @@ class HostServices:
 
     def _log(self, _: int | None, level: int, text: int | None) -> None:
         try:
-            line = read_c_text(text, MAX_LINE_BYTES)
-            self._logger.log(_LEVELS[max(0, min(level, len(_LEVELS) - 1))], "%s", line)
+            self.log_at(level, text)
         except BaseException as error:  # as above
             self._keep(error)
+
+    def _is_cancelled(self, _: int | None) -> int:
+        try:
+            return int(self._context is not None and self._context.should_stop())
+        except BaseException as error:  # as above
+            self._keep(error)
+            return 1
 
     def _resize_output(self, _: int | None, index: int, sizes: int | None, rank: int) -> int:
         try:

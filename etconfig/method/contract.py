@@ -55,6 +55,28 @@ class ProgramRequest:
     options: Any = None
 
 
+@record(frozen=True, kw_only=True)
+class NativeRun:
+    """A delegate that an executor in C++ runs without Python, with the structs of `<etconfig/backend.h>`.
+
+    Valid until the delegates are destroyed. The executor provides the services and the arguments.
+
+    Attributes:
+        function: The address of the function `run`.
+        handle: The resource handle.
+        call: The address of an EtconfigRun with the options and the resource in force, which may change
+            between two executes.
+        log: Logs a line of the library, given a level and the address of a text.
+        failure: Returns the exception to raise for a status and a text of `function`.
+    """
+
+    function: int
+    handle: int
+    call: int
+    log: Callable[[int, int], None]
+    failure: Callable[[int, str], Exception]
+
+
 class DelegateHost(Protocol):
     """The delegates of a method that etconfig's own backends serve, and their worker threads."""
 
@@ -65,6 +87,9 @@ class DelegateHost(Protocol):
             BackendUnavailableError: its backend is not installed, or cannot run here.
             DelegateError: the backend failed. The returned function raises it, too.
         """
+
+    def native_run(self, index: int) -> NativeRun | None:
+        """Return how to run an initialized delegate without Python; None if it needs Python."""
 
     def init_all(self) -> list[DelegateRun]:
         """Initialize every delegate in order, or none if the backend of one cannot run here."""

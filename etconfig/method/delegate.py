@@ -11,6 +11,7 @@ from etconfig.backend import (
     BoundBackend,
     ExecuteContext,
     InitContext,
+    NativeCall,
     ResizeOutput,
     StopSignal,
     UpdateContext,
@@ -120,7 +121,8 @@ class Delegate:
         # context for each call would cost as much as a small delegate.
         self._context_fields = vars(self._context)
         self._stop: StopCheck | None = None
-        self._index = index
+        self.index = index
+        self._native: NativeCall | None = None
 
     def init(self, serialized: model.BackendDelegate, program: Program) -> None:
         """Call the backend's `init` on the payload of `serialized`."""
@@ -130,7 +132,7 @@ class Delegate:
             options=self._context.options,
             method_name=environment.method,
             instance_name=environment.instance,
-            delegate_index=self._index,
+            delegate_index=self.index,
             named_data=environment.named_data,
             allocator=environment.allocator,
             tracer=environment.tracer,
@@ -160,13 +162,36 @@ class Delegate:
         self._stop = stop
         self._context_fields["should_stop"] = never_stop if stop is None else stop.should_stop
 
+    def native_call(self) -> NativeCall | None:
+        """Return how to run the delegate without Python, until it is destroyed; None if it needs Python."""
+        if self._environment.tracer.is_enabled:
+            return None  # its events are recorded in Python
+        with self._blame("init"):
+            self._native = self._backend.native_call(self._handle)
+        self._refresh_native()
+        return self._native
+
+    def native_failure(self, status: int, text: str) -> DelegateError:
+        """Return the error for a run without Python that returned a status and a text."""
+        assert self._native is not None
+        cause = self._native.failure(status, text)
+        error = _failure(self.backend_id, self._environment.method, "execute", cause)
+        error.__cause__ = cause
+        return error
+
+    def _refresh_native(self) -> None:
+        if self._native is not None:
+            self._native.refresh(self._context)
+
     def set_resource(self, resource: object) -> None:
         """Set the `ExecuteContext.resource` that the backend sees from now on."""
         self._context_fields["resource"] = resource
+        self._refresh_native()
 
     def set_options(self, options: object) -> None:
         """Set the `ExecuteContext.options` that the backend sees from now on."""
         self._context_fields["options"] = options
+        self._refresh_native()
 
     def update(self, options: object, previous: object, changed: frozenset[str]) -> None:
         """Call the backend's `update`; the options of the context do not change yet."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from etconfig.backend import Backend, BoundBackend, never_stop
 from etconfig.errors import BackendUnavailableError, DelegateError
-from etconfig.method import DelegateRun, OptionChanges
+from etconfig.method import DelegateRun, NativeRun, OptionChanges
 from etconfig.method.delegate import Delegate, DelegateEnvironment
 from etconfig.method.stop import StopCheck
 from etconfig.program import model
@@ -64,6 +64,20 @@ class DelegateSet:
         self._delegates.append(delegate)  # before it has a handle, so that Ctrl-C cannot leak one
         delegate.init(serialized, self._program)
         return delegate.run
+
+    def native_run(self, index: int) -> NativeRun | None:
+        """Return how to run an initialized delegate without Python; None if it needs Python."""
+        (delegate,) = [each for each in self._delegates if each.index == index]
+        call = delegate.native_call()
+        if call is None:
+            return None
+        return NativeRun(
+            function=call.function,
+            handle=call.handle,
+            call=call.call,
+            log=call.log,
+            failure=delegate.native_failure,
+        )
 
     def set_resource(self, resource: object) -> None:
         """Set the `ExecuteContext.resource` that all backends see from now on."""

@@ -15,8 +15,8 @@ V1_NAMES = """
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     ExecutorBackend ExecutorReport LibraryError
     KernelsContribution KernelsRequest Le Len LoweringRequest Lt MethodRequest MissingOperatorError
-    Observable Observed Unobservable
-    MultipleOf OptionChanges OptionError OutOfMemoryError Processed ProgramRequest Reading RunnableMethod
+    MultipleOf NativeCall NativeRun Observable Observed OptionChanges OptionError OutOfMemoryError
+    Processed ProgramRequest Reading RunnableMethod Unobservable
     RuntimeFailedError ScalarType Scope System Tracer Unit UnsafeProgramError UpdateContext Value Volatility
     Wire WireOption hookimpl model_validator option wire_options
 """

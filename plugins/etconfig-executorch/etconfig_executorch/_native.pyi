@@ -5,6 +5,8 @@ from typing import Any, Protocol
 
 from typing_extensions import Buffer
 
+from etconfig.plugin.v1 import NativeRun
+
 WireOptions = Sequence[tuple[str, bool | int | str]]
 Resize = Callable[[int, Sequence[int]], Any]
 
@@ -62,7 +64,7 @@ class Callbacks(Protocol):
     def is_available(self) -> bool: ...
     def init(
         self, options: list[tuple[str, bool | int | str]]
-    ) -> Callable[[list[Any], Callable[[int, Sequence[int]], Any]], None]: ...
+    ) -> Callable[[list[Any], Callable[[int, Sequence[int]], Any]], None] | NativeRun: ...
 
 def register_python_backend(backend: str, callbacks: Callbacks) -> None: ...
 def registered_backends() -> list[str]: ...

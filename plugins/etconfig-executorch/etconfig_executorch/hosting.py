@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from etconfig.plugin.v1 import BackendUnavailableError, DelegateHost, DelegateRun
+from etconfig.plugin.v1 import BackendUnavailableError, DelegateHost, DelegateRun, NativeRun
 from etconfig_executorch.native import native
 
 LOADING_KEY = "etconfig.loading"
@@ -39,13 +39,15 @@ class Loading:
         for index, backend in enumerate(delegates):
             self._waiting[backend].append(index)
 
-    def init(self, backend: str) -> DelegateRun:
+    def init(self, backend: str) -> DelegateRun | NativeRun:
         """Initialize the next delegate of a backend; the runtime calls this in the order of the program.
 
         Returns:
-            The function that executes it.
+            The function that executes it, or how to execute it without Python.
         """
-        return self._host.init(self._waiting[backend].popleft())
+        index = self._waiting[backend].popleft()
+        run = self._host.init(index)
+        return self._host.native_run(index) or run
 
 
 class HostedBackends:
@@ -95,7 +97,7 @@ class _Trampoline:
         """Return True: etconfig itself checks the availability, and can report the reason."""
         return True
 
-    def init(self, options: list[tuple[str, bool | int | str]]) -> DelegateRun:
+    def init(self, options: list[tuple[str, bool | int | str]]) -> DelegateRun | NativeRun:
         """Initialize a delegate from etconfig's verified data, not from what the runtime has read again."""
         number: Any = dict(options).get(LOADING_KEY)
         if number not in self._loadings:

@@ -10,7 +10,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <utility>
+#include <variant>
 
+#include "c_delegate.h"
 #include "event_recorder.h"
 #include "log_capture.h"
 #include "options.h"
@@ -61,9 +64,9 @@ class Argument {
 };
 
 // A delegate's own state: the function that executes it, and the arrays of its arguments.
-class Delegate {
+class PythonDelegate {
  public:
-  explicit Delegate(nb::object run)
+  explicit PythonDelegate(nb::object run)
       : run_(std::move(run)),
         resize_(nb::cpp_function([this](size_t index, const std::vector<aten::SizesType>& sizes) {
           return resize(index, sizes);
@@ -104,6 +107,9 @@ class Delegate {
   nb::list args_;
 };
 
+// A delegate, run by Python or, if its backend can, without it.
+using Delegate = std::variant<PythonDelegate, CDelegate>;
+
 // Registered for the life of the process, as the registry requires: `callbacks` is never released.
 class PythonBackend final : public rt::BackendInterface {
  public:
@@ -124,7 +130,11 @@ class PythonBackend final : public rt::BackendInterface {
                                        rt::ArrayRef<rt::CompileSpec>) const override {
     nb::gil_scoped_acquire gil;
     try {
-      return new Delegate(callbacks_.attr("init")(from_backend_options(context.runtime_specs())));
+      nb::object run = callbacks_.attr("init")(from_backend_options(context.runtime_specs()));
+      if (nb::hasattr(run, "function")) {
+        return new Delegate(std::in_place_type<CDelegate>, std::move(run));
+      }
+      return new Delegate(std::in_place_type<PythonDelegate>, std::move(run));
     } catch (nb::python_error& error) {
       return keep_pending_exception(error);
     }
@@ -132,13 +142,16 @@ class PythonBackend final : public rt::BackendInterface {
 
   rt::Error execute(rt::BackendExecutionContext& context, rt::DelegateHandle* opaque,
                     rt::Span<rt::EValue*> arguments) const override {
+    if (auto* native = std::get_if<CDelegate>(static_cast<Delegate*>(opaque))) {
+      return native->run(arguments);
+    }
     nb::gil_scoped_acquire gil;
     try {
       // The tracer of a method that ExecuTorch's own bindings have loaded is not ours.
       if (auto* recorder = dynamic_cast<EventRecorder*>(context.event_tracer())) {
         recorder->at_delegate();
       }
-      static_cast<Delegate*>(opaque)->run(arguments);
+      std::get<PythonDelegate>(*static_cast<Delegate*>(opaque)).run(arguments);
       return rt::Error::Ok;
     } catch (nb::python_error& error) {
       return keep_pending_exception(error);

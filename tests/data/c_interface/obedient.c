@@ -76,8 +76,12 @@ static EtconfigStatus run(void *opaque, const EtconfigRun *call, EtconfigMessage
   const EtconfigTensor *in, *out;
   Work work;
   const EtconfigOption *mode = find(call->options, call->option_count, "mode");
-  if (call->value_count != 3 || call->values[0].kind != ETCONFIG_KIND_TENSOR) {
+  if (call->value_count != 3 || call->values[0].kind != ETCONFIG_KIND_TENSOR ||
+      call->values[2].kind != ETCONFIG_KIND_TENSOR) {
     return say(error, ETCONFIG_INVALID_ARGUMENT, "it takes a tensor, a list and a tensor");
+  }
+  if (services->is_cancelled != NULL && services->is_cancelled(services->context)) {
+    return say(error, ETCONFIG_INVALID_STATE, "the call was canceled");
   }
   in = call->values[0].as.tensor;
   out = call->values[2].as.tensor;

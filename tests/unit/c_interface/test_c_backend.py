@@ -15,8 +15,9 @@ import pytest
 from c_libraries import Memory, Payload, compile_library, execute_context, init_context, update_context
 
 from etconfig.c_interface import CBackend, CBackendError
+from etconfig.c_interface.layout import CRun
 from etconfig.compile_specs import CompileSpecs
-from etconfig.plugin.v1 import BackendOptions, option
+from etconfig.plugin.v1 import BackendOptions, DelegateInvalidCompatibilityError, option
 
 
 class Level(enum.Enum):
@@ -79,11 +80,9 @@ class TestInit:
         assert payload.is_freed
 
     def test_an_error_has_its_code_and_its_text(self, backend: CBackend) -> None:
-        with pytest.raises(CBackendError) as caught:
+        with pytest.raises(DelegateInvalidCompatibilityError) as caught:
             backend.init(init_context(AllOptions()), Payload(b"fail"), CompileSpecs())
-        assert str(caught.value) == (
-            "init failed with DelegateInvalidCompatibility (0x30): made for another device"
-        )
+        assert caught.value.cause == "made for another device"
 
     def test_an_allocator_without_memory_is_a_memory_error(self, backend: CBackend) -> None:
         class Full(Memory):
@@ -174,6 +173,11 @@ class TestRun:
             backend.execute(execute_context(AllOptions(), parallel_for=parallel_for), handle, arguments(1))
         backend.execute(execute_context(AllOptions()), handle, arguments(1))
 
+    def test_the_library_sees_that_the_call_must_stop(self, backend: CBackend) -> None:
+        context = execute_context(AllOptions(), should_stop=lambda: True)
+        with pytest.raises(CBackendError, match=r"InvalidState \(0x02\): the call was canceled"):
+            backend.execute(context, load(backend), arguments(1))
+
     def test_an_output_is_resized_to_the_new_array(self, backend: CBackend) -> None:
         larger = np.zeros(5, np.float32)
 
@@ -225,3 +229,25 @@ class TestAvailability:
         monkeypatch.setenv("OBEDIENT_DEVICE", "off")
         availability = backend.availability()
         assert (availability.reason, availability.fix) == ("the device is switched off", "switch it on")
+
+
+class TestNativeCall:
+    """An executor in C++ finds the options and the resource in force at an address."""
+
+    def test_it_follows_the_context(self, backend: CBackend) -> None:
+        handle = load(backend)
+        call = backend.native_call(handle)
+        assert call is not None
+        in_force = CRun.from_address(call.call)
+        before = in_force.options
+        call.refresh(execute_context(AllOptions(mode="slow"), resource=64))
+        assert (in_force.resource, in_force.option_count) == (64, len(AllOptions.option_infos()))
+        assert in_force.options != before
+        call.refresh(execute_context(AllOptions()))
+        assert in_force.resource is None
+
+    def test_it_makes_the_errors_of_a_run(self, backend: CBackend) -> None:
+        call = backend.native_call(load(backend))
+        assert call is not None
+        assert str(call.failure(0x25, "full")) == "run failed with OutOfResources (0x25): full"
+        assert isinstance(call.failure(0x21, ""), MemoryError)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from etconfig.plugin.v1 import CompileSpecs, InitContext
+from etconfig.plugin.v1 import CompileSpecs, DelegateInvalidCompatibilityError, InitContext
 from etconfig.plugin.v1_c import CBackend, CBackendError
 
 from example_cpp.options import ExampleCppOptions
@@ -50,7 +50,7 @@ def load(backend: CBackend, payload: bytes) -> Any:
 
 
 def refusal(backend: CBackend, payload: bytes) -> str:
-    with pytest.raises(CBackendError) as caught:
+    with pytest.raises((CBackendError, DelegateInvalidCompatibilityError)) as caught:
         load(backend, payload)
     return str(caught.value)
 

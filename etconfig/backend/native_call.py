@@ -1,0 +1,32 @@
+"""`NativeCall`: a delegate that can run without Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from etconfig.records import record
+
+
+@record(frozen=True, kw_only=True)
+class NativeCall:
+    """The addresses with which an executor in C++ runs a delegate, without Python and without the GIL.
+
+    The structs are those of `<etconfig/backend.h>`. They are valid as long as the handle.
+
+    Attributes:
+        function: The address of the function `run`.
+        handle: The resource handle.
+        call: The address of an EtconfigRun. Its options and its resource are those in force; its other
+            members are not to be used.
+        refresh: Brings `call` up to date with an ExecuteContext.
+        failure: Returns the exception for a status and a text of `function`.
+        log: Logs a line of the library, given a level and the address of a text.
+    """
+
+    function: int
+    handle: int
+    call: int
+    refresh: Callable[[Any], None]
+    failure: Callable[[int, str], Exception]
+    log: Callable[[int, int], None]

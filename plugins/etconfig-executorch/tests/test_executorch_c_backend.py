@@ -1,0 +1,232 @@
+"""A backend in C++ inside the real runtime, called without Python and without the GIL."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from c_libraries import compile_library, compile_with
+
+import etconfig
+from etconfig.c_interface import CBackend, CBackendError, include_dir
+from etconfig.errors import DelegateError
+from etconfig.plugin.v1 import ApiRange, BackendOptions, BackendSpec, option
+from etconfig.program.editing.renaming import rename_backend
+from etconfig.tracing import RecordingTracer
+
+pytestmark = pytest.mark.peers
+
+ROOT = Path(__file__).parents[3]
+TEMPLATE = ROOT / "etconfig" / "templates" / "example-cpp"
+GOLDEN = sorted((TEMPLATE / "src" / "example_cpp" / "golden").glob("*.pte"))
+ADD = (TEMPLATE / "src" / "example_cpp" / "golden" / "add.pte").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BackendSpec]:
+    """The declaration of the template, with its library."""
+    library = tmp_path_factory.mktemp("built") / "libexample_cpp.so"
+    sources = sorted((TEMPLATE / "native").glob("*.cpp"))
+    compile_with("c++", "-O2", "-shared", "-fPIC", *sources, "-o", library)
+    sys.path.insert(0, str(TEMPLATE / "src"))
+    try:
+        from example_cpp import plugin
+
+        plugin.LIBRARY = library
+        yield plugin.SPEC
+    finally:
+        sys.path.remove(str(TEMPLATE / "src"))
+
+
+class TestAnswers:
+    """Every program of the template has the answers of the built-in executor."""
+
+    @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+    def test_the_executors_agree(self, path: Path, spec: BackendSpec) -> None:
+        with (
+            etconfig.load_program(path, executor="executorch") as real,
+            etconfig.load_program(path) as built_in,
+        ):
+            for name in real.method_names:
+                metadata = real.metadata(name)
+                shapes = [metadata.input_tensor_meta(i).sizes() for i in range(metadata.num_inputs())]
+                rng = np.random.default_rng(7)
+                inputs = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+                backends = {spec.id: spec}
+                with (
+                    real.load_method(name, backends=backends) as one,
+                    built_in.load_method(name, backends=backends) as other,
+                ):
+                    for _ in range(2):
+                        pairs = zip(one.execute(inputs), other.execute(inputs), strict=True)
+                        assert all(np.array_equal(a, b) for a, b in pairs)
+
+
+class TestWithoutPython:
+    """A run calls the library itself; Python is called for errors and log lines alone."""
+
+    def test_python_does_not_see_a_run(self, spec: BackendSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*arguments: object) -> None:
+            raise AssertionError("Python was called")
+
+        monkeypatch.setattr(CBackend, "execute", refuse)
+        with (
+            etconfig.load_program(ADD, executor="executorch") as program,
+            program.load_method("forward", backends={spec.id: spec}) as method,
+        ):
+            x = np.full(method.metadata.input_tensor_meta(0).sizes(), 2, np.float32)
+            assert (method.execute([x, x])[0] == 4).all()
+
+    def test_a_tracer_sees_the_run_in_python(self, spec: BackendSpec) -> None:
+        tracer = RecordingTracer()
+        with etconfig.load_program(ADD, executor="executorch") as program:
+            try:
+                method = program.load_method("forward", backends={spec.id: spec}, tracer=tracer)
+            except ValueError:
+                pytest.skip("this executor records no events")
+            with method:
+                x = np.ones(method.metadata.input_tensor_meta(0).sizes(), np.float32)
+                assert (method.execute([x, x])[0] == 2).all()
+
+
+class ObedientOptions(BackendOptions):
+    """The option of the library for tests."""
+
+    mode: str = option("fast", applies="execute", doc="A text that changes between runs.")
+
+
+@pytest.fixture(scope="module")
+def obedient(tmp_path_factory: pytest.TempPathFactory) -> BackendSpec:
+    library = compile_library("obedient", tmp_path_factory.mktemp("obedient"))
+    return BackendSpec(
+        id="ObedientBackend",
+        doc="Uses every service of the interface.",
+        options=ObedientOptions,
+        api=ApiRange(min=1, built=1),
+        factory=lambda: CBackend(library, "ObedientBackend"),
+    )
+
+
+class TestServices:
+    """The library for tests uses the services of C++ as it does those of Python."""
+
+    def load(self, program: Any, obedient: BackendSpec) -> Any:
+        return program.load_method("forward", backends={obedient.id: obedient})
+
+    def open(self) -> Any:
+        # its three arguments are tensors here: two inputs and the output
+        data = rename_backend(ADD, "ExampleCppBackend", "ObedientBackend")
+        return etconfig.load_program(data, executor="executorch")
+
+    def inputs(self, method: Any) -> list[Any]:
+        sizes = method.metadata.input_tensor_meta(0).sizes()
+        return [np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)] * 2
+
+    def test_memory_threads_options_and_resource_arrive(self, obedient: BackendSpec) -> None:
+        with self.open() as program, self.load(program, obedient) as method:
+            inputs, counter = self.inputs(method), ctypes.c_int32(0)
+            for _ in range(3):
+                output = method.execute(inputs, resource=ctypes.addressof(counter))[0]
+                rows = inputs[0].shape[0]
+                np.testing.assert_array_equal(output.ravel()[:rows], 2 * inputs[0].ravel()[:rows])
+            assert counter.value == 3
+            method.update({"ObedientBackend.mode": "slow"})
+            method.execute(inputs)
+            assert method.effective_options()["ObedientBackend"]["mode"] == "slow"
+
+    def test_log_lines_reach_the_logger(
+        self, obedient: BackendSpec, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level(logging.INFO, logger="etconfig.backends.ObedientBackend")
+        with self.open() as program, self.load(program, obedient):
+            pass
+        assert caplog.messages[0].startswith("forward - 0 payload=ECPP")
+
+    def test_other_threads_of_python_run_meanwhile(self, obedient: BackendSpec) -> None:
+        with self.open() as program:
+            methods = [self.load(program, obedient) for _ in range(4)]
+            inputs = self.inputs(methods[0])
+            results: list[Any] = [None] * len(methods)
+
+            def run(index: int) -> None:
+                for _ in range(200):
+                    results[index] = methods[index].execute(inputs)[0]
+
+            threads = [threading.Thread(target=run, args=(index,)) for index in range(len(methods))]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert all(np.array_equal(result, results[0]) for result in results)
+            for method in methods:
+                method.close()
+
+
+class TestErrors:
+    """A failed run is the same error as on the built-in executor."""
+
+    @pytest.mark.parametrize("executor", ["numpy", "executorch"])
+    def test_the_cause_has_the_code_and_the_text(self, executor: str, tmp_path: Path) -> None:
+        source = tmp_path / "failing.c"
+        source.write_text(FAILING)
+        compile_with("c", "-shared", "-fPIC", source, "-o", tmp_path / "failing.so")
+        spec = BackendSpec(
+            id="FailingBackend",
+            doc="Fails in each of its runs.",
+            options=ObedientOptions,
+            api=ApiRange(min=1, built=1),
+            factory=lambda: CBackend(tmp_path / "failing.so", "FailingBackend"),
+        )
+        data = rename_backend(ADD, "ExampleCppBackend", "FailingBackend")
+        with (
+            etconfig.load_program(data, executor=executor) as program,
+            program.load_method("forward", backends={spec.id: spec}) as method,
+        ):
+            x = np.ones(method.metadata.input_tensor_meta(0).sizes(), np.float32)
+            for _ in range(2):
+                with pytest.raises(DelegateError, match="OutOfResources") as caught:
+                    method.execute([x, x])
+            assert isinstance(caught.value.__cause__, CBackendError)
+            assert caught.value.__cause__.code == 0x25
+            assert "no engine is free" in str(caught.value)
+
+
+FAILING = """
+#include <etconfig/backend.h>
+#include <string.h>
+static int state;
+static EtconfigStatus init(const EtconfigInit *request, void **handle, EtconfigMessage *error) {
+  (void)request;
+  (void)error;
+  *handle = &state;
+  return ETCONFIG_OK;
+}
+static EtconfigStatus run(void *handle, const EtconfigRun *call, EtconfigMessage *error) {
+  (void)handle;
+  (void)call;
+  strcpy(error->text, "no engine is free");
+  return ETCONFIG_OUT_OF_RESOURCES;
+}
+static void destroy(void *handle) { (void)handle; }
+static const EtconfigBackend table = {
+    sizeof(EtconfigBackend), ETCONFIG_ABI_MAJOR, 0, NULL, &init, &run, NULL, NULL, &destroy};
+const EtconfigBackend *etconfig_backend(const EtconfigHost *host, const char *id, EtconfigMessage *error) {
+  (void)host;
+  (void)id;
+  (void)error;
+  return &table;
+}
+"""
+
+
+def test_the_plugin_is_built_with_the_header_of_etconfig() -> None:
+    header = Path("etconfig", "backend.h")
+    copy = ROOT / "plugins" / "etconfig-executorch" / "native" / header
+    assert copy.read_bytes() == (include_dir() / header).read_bytes()
