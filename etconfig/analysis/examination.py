@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from etconfig.analysis.finding import Finding
+from etconfig.analysis.finding import Finding, finding_of
 from etconfig.analysis.plain import plain_data
 from etconfig.analysis.project_findings import project_findings
 from etconfig.app.executors import NUMPY, backend_status, executor_report
@@ -80,7 +81,7 @@ def _findings(installation: Installation) -> Iterator[Finding]:
         yield from _profiles(installation)
     else:
         yield _checked("profiles", lambda: f"{len(installation.profiles.names)}")
-    yield _checked("kernels", lambda: f"{len(installation.kernels)} operators")
+    yield from _kernels(installation)
     runtimes: dict[str, ExecutorReport] = {}
     for executor in _names(index, EXECUTORS):
         yield _checked(f"executor {executor}", partial(_executor, installation, executor, runtimes))
@@ -95,6 +96,24 @@ def _findings(installation: Installation) -> Iterator[Finding]:
     yield from (_failure(f) for f in installation.plugins.failures if f.group not in reported)
     for name in index.policy.unmatched(index.installed):
         yield Finding("plugin choice", "warning", f"{name!r} names no installed plugin", "check its spelling")
+
+
+def _kernels(installation: Installation) -> Iterator[Finding]:
+    yield _checked("kernels", lambda: _kernel_summary(installation))
+    with suppress(EtconfigError):  # it was reported
+        kernels = installation.kernels
+        for operator in sorted(kernels.contested):
+            conflict = kernels.conflict(operator)
+            yield Finding("kernels", "error", conflict.message, conflict.help)
+        for problem in installation.kernel_problems:
+            yield finding_of("kernels", problem)
+
+
+def _kernel_summary(installation: Installation) -> str:
+    kernels = installation.kernels
+    served = Counter(map(kernels.source, kernels))
+    others = ", ".join(f"{served[source]} of them by {source}" for source in kernels.sources())
+    return f"{len(kernels)} operators" + (f", {others}" if others else "")
 
 
 def _names(index: PluginIndex, group: str) -> list[str]:

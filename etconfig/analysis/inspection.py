@@ -125,12 +125,13 @@ def _report_method(program: LoadedProgram, name: str, executor: str, runtime: Ex
         instructions=len(instructions),
         operators=dict(sorted(operators.items())),
         missing_operators=missing,
+        kernel_sources=_kernel_sources(program, operators, missing, executor),
         delegates=tuple(_delegates(program, plan, calls, runtime)),
         external_tensors=external,
         planned_memory_bytes=tuple(plan.non_const_buffer_sizes[1:]),
         memory_plan=read_memory_plan(plan),
         obstacles=(
-            *_missing_kernels(missing, executor, runtime),
+            *_missing_kernels(program, missing, executor, runtime),
             *_unavailable_backends(program, plan, executor, runtime),
             *_missing_data(external),
         ),
@@ -173,11 +174,28 @@ def _external_tensors(program: LoadedProgram, plan: ExecutionPlan) -> Iterator[E
         yield ExternalTensorReport(key=key, tensor=describe_value(tensor), file=files.get(str(key)))
 
 
+def _kernel_sources(
+    program: LoadedProgram, operators: Iterable[str], missing: Iterable[str], executor: str
+) -> dict[str, str]:
+    if executor != NUMPY:
+        return {}
+    kernels = program.installation.kernels
+    return {each: kernels.source(each) for each in sorted(set(operators).difference(missing))}
+
+
 def _missing_kernels(
-    operators: Iterable[str], executor: str, runtime: ExecutorReport
+    program: LoadedProgram, operators: Iterable[str], executor: str, runtime: ExecutorReport
 ) -> Iterator[RunObstacle]:
     for operator in operators:
         if executor == NUMPY:
+            kernels = program.installation.kernels
+            if operator in kernels.contested:
+                conflict = kernels.conflict(operator)
+                claims = " and ".join(conflict.distributions)
+                yield RunObstacle(
+                    what=f"operator {operator}", why=f"its kernel is claimed by {claims}", help=conflict.help
+                )
+                continue
             why = "no installed package has a kernel for it"
             help_text = f"install one that provides it in the entry-point group {ENTRY_POINT_GROUP!r}"
         else:

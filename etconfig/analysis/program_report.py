@@ -156,6 +156,8 @@ class MethodReport:
         instructions: The number of instructions in all chains.
         operators: The number of calls by operator, such as `{"aten::add.out": 2}`.
         missing_operators: The operators that the executor has no kernel for.
+        kernel_sources: For each operator that the built-in executor has a kernel for, the distribution
+            that it is from; empty for other executors.
         delegates: Its delegates.
         external_tensors: The tensors whose data are in data files.
         planned_memory_bytes: The sizes of its arenas, from memory 1 on.
@@ -170,6 +172,7 @@ class MethodReport:
     instructions: int
     operators: Mapping[str, int]
     missing_operators: tuple[str, ...]
+    kernel_sources: Mapping[str, str]
     delegates: tuple[DelegateReport, ...]
     external_tensors: tuple[ExternalTensorReport, ...]
     planned_memory_bytes: tuple[int, ...]

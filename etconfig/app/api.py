@@ -16,6 +16,7 @@ from etconfig.program import DataSources, LoadMode, Verification, open_program
 from etconfig.program.delegated import delegated_backends
 
 if TYPE_CHECKING:
+    from etconfig.app.kernel_choice import GivenKernels
     from etconfig.plugin.given import GivenBackends
     from etconfig.program.source import ProgramSource
     from etconfig.tracing import RecordingTracer
@@ -30,6 +31,7 @@ def load_program(
     executor_options: Mapping[str, object] | None = None,
     installation: Installation | None = None,
     backends: GivenBackends | None = None,
+    kernels: GivenKernels | None = None,
     tracer: RecordingTracer | None = None,
     share_memory_arenas: bool = False,
     load_mode: LoadMode = LoadMode.File,
@@ -53,6 +55,8 @@ def load_program(
         installation: Plugins, profiles and project file; by default those found from the current
             directory.
         backends: Backends given in code, as for `Installation.with_backends`: `{"MyBackend": MyBackend()}`.
+        kernels: Kernels given in code, as for `Installation.with_kernels`; they win over all others, also for
+            operators that etconfig has kernels for. The built-in executor calls them.
         tracer: Records how long the phases of opening take.
         share_memory_arenas: Load all methods into one set of arenas, so that they share the mutable buffers
             that the program was exported to share, such as the key-value cache of `prefill` and `decode`. One
@@ -71,12 +75,20 @@ def load_program(
         LibraryError: a library that the executor is to load cannot be loaded.
         PluginLoadError: the core cannot use one of `backends`.
         TypeError: an argument is of a wrong type.
-        ValueError: `load_mode` maps files, but `source` is not a path.
+        ValueError: `load_mode` maps files, but `source` is not a path; two of `kernels` claim one operator, or
+            the executor brings its own kernels.
     """
     installation = find_installation(installation)
     if backends is not None:
         installation = installation.with_backends(backends)
     executor = choose_executor(installation, executor)
+    if kernels is not None:
+        if executor != NUMPY:
+            raise ValueError(
+                f"kernels: executor {executor!r} brings its own kernels; leave out kernels=, or load the "
+                f"program with executor={NUMPY!r}"
+            )
+        installation = installation.with_kernels(kernels)
     runner, options = executor_with_options(installation, executor, executor_options)
     phase: Callable[[str], AbstractContextManager[object]] = nullcontext if tracer is None else tracer.phase
     program = open_program(source, data=data, verification=verification, load_mode=load_mode, phase=phase)

@@ -69,6 +69,7 @@ def project_schema(specs: Iterable[BackendSpec], registry: FactRegistry) -> dict
         },
         "programs": {**_strings(), "description": "The programs it is for, relative to this file."},
         "plugins": plugins,
+        "kernels": _table({"prefer": {"type": "object", "additionalProperties": {"type": "string"}}}),
     }
     return _document("etconfig project", head, specs, registry)
 

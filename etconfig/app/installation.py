@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from etconfig.app.profile_path import (
     PROFILE_PATH_VARIABLE,
@@ -37,9 +37,10 @@ from etconfig.plugin import (
 from etconfig.profile.names import PROJECT_FILES
 
 if TYPE_CHECKING:
+    from etconfig.app.kernel_choice import GivenKernels, KernelChoice, SourcedTable
     from etconfig.diagnostics import Diagnostic
     from etconfig.facts import Detector, FactRegistry, FactSheet
-    from etconfig.kernel.registry import KernelRegistry
+    from etconfig.kernel.registry import Kernel
     from etconfig.plugin import PluginFailure
     from etconfig.plugin.given import GivenBackends
     from etconfig.plugin.hookspecs import FactsContribution
@@ -88,6 +89,7 @@ class Installation:
         self._search_path = None if paths is None else [str(path) for path in paths]
         self._project_path: Path | None = None
         self.executor_texts: tuple[tuple[str, str], ...] = ()
+        self._given_kernels: tuple[Kernel, ...] = ()
 
     def with_executor_texts(self, texts: Iterable[tuple[str, str]]) -> Installation:
         """Return the same installation with options of the executor, as a command line has them.
@@ -116,6 +118,7 @@ class Installation:
             search_path=self._search_path,
         )
         other._is_own_environment = self._is_own_environment
+        other._given_kernels = self._given_kernels
         other._project_path = path
         other.executor_texts = self.executor_texts
         if self.project_path is not None and path.resolve() == self.project_path.resolve():
@@ -446,17 +449,79 @@ class Installation:
         return user_config_path("etconfig") / "profiles"
 
     @cached_property
-    def kernels(self) -> KernelRegistry:
-        """The built-in kernels and those of plugins."""
-        from etconfig.kernel.registry import KernelRegistry
-        from etconfig.kernels import builtin_tables
+    def kernels(self) -> KernelChoice:
+        """The built-in kernels, those of plugins, and those given in code: one for each operator.
 
-        tables: list[Any] = list(builtin_tables())
-        if self.index.entries(KERNELS):
-            from etconfig.plugin.contributions import KERNELS_HOOK
+        Raises:
+            ConfigError: `[kernels.prefer]` of the project file cannot be read.
+        """
+        from etconfig.app.kernel_choice import KernelChoice
+        from etconfig.kernels import builtin_kernels
 
-            tables += [contribution.table for contribution in self.plugins.contributions(KERNELS_HOOK)]
-        return KernelRegistry(tables)
+        prefer = {operator: each.target for operator, each in self.kernel_preferences.items()}
+        return KernelChoice(builtin_kernels(), self.kernel_tables, prefer, self._given_kernels)
+
+    @cached_property
+    def kernel_tables(self) -> tuple[SourcedTable, ...]:
+        """The kernels of plugins, each table with the name of its distribution, and that with its version."""
+        if not self.index.entries(KERNELS):
+            return ()
+        from etconfig.kernel.registry import KernelTable
+        from etconfig.plugin.contributions import KERNELS_HOOK
+
+        found = self.plugins.contributions_by_entry(KERNELS_HOOK)
+        tables = ((entry, each.table) for entry, each in found.items())
+        return tuple(
+            (entry.distribution, entry.source, table)
+            for entry, table in tables
+            if isinstance(table, KernelTable)
+        )
+
+    @cached_property
+    def kernel_preferences(self) -> Mapping[str, Reference]:
+        """`[kernels.prefer]` of the project file: by operator, the distribution whose kernel serves it.
+
+        Raises:
+            DocumentError: the file cannot be read.
+            ProfileError: the table is malformed.
+        """
+        if self._project_document is None:
+            return {}
+        from etconfig.profile import parse_kernel_preferences
+
+        return parse_kernel_preferences(self._project_document)
+
+    @property
+    def kernel_problems(self) -> tuple[Diagnostic, ...]:
+        """A problem for each line of `[kernels.prefer]` that no installed kernel can follow.
+
+        Raises:
+            ConfigError: `[kernels.prefer]` of the project file cannot be read.
+        """
+        if not self.kernel_preferences:
+            return ()
+        from etconfig.app.kernel_choice import preference_problems
+        from etconfig.kernels import builtin_kernels
+
+        own = builtin_kernels()
+        return tuple(preference_problems(self.kernel_preferences, self.kernel_tables, own))
+
+    def with_kernels(self, kernels: GivenKernels) -> Installation:
+        """Return the same installation with kernels given in code, which win over all others.
+
+        Args:
+            kernels: A `KernelTable`, or functions that `kernel` of `etconfig.plugin.v1_kernels` decorates.
+
+        Raises:
+            TypeError: `kernels` is something else.
+            ValueError: two of them claim one operator.
+        """
+        from etconfig.app.kernel_choice import given_kernels
+
+        other = copy.copy(self)
+        other._given_kernels = given_kernels(kernels)
+        vars(other).pop("kernels", None)
+        return other
 
     @property
     def kernel_failures(self) -> tuple[PluginFailure, ...]:

@@ -154,6 +154,8 @@ class LoadedProgram(Displayed, Immutable):
             MethodNotFoundError: the program has no such method.
             BackendUnavailableError: a backend is not installed, or cannot run here.
             MissingOperatorError: no kernel implements some operators of the method.
+            DuplicatePluginError: several distributions have a kernel for an operator, and `[kernels.prefer]`
+                of the project file names none of them.
             PluginError: a plugin is broken.
             DelegateError: a backend failed to initialize.
             OptionError: a required option is not set.
@@ -222,10 +224,19 @@ class LoadedProgram(Displayed, Immutable):
                 return self._warmed_up(plan, request, warm_up)
             return self._guarded(MethodMeta(plan), request, self._executor_program())
         except MissingOperatorError as error:
+            if self.executor == NUMPY:
+                self._raise_conflict(error.operators)
             for each in self.installation.kernel_failures:
                 source = f"{each.name!r} of {each.distribution} {each.version}"
                 error.help = f"{error.help}; one that is installed is broken: {source}: {each.cause}"
             raise
+
+    def _raise_conflict(self, missing: Sequence[str]) -> None:
+        """Raise the error for the first of the missing operators that has several kernels, if any has."""
+        kernels = self.installation.kernels
+        for operator in missing:
+            if operator in kernels.contested:
+                raise kernels.conflict(operator) from None
 
     def bind(self, method: str, arguments: Arguments) -> dict[str, BoundBackend]:
         """Return the backends of a method with their options, by id, before any is created.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -213,6 +214,12 @@ class Validator:
         if is_project:
             yield from self.installation.project_warnings
             yield from self._executor_problems()
+            yield from self._kernel_problems()
+
+    def _kernel_problems(self) -> Iterator[Diagnostic]:
+        """Check that the distributions of `[kernels.prefer]` have these kernels."""
+        with suppress(ProfileError):  # reported with the rest of the file
+            yield from self.installation.kernel_problems
 
     def _executor_problems(self) -> Iterator[Diagnostic]:
         """Check the executor that the project file names; one of a plugin may be missing here only."""

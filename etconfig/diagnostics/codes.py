@@ -54,6 +54,7 @@ CODES: Mapping[str, CodeInfo] = _codes(
     ("unknown-profile", "There is no profile of this name."),
     ("duplicate-profile", "Two files have the same profile name."),
     ("profile-name-mismatch", "A profile's name differs from the one that its path gives."),
+    ("unknown-kernel", "The project file prefers a kernel that no installed distribution has."),
     ("unknown-executor", "The project file names an executor that no installed plugin declares."),
     ("ignored-project-file", "A project file has no effect, since another one beside it counts."),
     ("extends-cycle", "A profile extends itself, directly or through others."),

@@ -100,6 +100,8 @@ class Kernel:
             broadcast to; and for tensors of any shapes the step makes the same calls on their
             arrays. If it consists of `ArrayCall`s on the tensors' own arrays and on numbers, the
             binder is not called again for other shapes.
+        is_opaque: The step runs in each run, as the program says: it is neither computed ahead of time nor
+            joined with others. This is so for all kernels that are not etconfig's own.
         takes_any_strides: Inputs may be any views, also those that no dim order describes. Other
             kernels only get tensors that lie in memory as the program says.
         allows_overlap: An output may overlap the inputs in memory: nothing of an input is read
@@ -112,6 +114,7 @@ class Kernel:
     takes_any_strides: bool = False
     allows_overlap: bool = False
     is_elementwise: bool = False
+    is_opaque: bool = False
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -99,7 +99,11 @@ class PluginRegistry:
 
     def contributions(self, hook: Hook[AnswerT]) -> tuple[AnswerT, ...]:
         """Return the answers of all usable plugins to `hook`; broken plugins are listed in `failures`."""
-        accepted: list[AnswerT] = []
+        return tuple(self.contributions_by_entry(hook).values())
+
+    def contributions_by_entry(self, hook: Hook[AnswerT]) -> dict[EntryPoint, AnswerT]:
+        """Return the same answers, each with the entry point that it comes from."""
+        accepted: dict[EntryPoint, AnswerT] = {}
         for entry in self.index.entries(hook.group):
             try:
                 answer = self._answer(entry, hook)
@@ -107,12 +111,12 @@ class PluginRegistry:
                 continue  # listed in `failures`
             try:
                 if hook.check_beside is not None:
-                    hook.check_beside(entry, answer, accepted)
+                    hook.check_beside(entry, answer, list(accepted.values()))
             except PluginLoadError as error:
                 self._later_failures[entry] = PluginFailure.of(error)
             else:
-                accepted.append(answer)
-        return tuple(accepted)
+                accepted[entry] = answer
+        return accepted
 
     def backend_spec(self, backend_id: str) -> BackendSpec:
         """Return the declaration of a backend. Raises the same errors as `contribution`."""

@@ -25,8 +25,12 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
 }
 _ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "root": {"plugins": "[plugins] belongs in the project file", "if": "write if under [[when]]"}
+    | {"kernels": "[kernels.prefer] belongs in the project file"}
     | {"else": "write [[when]] with the opposite condition", "elif": "write another [[when]]"},
-    "head": {"plugins": "[plugins] belongs in the project file"},
+    "head": {
+        "plugins": "[plugins] belongs in the project file",
+        "kernels": "[kernels.prefer] belongs in the project file",
+    },
     "when": {
         "facts": "write [facts] for the whole document: facts decide conditions, not the other way round",
         "profile": "a condition selects a profile as match under [profile]",
@@ -119,7 +123,7 @@ def advise(kind: str, unknown: UnknownKey) -> Advice:
 
     Args:
         kind: `root` or `project` (the whole document), `head` ([profile]), `when`, `method`,
-            `instance`, `backend`, `value` (of an option) or `plugins`.
+            `instance`, `backend`, `value` (of an option), `plugins` or `kernels`.
         unknown: The key.
     """
     return _ADVISERS[kind](unknown)
@@ -278,6 +282,7 @@ _ADVISERS: Mapping[str, Callable[[UnknownKey], Advice]] = {
     "method": _of_method,
     "instance": _of_instance,
     "plugins": _of_plugins,
+    "kernels": _of_plugins,
     "value": _of_value,
     "backend": _of_backend,
 }

@@ -21,7 +21,16 @@ from etconfig.records import record
 
 _PYPROJECT = "pyproject.toml"
 _SELECTION_HELP = 'a project file selects a profile: profile = "vendor/device"'
-_KEYS = ("profile", "require_match", "profile_path", "executor", "programs", "plugins", *SETTINGS_KEYS)
+_KEYS = (
+    "profile",
+    "require_match",
+    "profile_path",
+    "executor",
+    "programs",
+    "plugins",
+    "kernels",
+    *SETTINGS_KEYS,
+)
 _PLUGIN_KEYS = ("prefer", "allow", "deny")
 
 _ValueT = TypeVar("_ValueT")
@@ -55,6 +64,7 @@ class ProjectFile:
         executor_tables: The options of executors.
         programs: The programs that it configures; their paths are relative to the file.
         plugins: Its choice of plugins.
+        kernels: `[kernels.prefer]`: by operator, the distribution whose kernel serves it, or `etconfig`.
         settings: The settings.
         values: All values that belong to etconfig, as the parser has them.
     """
@@ -67,6 +77,7 @@ class ProjectFile:
     executor_tables: tuple[ExecutorTable, ...] = ()
     programs: tuple[Reference, ...] = ()
     plugins: PluginChoices = field(default_factory=PluginChoices)
+    kernels: Mapping[str, Reference] = field(default_factory=dict)
     settings: DocumentSettings = field(default_factory=DocumentSettings)
     values: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
 
@@ -95,6 +106,7 @@ def parse_project(document: Document, expressions: ExpressionParser) -> ProjectF
             executor_tables=read_executor_tables(section),
             programs=_read_programs(section),
             plugins=_read_plugins(section),
+            kernels=_read_kernels(section),
             settings=read_settings(section, expressions, OriginKind.PROJECT),
             values=section.data,
         )
@@ -110,6 +122,15 @@ def parse_plugin_choices(document: Document) -> PluginChoices:
         ProfileError: with every problem of that table.
     """
     return _read_part(document, _read_plugins, PluginChoices())
+
+
+def parse_kernel_preferences(document: Document) -> Mapping[str, Reference]:
+    """Read only `[kernels.prefer]`: a program runs without the facts that the rest of the file refers to.
+
+    Raises:
+        ProfileError: with every problem of that table.
+    """
+    return _read_part(document, _read_kernels, {})
 
 
 def parse_profile_path(document: Document) -> tuple[Reference, ...]:
@@ -223,6 +244,20 @@ def _read_programs(section: TomlTable) -> tuple[Reference, ...]:
 def _read_paths(section: TomlTable, key: str) -> tuple[Reference, ...]:
     paths = enumerate(section.strings(key))
     return tuple(Reference(path, partial(section.value_span, key, index)) for index, path in paths)
+
+
+def _read_kernels(section: TomlTable) -> Mapping[str, Reference]:
+    kernels = section.table("kernels")
+    if kernels is None:
+        return {}
+    kernels.check_keys(("prefer",), "kernels")
+    prefer = kernels.table("prefer", 'write prefer = { "aten::mul.out" = "some-distribution" }')
+    chosen = {operator: prefer.string(operator) for operator in prefer.data} if prefer else {}
+    return {
+        operator: Reference(name, partial(prefer.value_span, operator))
+        for operator, name in chosen.items()
+        if prefer is not None and name is not None
+    }
 
 
 def _read_plugins(section: TomlTable) -> PluginChoices:

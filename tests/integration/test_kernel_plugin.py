@@ -12,7 +12,7 @@ from plugin_data import write_distribution
 
 import etconfig
 from etconfig.app.installation import Installation
-from etconfig.errors import DuplicatePluginError, MissingOperatorError
+from etconfig.errors import MissingOperatorError
 
 PROGRAM = Path(__file__).parents[1] / "data" / "programs" / "convolution_channels_last.pte"
 MODULE = """
@@ -115,12 +115,3 @@ class TestKernelPlugins:
             f"acme-kernels 1.0: acme (etconfig.kernels): {problem}; "
             "give an etconfig.plugin.v1_kernels.KernelTable of functions that @kernel decorates"
         ]
-
-    def test_a_plugin_may_not_replace_a_kernel(self, installed: Path) -> None:
-        (installed / "acme_kernels_plugin.py").write_text(MODULE.format(operator="aten::add.out"))
-        with pytest.raises(DuplicatePluginError) as caught:
-            load(installed)
-        assert str(caught.value) == (
-            "'aten::add.out' in etconfig.kernels is claimed by etconfig.kernels.arithmetic and "
-            "acme-kernels 1.0"
-        )

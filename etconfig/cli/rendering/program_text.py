@@ -62,8 +62,15 @@ def _print_method(method: MethodReport, executor: str) -> None:
         show(f"  memory {memory_id}: {use_text(method.memory_plan, memory_id)}")
     missing = set(method.missing_operators)
     if method.operators:
-        rows = [(n, str(c), "no" if n in missing else "yes") for n, c in method.operators.items()]
-        print_table(("  OPERATOR", "CALLS", "RUNS HERE"), [("  " + n, c, h) for n, c, h in rows])
+        rows = [("  " + n, str(c), "no" if n in missing else "yes") for n, c in method.operators.items()]
+        headers: tuple[str, ...] = ("  OPERATOR", "CALLS", "RUNS HERE")
+        sources = method.kernel_sources
+        if len({*sources.values()}) > 1:  # else all kernels are etconfig's own
+            headers = (*headers, "KERNEL FROM")
+            named = [sources.get(operator, "") for operator in method.operators]
+            print_table(headers, [(*row, source) for row, source in zip(rows, named, strict=True)])
+        else:
+            print_table(headers, rows)
     if method.delegates:
         _print_delegates(method.delegates)
     if method.external_tensors:

@@ -11,7 +11,7 @@ from etconfig.kernel.registry import Kernel, Step
 from etconfig.kernel.steps import Copy
 from etconfig.kernel.tensor import Tensor
 from etconfig.numpy_executor.effects import Effects, EffectsReader
-from etconfig.numpy_executor.optimizer.batch_norm import BATCH_NORM, Fold, find_folds
+from etconfig.numpy_executor.optimizer.batch_norm import BATCH_NORM, CONVOLUTION, Fold, find_folds
 from etconfig.numpy_executor.optimizer.constants import ConstantFolding, is_random
 from etconfig.numpy_executor.optimizer.copies import CopyElision
 from etconfig.numpy_executor.optimizer.liveness import Liveness
@@ -118,6 +118,9 @@ class Optimizer:
         Returns:
             The tensors, by value index, that have other arrays now; none if the step must run.
         """
+        kernel = self._kernels[call.op_index]
+        if kernel is None or kernel.is_opaque:
+            return ()
         args = call.args
         # the first argument tells most calls apart, before the plan is analyzed
         is_constant = args and (args[0] in self._known or self._registers.is_constant(args[0]))
@@ -181,7 +184,10 @@ class Optimizer:
     @cached_property
     def _folds(self) -> Mapping[int, Fold]:
         """The folds, by the indices of both of their instructions."""
-        if BATCH_NORM not in self._names:
+        # the rule for both operators only holds for etconfig's own kernels
+        pairs = zip(self._names, self._kernels, strict=True)
+        kernels = {name: each for name, each in pairs if name in (BATCH_NORM, CONVOLUTION)}
+        if BATCH_NORM not in kernels or any(each is None or each.is_opaque for each in kernels.values()):
             return {}
         folds: dict[int, Fold] = {}
         for fold in find_folds(self._plan, self._registers, self._effects, self._liveness):

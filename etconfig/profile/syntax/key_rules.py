@@ -8,7 +8,7 @@ from etconfig.profile.syntax.line import COMMENT, LineRepair, changed_line, comm
 from etconfig.profile.syntax.values import key_text, shortened
 
 _WRONG_SIGN = re.compile(r"(=>|==+|:=|=:|\+=|->|~=|:)[ \t]*")
-_TABLES = ("profile", "options", "methods", "instances", "facts", "plugins")
+_TABLES = ("profile", "options", "methods", "instances", "facts", "plugins", "kernels")
 
 
 def repair_missing_sign(line: str, at: int) -> LineRepair | None:
