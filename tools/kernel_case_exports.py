@@ -142,7 +142,7 @@ case("copysign.out", v(f32, 1.0, 1.0, -2.0, 3.0, nan, 0.0), SIGNED)
 case("copysign.out", t(f16, 3, 1), t(f16, 4), out=f16)
 case("copysign.out", t(i32, 4), t(f32, 4))
 case("copysign.out", t(i64, 4), t(i64, 4))
-for number in (-1.0, 0.0, -0.0, 2):
+for number in (-1.0, 0.0, -3, 2):  # a program cannot carry -0.0
     case("copysign.Scalar_out", SIGNED, number)
     case("copysign.Scalar_out", t(i32, 4), number)
 case("hypot.out", SPECIAL, T(f32, (14,)))
