@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from etconfig.app.executors import choose_executor, executor_report, executor_with_options
+from etconfig.app.executors import NUMPY, choose_executor, executor_report, executor_with_options
 from etconfig.app.installation import Installation
 from etconfig.app.loaded_program import LoadedProgram
 from etconfig.app.targets import find_installation
@@ -75,8 +75,8 @@ def load_program(
         LibraryError: a library that the executor is to load cannot be loaded.
         PluginLoadError: the core cannot use one of `backends`.
         TypeError: an argument is of a wrong type.
-        ValueError: `load_mode` maps files, but `source` is not a path; two of `kernels` claim one operator, or
-            the executor brings its own kernels.
+        ValueError: `load_mode` maps files, but `source` is not a path; or two of `kernels` claim one
+            operator, or the executor brings its own kernels.
     """
     installation = find_installation(installation)
     if backends is not None:

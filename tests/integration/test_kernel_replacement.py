@@ -257,3 +257,7 @@ class TestGivenInCode:
     def test_two_for_one_operator_are_refused(self) -> None:
         with pytest.raises(ValueError, match=r"2 of them claim 'aten::relu\.out'"):
             etconfig.load_program(PROGRAM, kernels=[replaced(RELU), replaced(RELU)])
+
+    def test_an_executor_with_kernels_of_its_own_takes_none(self) -> None:
+        with pytest.raises(ValueError, match="executor 'executorch' brings its own kernels"):
+            etconfig.load_program(PROGRAM, executor="executorch", kernels=[replaced(RELU)])
