@@ -597,7 +597,7 @@ class RuntimeFailedError(ExecutionError):
 
     Attributes:
         executor: The executor's name.
-        phase: The phase in which it failed: `open`, `load` or `execute`.
+        phase: The phase in which it failed: `open`, `load`, `execute` or `effective_options`.
         method: The method, or None if none was involved.
         code: The runtime's error code.
         code_name: The name of the code, such as `InvalidProgram`.

@@ -169,6 +169,26 @@ class ExecuteRequest:
     stop: StopCheck | None = None
 
 
+@record(frozen=True, kw_only=True)
+class EffectiveOption:
+    """The value of an option that a method uses, and how this is known.
+
+    Attributes:
+        value: The value, as the backend reports it.
+        is_asked: True if the backend was asked and gave this answer; False if the value is assumed.
+        reason: The source of the answer, or the reason for the assumption.
+    """
+
+    value: object
+    is_asked: bool
+    reason: str
+
+    @classmethod
+    def of_backend(cls, value: object) -> EffectiveOption:
+        """Return an option whose value the backend reports."""
+        return cls(value=value, is_asked=True, reason="the backend reports it")
+
+
 class RunnableMethod(abc.ABC):
     """A loaded method. etconfig calls it from one thread at a time, and not after `release`."""
 
@@ -212,6 +232,13 @@ class RunnableMethod(abc.ABC):
 
         A backend may report only some of its options.
         """
+
+    def effective_values(self) -> Mapping[str, Mapping[str, EffectiveOption]]:
+        """Return the same with the source of each value; by default, all come from the backends."""
+        return {
+            backend: {name: EffectiveOption.of_backend(value) for name, value in values.items()}
+            for backend, values in self.effective_options().items()
+        }
 
     def get_attribute(self, name: str) -> Any:
         """Return a copy of an attribute of the method; the default gives no access to attributes."""

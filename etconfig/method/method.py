@@ -20,6 +20,7 @@ from etconfig.errors import (
     UnsupportedCallError,
 )
 from etconfig.method.contract import (
+    EffectiveOption,
     ExecuteRequest,
     ExecutorProgram,
     MethodRequest,
@@ -189,6 +190,26 @@ class Method(Displayed):
             runnable = self._open_runnable()
             self._restore_options(runnable)
             return runnable.effective_options()
+
+    def effective_values(self) -> Mapping[str, Mapping[str, EffectiveOption]]:
+        """Return the values of `effective_options` with their source: asked of the backend, or assumed.
+
+        Example:
+            >>> program = etconfig.load_program("model.pte")
+            >>> with program.load_method("forward") as method:
+            ...     option = method.effective_values()["ReferenceNpuBackend"]["power_mode"]
+            >>> option.value, option.is_asked, option.reason
+            ('balanced', True, 'the backend reports it')
+
+        Raises:
+            DelegateError: a backend failed to report.
+            MethodInUseError: another call is under way.
+            MethodClosedError: the Method was closed.
+        """
+        with self._entered():
+            runnable = self._open_runnable()
+            self._restore_options(runnable)
+            return runnable.effective_values()
 
     def update(self, changes: Mapping[str, object]) -> None:
         """Change options that apply at execute: all of `changes`, or none.

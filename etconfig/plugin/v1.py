@@ -34,6 +34,7 @@ from etconfig.facts.system import System
 from etconfig.method import (
     DelegateHost,
     DelegateRun,
+    EffectiveOption,
     ExecuteRequest,
     Executor,
     ExecutorBackend,
@@ -101,6 +102,7 @@ __all__ = [
     "DelegateRun",
     "Detector",
     "Diagnostic",
+    "EffectiveOption",
     "EtconfigError",
     "ExecuteContext",
     "ExecuteRequest",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from command_line import ON_DEVICE, TWO_CAMERAS, Outcome
 
+import etconfig
 from etconfig.packages import how_to_install
 
 PROFILES = TWO_CAMERAS / "profiles"
@@ -147,7 +148,7 @@ class TestJson:
 
     def test_of_one_backend_it_has_the_options(self, cli: Callable[..., Outcome]) -> None:
         printed = cli("backends", "ReferenceCpuBackend", *ON_DEVICE, "--json").json
-        assert list(printed) == ["backend", "doc", "available", "reason", "options"]
+        assert list(printed) == ["backend", "doc", "executor", "available", "reason", "options"]
         assert (printed["available"], printed["reason"]) == (True, None)
         threads = printed["options"]["num_threads"]
         assert threads.pop("doc").startswith("The number of workers")
@@ -199,6 +200,8 @@ class TestJson:
             "data_files": [],
             "segments": [20, 19904, 67496],
             "unclaimed": [],
+            "executor": "numpy",
+            "shared_state": [],
         }
         assert [method["name"] for method in methods] == ["embed", "forward"]
         (memory,) = methods[0].pop("memory")
@@ -212,14 +215,16 @@ class TestJson:
             "first_instruction": 0,
             "last_instruction": 0,
         }
+        operators = {"aten::mean.out": 1, "aten::mul.out": 1, "aten::sub.out": 1}
         assert methods[0] == {
             "name": "embed",
             "inputs": ["float32 [1, 1, 8, 8]"],
             "outputs": ["float32 [1, 32]"],
             "attributes": [],
             "instructions": 4,
-            "operators": {"aten::mean.out": 1, "aten::mul.out": 1, "aten::sub.out": 1},
+            "operators": operators,
             "missing_operators": [],
+            "kernel_sources": dict.fromkeys(operators, f"etconfig {etconfig.__version__}"),
             "delegates": [
                 {
                     "backend": "ReferenceNpuBackend",
@@ -258,12 +263,30 @@ class TestJson:
         ).json
         latency_s = printed.pop("latency_s")
         assert 0 < latency_s["min"] <= latency_s["median"] <= latency_s["max"]
+        effective = printed.pop("effective_options")
+        reported = {"value": "balanced", "is_asked": True, "reason": "the backend reports it"}
+        assert effective["ReferenceNpuBackend"]["power_mode"] == reported
         assert printed == {
+            "effective_options_error": None,
             "outputs": [{"dtype": "float32", "shape": [1, 10]}],
             "output_file": "y.npz",
             "profile": "generic/linux-x86_64",
             "runs": 3,
         }
+
+    def test_of_run_it_names_a_backend_that_fails_to_report_its_options(
+        self, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(*_: object) -> None:
+            raise RuntimeError("the device is busy")
+
+        monkeypatch.setattr("etconfig_reference.npu.ReferenceNpuBackend.effective_options", fail)
+        outcome = cli("run", "model.pte", "--input", "x.npy", "--facts", "device.json", "--json")
+        assert outcome.status == 0
+        assert outcome.json["outputs"] == [{"dtype": "float32", "shape": [1, 10]}]
+        assert outcome.json["effective_options"] is None
+        assert "failed in effective_options" in outcome.json["effective_options_error"]
+        assert "the device is busy" in outcome.json["effective_options_error"]
 
     def test_of_validate_it_lists_the_findings(self, cli: Callable[..., Outcome]) -> None:
         (finding,) = cli("validate", TWO_CAMERAS / "typo.toml", "--format", "json").json

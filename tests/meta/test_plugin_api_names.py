@@ -10,7 +10,7 @@ V1_NAMES = """
     BackendUnavailableError BoundBackend Capabilities CompileSpec CompileSpecEncoding CompileSpecInfo
     CompileSpecs
     ConformanceContribution ConformanceRequest DelegateError DelegateHost DelegateInvalidCompatibilityError
-    DelegateRun Detector Diagnostic
+    DelegateRun Detector Diagnostic EffectiveOption
     EXECUTORCH EtconfigError ExecuteContext ExecuteRequest Executor ExecutorContribution ExecutorProgram
     ExecutorRequest FactInfo FactType FactsContribution FactsRequest FunctionDetector Ge Gt InitContext
     ExecutorBackend ExecutorReport LibraryError

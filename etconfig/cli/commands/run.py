@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +28,10 @@ from etconfig.cli.shared.output import print_json, show
 from etconfig.cli.shared.trace_file import TraceFile, trace_options
 from etconfig.cli.shared.usage import StrictCommand
 from etconfig.cli.shared.writing import check_can_write, check_is_not_read
+from etconfig.errors import EtconfigError
 
 if TYPE_CHECKING:
+    from etconfig.method import EffectiveOption
     from etconfig.method.method import Method
 
 
@@ -91,11 +94,12 @@ def command(
     arguments = resolution.arguments(method, instance)
     with loaded.load_method(method, arguments, tracer=tracer, optimize=not no_optimize) as loaded_method:
         outputs, latencies_s = _execute(loaded_method, arrays, repeat)
+        effective = _describe_effective(loaded_method) if as_json else None
     if trace is not None:
         trace.write()
     if output is not None:
         write_outputs(output, outputs)
-    _report(outputs, latencies_s, output, resolution.profile, as_json)
+    _report(outputs, latencies_s, output, resolution.profile, effective)
 
 
 def _execute(method: Method, inputs: Sequence[Any], repeat: int) -> tuple[list[Any], list[float]]:
@@ -112,14 +116,14 @@ def _report(
     latencies_s: Sequence[float],
     path: Path | None,
     profile: str | None,
-    as_json: bool,
+    effective: Mapping[str, object] | None,
 ) -> None:
     import statistics
 
     from etconfig.cli.shared.arrays import describe_output, format_output
 
     median_s = statistics.median(latencies_s)
-    if as_json:
+    if effective is not None:
         described = [describe_output(value) for value in outputs]
         print_json(
             {
@@ -128,6 +132,7 @@ def _report(
                 "profile": profile,
                 "runs": len(latencies_s),
                 "latency_s": {"min": min(latencies_s), "median": median_s, "max": max(latencies_s)},
+                **effective,
             }
         )
         return
@@ -137,3 +142,26 @@ def _report(
     show(f"{runs}, median {format_seconds(median_s)}, profile {profile}")
     if path is not None:
         show(f"written to {path}")
+
+
+def _describe_effective(method: Method) -> dict[str, object]:
+    """Return the options in force as JSON values, or the reason why a backend cannot report them."""
+    try:
+        effective = method.effective_values()
+    except EtconfigError as error:
+        return {"effective_options": None, "effective_options_error": str(error)}
+    described = {
+        backend: {name: _plain(each) for name, each in values.items()}
+        for backend, values in effective.items()
+    }
+    return {"effective_options": described, "effective_options_error": None}
+
+
+def _plain(option: EffectiveOption) -> dict[str, object]:
+    value = option.value.value if isinstance(option.value, enum.Enum) else option.value
+    is_plain = value is None or isinstance(value, (bool, int, float, str))
+    return {
+        "value": value if is_plain else str(value),
+        "is_asked": option.is_asked,
+        "reason": option.reason,
+    }

@@ -89,8 +89,9 @@ def _candidates(info: OptionInfo, usual: object) -> Iterator[object]:
 
 
 def effective_values(subject: Subject, method: Method) -> dict[str, object]:
-    """Return the options that a method uses according to the backend, by name."""
-    return dict(method.effective_options().get(subject.backend_id, {}))
+    """Return the options that a method uses according to the backend, by name; none that are assumed."""
+    values = method.effective_values().get(subject.backend_id, {})
+    return {name: each.value for name, each in values.items() if each.is_asked}
 
 
 def format_options(values: Mapping[str, object]) -> str:

@@ -13,6 +13,7 @@ from etconfig.plugin.v1 import (
     BackendUnavailableError,
     BoundBackend,
     Diagnostic,
+    EffectiveOption,
     Executor,
     ExecutorBackend,
     ExecutorProgram,
@@ -24,6 +25,7 @@ from etconfig.plugin.v1 import (
     RunnableMethod,
 )
 from etconfig_executorch.delegates import check_xnnpack
+from etconfig_executorch.effective import effective_values
 from etconfig_executorch.event_trace import EventTrace
 from etconfig_executorch.failures import blame
 from etconfig_executorch.hosting import LOADING_KEY
@@ -227,10 +229,26 @@ class _Method(RunnableMethod):
         self._request.host.update(changes)
 
     def effective_options(self) -> Mapping[str, Mapping[str, object]]:
-        settled = {backend: self._runtime.in_force(backend) for backend in self._brought}
-        if self._native.num_threads:
-            settled[XNNPACK][NUM_THREADS] = self._native.num_threads
-        return {**self._request.host.effective_options(), **settled}
+        return {
+            backend: {name: each.value for name, each in values.items()}
+            for backend, values in self.effective_values().items()
+        }
+
+    def effective_values(self) -> Mapping[str, Mapping[str, EffectiveOption]]:
+        """Return the options in force, and which of them the runtime was asked for."""
+        bound = self._request.backends
+        with blame("effective_options", self._request.name):
+            own = {
+                backend: effective_values(
+                    backend, bound[backend].options, self._runtime.in_force(backend), self._native.num_threads
+                )
+                for backend in self._brought
+            }
+        reported = {
+            backend: {name: EffectiveOption.of_backend(value) for name, value in values.items()}
+            for backend, values in self._request.host.effective_options().items()
+        }
+        return {**reported, **own}
 
     def release(self) -> None:
         self._native = None  # the runtime destroys the delegates

@@ -30,7 +30,7 @@ def blame(phase: str, method: str | None) -> Iterator[None]:
     """Turn the extension's errors into the matching etconfig errors.
 
     Args:
-        phase: The action that failed: `open`, `load` or `execute`.
+        phase: The action that failed: `open`, `load`, `execute` or `effective_options`.
         method: The method that it was about.
     """
     try:

@@ -14,6 +14,7 @@
 #include "program.h"
 #include "python_backend.h"
 #include "tensors.h"
+#include "thread_pools.h"
 #include "xnnpack_payload.h"
 
 namespace etconfig {
@@ -30,6 +31,7 @@ NB_MODULE(_native, module) {
   bind_method(module);
   bind_python_backend(module);
   bind_xnnpack_payload(module);
+  module.def("process_thread_count", &process_thread_count);
   module.def("set_numpy", [](nb::object empty, nb::object ndarray, const std::vector<nb::object>& dtypes) {
     set_numpy(Numpy(std::move(empty), std::move(ndarray), dtypes));
   });

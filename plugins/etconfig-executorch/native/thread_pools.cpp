@@ -15,6 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "log_capture.h"
+
 // The wheel ships the library but not these headers. Source: pthreadpool.h, extension/threadpool/threadpool.h.
 extern "C" {
 pthreadpool* pthreadpool_create(size_t threads_count);
@@ -140,6 +142,11 @@ ThreadPool thread_pool(size_t count) {
     known = pool;
   }
   return pool;
+}
+
+size_t process_thread_count() {
+  LogCapture capture;  // making the pool logs how it looks for cores
+  return pthreadpool_get_threads_count(threadpool::get_pthreadpool());
 }
 
 size_t thread_count(const ThreadPool& pool) { return pthreadpool_get_threads_count(pool.get()); }

@@ -18,6 +18,9 @@ ThreadPool thread_pool(size_t count);
 // The threads of a pool.
 size_t thread_count(const ThreadPool& pool);
 
+// The threads of the process's own pool, which is made if there is none yet.
+size_t process_thread_count();
+
 // Makes delegates that this thread loads keep `pool`, unless it is null, while it exists.
 class PoolForLoading {
  public:
