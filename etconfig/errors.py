@@ -151,11 +151,18 @@ class PluginError(EtconfigError):
 
 @record(kw_only=True, eq=False, repr=False)
 class PluginLoadError(PluginError):
-    """A plugin that is needed failed to import, register or answer."""
+    """A plugin that is needed failed to import, register or answer.
+
+    Attributes:
+        culprit: The plugin's code at fault, such as `acme_npu.plugin:make_backend (plugin.py:12)`.
+        author_help: An instruction for the plugin's author, where `help` is one for its users.
+    """
 
     distribution: str
     version: str
     cause: str
+    culprit: str = ""
+    author_help: str | None = None
 
     template = "plugin {name!r} ({group}) of {distribution} {version} failed: {cause}"
 

@@ -53,7 +53,7 @@ def make_backend(entry: EntryPoint, spec: BackendSpec) -> Backend[Any, Any]:
     if not isinstance(backend, Backend):
         made = type(backend).__name__
         cause = f"{code_place(spec.factory)}its factory made an object of {made}, which is not a Backend"
-        raise load_error(entry, cause, "derive the class from etconfig.plugin.v1.Backend")
+        raise load_error(entry, cause, "derive the class from etconfig.plugin.v1.Backend", code=spec.factory)
     _check_calls(entry, backend, contract)
     _check_availability(entry, spec, backend)
     for older in range(version, CURRENT):
@@ -66,14 +66,15 @@ def _check_complete(entry: EntryPoint, factory: Callable[[], object], contract: 
     missing = sorted(getattr(factory, "__abstractmethods__", ()))
     if missing and isinstance(factory, type):
         cause = f"{code_place(factory)}{factory.__name__} lacks {missing[0]}, which a Backend needs"
-        raise load_error(entry, cause, f"write: {contract.definition(missing[0])}")
+        raise load_error(entry, cause, f"write: {contract.definition(missing[0])}", code=factory)
 
 
 def _check_calls(entry: EntryPoint, backend: Backend[Any, Any], contract: BackendContract) -> None:
     for method, arguments in contract.calls.items():
         problem = call_problem(getattr(backend, method), f"{type(backend).__name__}.{method}", arguments)
         if problem is not None:
-            raise load_error(entry, problem, f"write: {contract.definition(method)}")
+            fix = f"write: {contract.definition(method)}"
+            raise load_error(entry, problem, fix, code=getattr(backend, method))
 
 
 def _check_availability(entry: EntryPoint, spec: BackendSpec, backend: Backend[Any, Any]) -> None:
@@ -82,7 +83,8 @@ def _check_availability(entry: EntryPoint, spec: BackendSpec, backend: Backend[A
         cause = (
             f"{code_place(backend.availability)}its availability() returned a {type(availability).__name__}"
         )
-        raise load_error(entry, cause, "return Availability.yes() or Availability.no(reason, fix)")
+        fix = "return Availability.yes() or Availability.no(reason, fix)"
+        raise load_error(entry, cause, fix, code=backend.availability)
     if not availability.is_available:
         reason = availability.reason or "it gives no reason"
         raise BackendUnavailableError(backend=spec.id, reason=reason, help=availability.fix)
@@ -94,4 +96,5 @@ def _check_callable(entry: EntryPoint, function: object, symbol: str, arguments:
         raise load_error(entry, cause, f"give {symbol} a function, not what the function returns")
     problem = None if function is None else call_problem(function, symbol, arguments)
     if problem is not None:
-        raise load_error(entry, problem, f"let {symbol} take the arguments ({', '.join(arguments)})")
+        fix = f"let {symbol} take the arguments ({', '.join(arguments)})"
+        raise load_error(entry, problem, fix, code=function)

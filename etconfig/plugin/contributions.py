@@ -73,7 +73,7 @@ def _check_detector(entry: EntryPoint, detector: Detector) -> None:
         symbol = getattr(detect, "__qualname__", type(detect).__name__)
     problem = call_problem(detect, symbol, ("system",), may_yield=True)
     if problem is not None:
-        raise load_error(entry, problem, "let it take the argument (system) and give readings")
+        raise load_error(entry, problem, "let it take the argument (system) and give readings", code=detect)
 
 
 def _check_fact_names(
@@ -153,7 +153,7 @@ def _check_conformance(entry: EntryPoint, contribution: ConformanceContribution)
         raise load_error(entry, f"its lower is a {type(lower).__name__}", "give a function, or None")
     problem = call_problem(lower, "lower", ("request",))
     if problem is not None:
-        raise load_error(entry, problem, "write: def lower(request): ...")
+        raise load_error(entry, problem, "write: def lower(request): ...", code=lower)
 
 
 def _check_evidence(entry: EntryPoint, evidence: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from etconfig.packages import how_to_install, is_our_package
+from etconfig.plugin.culprit import culprit_of, is_development, without_place
 from etconfig.plugin.entry_points import EntryPoint, normalized_name
 from etconfig.records import record
 
@@ -49,10 +50,33 @@ class PluginFailure:
         return f"{self.distribution} {self.version}: {what}{self.cause}; {self.help}"
 
 
-def load_error(entry: EntryPoint, cause: str, help_text: str) -> PluginLoadError:
-    """Return an error that names `entry`, its distribution and version."""
+def load_error(
+    entry: EntryPoint,
+    cause: str,
+    help_text: str,
+    *,
+    author_help: str | None = None,
+    code: object = None,
+    error: BaseException | None = None,
+) -> PluginLoadError:
+    """Return an error that names `entry`, its distribution and version, and the code at fault.
+
+    In the vendor's own checkout, which is installed in editable mode, the reader is the author: the error
+    then has the symbol and the instruction for the author.
+
+    Args:
+        entry: The plugin.
+        cause: What is wrong.
+        help_text: What a user can do.
+        author_help: What the plugin's author has to do, if that differs.
+        code: The function or class at fault; by default the plugin's hook.
+        error: What the plugin raised, if it did.
+    """
     from etconfig.errors import PluginLoadError
 
+    culprit = culprit_of(entry, code, error)
+    if is_development(entry):
+        cause, help_text = f"{culprit}: {without_place(cause)}", author_help or help_text
     return PluginLoadError(
         group=entry.group,
         name=entry.name,
@@ -60,6 +84,8 @@ def load_error(entry: EntryPoint, cause: str, help_text: str) -> PluginLoadError
         version=entry.version,
         cause=cause,
         help=help_text,
+        culprit=culprit,
+        author_help=author_help or help_text,
     )
 
 

@@ -107,7 +107,8 @@ def guarded(entry: EntryPoint, symbol: str, work: Callable[[], ResultT]) -> Resu
         # Python 3.13 appends a guess, which the help below makes anyway
         first_line = _PYTHONS_GUESS.sub("", (str(error).splitlines() or ["no message"])[0])
         cause = f"{error_place(entry, error)}{symbol} raised {type(error).__name__}: {first_line}"
-        raise load_error(entry, cause, _exception_help(entry, error)) from error
+        fix = _fix_of_author(symbol, error)
+        raise load_error(entry, cause, _exception_help(entry, error), author_help=fix, error=error) from error
 
 
 def error_place(entry: EntryPoint, error: BaseException | None) -> str:
@@ -132,6 +133,36 @@ def _exception_help(entry: EntryPoint, error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError):
         return f"install {error.name}, or else {reinstall_help(entry.distribution)}"
     return f"upgrade or uninstall {entry.distribution}, or report it to its author"
+
+
+_RULES = {
+    "its import": "a plugin can be imported on every machine",
+    "its factory": "a factory returns a Backend",
+    "its availability()": "availability() returns Availability.no(reason, fix) if something is missing",
+}
+"""The rule that an exception breaks, by what raised it; anything else is a hook."""
+
+
+def _fix_of_author(symbol: str, error: BaseException) -> str:
+    """Return the rule that an exception broke, and what the plugin's author has to do."""
+    fields = _fields_instead(error)
+    if fields:
+        return did_you_mean(fields[0], fields[1:]) or f"the fields are {', '.join(fields[1:])}"
+    if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == PROJECT:
+        from etconfig.plugin import v1  # imported late: it is needed for this help only
+
+        missing = str(error).partition("cannot import name ")[2].partition("'")[2].partition("'")[0]
+        guess = did_you_mean(missing, v1.__all__) or "docs/public-api.md lists the names"
+        return f"import names that etconfig.plugin.v1 has; {guess}"
+    if isinstance(error, ModuleNotFoundError) and symbol == "its import":
+        return (
+            f"import {error.name} only when a backend is created, or correct the name; without it, "
+            "availability() returns Availability.no(reason, fix)"
+        )
+    rule = _RULES.get(symbol, "the hook returns its answer")
+    return (
+        f"correct this line: {rule}, and raises nothing" if symbol != "its import" else f"correct it: {rule}"
+    )
 
 
 def _is_own_module(entry: EntryPoint, module: str) -> bool:
@@ -160,7 +191,15 @@ def _import(entry: EntryPoint) -> Any:
         cause = f"its entry point has the value {entry.value!r}"
         raise load_error(entry, cause, "write MODULE or MODULE:OBJECT in the plugin's pyproject.toml")
     module = importlib.import_module(match["module"])
-    return module if match["object"] is None else operator.attrgetter(match["object"])(module)
+    if match["object"] is None:
+        return module
+    try:
+        return operator.attrgetter(match["object"])(module)
+    except AttributeError:
+        guess = did_you_mean(match["object"], [name for name in vars(module) if not name.startswith("_")])
+        fix = f"name an object of that module in the entry point {entry.name} of pyproject.toml"
+        cause = f"{match['module']} has no {match['object']!r}, which its entry point names"
+        raise load_error(entry, cause, f"{guess} {fix}" if guess else fix) from None
 
 
 def _register(entry: EntryPoint, manager: pluggy.PluginManager, plugin: Any) -> None:
@@ -202,7 +241,7 @@ def _check_implementation(
     if problem is None and "request" in set(inspect.signature(function).parameters).difference(passed):
         problem = f"{code_place(function)}{hook_name} would not get its request"
     if problem is not None:
-        raise load_error(entry, problem, f"write: {signature}")
+        raise load_error(entry, problem, f"write: {signature}", code=function)
 
 
 def _checked(entry: EntryPoint, hook: Hook[AnswerT], answer: object, place: str) -> AnswerT:

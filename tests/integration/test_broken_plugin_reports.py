@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from broken_plugins import CASES, FILES
+from command_line import Outcome as Outcome_
 from delegating_programs import delegating_program
 from plugin_data import write_distribution
 
@@ -75,3 +76,24 @@ class TestBrokenPlugins:
         result = run_check(CHECKS[rule], subject(file, right, wrong), {})
         assert result.outcome is Outcome.FAILED
         assert (result.message or "").replace(str(tmp_path), "...") == report
+
+    def test_no_report_sends_the_author_to_the_author(self):
+        assert len(CASES) >= 25
+        assert [report for *_, report in CASES if "to its author" in report] == []
+
+    @pytest.mark.parametrize("command", [("doctor",), ("schema", "AcmeBackend"), ("backends", "AcmeBackend")])
+    def test_in_the_checkout_of_the_vendor_commands_name_symbol_rule_and_fix(
+        self,
+        subject: Callable[..., Subject],
+        tmp_path: Path,
+        cli: Callable[..., Outcome_],
+        command: tuple[str, ...],
+    ):
+        subject("plugin.py", "Runs on Acme's NPU.", "")
+        recorded = tmp_path / "acme_npu-1.0.dist-info" / "direct_url.json"
+        recorded.write_text('{"url": "file:///acme", "dir_info": {"editable": true}}')
+        done = cli(*command)
+        said = " ".join(f"{done.stdout} {done.stderr}".split())
+        assert "acme_npu.plugin:etconfig_backend (plugin.py:13): etconfig_backend raised ValueError" in said
+        assert "correct this line: the hook returns its answer, and raises nothing" in said
+        assert "to its author" not in said

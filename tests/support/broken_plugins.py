@@ -118,16 +118,16 @@ CASES = [
         "AcmeBackend = acme_npu.plugin",
         "AcmeBackend = acme npu",
         "signature-bind",
-        f"{LOADING}its entry point has the value 'acme npu'; write MODULE or MODULE:OBJECT in the "
-        "plugin's pyproject.toml",
+        "acme npu (entry_points.txt: [etconfig.backends] AcmeBackend): its entry point has the "
+        "value 'acme npu'; write MODULE or MODULE:OBJECT in the plugin's pyproject.toml",
     ),
     (
         "entry_points.txt",
         "acme_npu.plugin",
         "acme_npu.plugin:nothing",
         "signature-bind",
-        f"{LOADING}its import raised AttributeError: module 'acme_npu.plugin' has no attribute "
-        f"'nothing'{ASK_AUTHOR}",
+        "acme_npu.plugin (plugin.py:1): acme_npu.plugin has no 'nothing', which its entry point "
+        "names; name an object of that module in the entry point AcmeBackend of pyproject.toml",
     ),
     (
         "plugin.py",
@@ -150,192 +150,204 @@ CASES = [
         "from acme_npu.options",
         "import acme_sdk\nfrom acme_npu.options",
         "signature-bind",
-        f"{LOADING}plugin.py:1: its import raised ModuleNotFoundError: No module named 'acme_sdk'; "
-        "install acme_sdk, or else reinstall acme-npu: pip install --force-reinstall --no-deps acme-npu",
+        "acme_npu.plugin (plugin.py:1): its import raised ModuleNotFoundError: No module named "
+        "'acme_sdk'; import acme_sdk only when a backend is created, or correct the name; without"
+        " it, availability() returns Availability.no(reason, fix)",
     ),
     (
         "plugin.py",
         "from acme_npu.options",
         "from acme_npu.optionz",
         "signature-bind",
-        f"{LOADING}plugin.py:1: its import raised ModuleNotFoundError: No module named "
-        "'acme_npu.optionz'; name a module that acme-npu has, or reinstall acme-npu: pip install "
-        "--force-reinstall --no-deps acme-npu",
+        "acme_npu.plugin (plugin.py:1): its import raised ModuleNotFoundError: No module named "
+        "'acme_npu.optionz'; import acme_npu.optionz only when a backend is created, or correct "
+        "the name; without it, availability() returns Availability.no(reason, fix)",
     ),
     (
         "plugin.py",
         "factory=make_backend",
         "factroy=make_backend",
         "signature-bind",
-        f"{LOADING}plugin.py:13: etconfig_backend raised TypeError: BackendSpec.__init__() got an unexpected "
-        "keyword argument 'factroy'; did you mean 'factory'? or else upgrade etconfig, or install a version "
-        "of acme-npu that fits this one",
+        "acme_npu.plugin:etconfig_backend (plugin.py:13): etconfig_backend raised TypeError: "
+        "BackendSpec.__init__() got an unexpected keyword argument 'factroy'; did you mean "
+        "'factory'?",
     ),
     (
         "plugin.py",
         "ApiRange, BackendSpec",
         "ApiRange, BackendSpec, NewSpec",
         "signature-bind",
-        f"{LOADING}plugin.py:2: its import raised ImportError: cannot import name 'NewSpec' from "
-        f"'etconfig.plugin.v1' ({ROOT}/etconfig/plugin/v1.py); upgrade etconfig, or install a version "
-        "of acme-npu that fits this one",
+        "acme_npu.plugin (plugin.py:2): its import raised ImportError: cannot import name "
+        f"'NewSpec' from 'etconfig.plugin.v1' ({ROOT}/etconfig/plugin/v1.py); import names "
+        "that etconfig.plugin.v1 has; docs/public-api.md lists the names",
     ),
     (
         "plugin.py",
         "from acme_npu.options",
         "raise SystemExit(3)\nfrom acme_npu.options",
         "signature-bind",
-        f"{LOADING}plugin.py:1: its import raised SystemExit: 3{ASK_AUTHOR}",
+        "acme_npu.plugin (plugin.py:1): its import raised SystemExit: 3; correct it: a plugin can"
+        " be imported on every machine",
     ),
     (
         "plugin.py",
         "@hookimpl",
         "",
         "signature-bind",
-        f"{LOADING}acme_npu.plugin has an unmarked etconfig_backend; write: @hookimpl def "
-        "etconfig_backend(request): ...",
+        "acme_npu.plugin:etconfig_backend (plugin.py:12): acme_npu.plugin has an unmarked "
+        "etconfig_backend; write: @hookimpl def etconfig_backend(request): ...",
     ),
     (
         "plugin.py",
         "def etconfig_backend",
         "def etconfig_backends",
         "signature-bind",
-        f"{LOADING}acme_npu.plugin has no etconfig_backend, but etconfig_backends; write: @hookimpl "
-        "def etconfig_backend(request): ...",
+        "acme_npu.plugin (plugin.py:1): acme_npu.plugin has no etconfig_backend, but "
+        "etconfig_backends; write: @hookimpl def etconfig_backend(request): ...",
     ),
     (
         "plugin.py",
         "etconfig_backend(request)",
         "etconfig_backend(spec)",
         "signature-bind",
-        f"{LOADING}Plugin 'acme_npu.plugin' for hook 'etconfig_backend' hookimpl definition: "
-        "etconfig_backend(spec) Argument(s) {'spec'} are declared in the hookimpl but can not be "
-        "found in the hookspec; let each hook take the one argument request",
+        "acme_npu.plugin:etconfig_backend (plugin.py:11): Plugin 'acme_npu.plugin' for hook "
+        "'etconfig_backend' hookimpl definition: etconfig_backend(spec) Argument(s) {'spec'} are "
+        "declared in the hookimpl but can not be found in the hookspec; let each hook take the "
+        "one argument request",
     ),
     (
         "plugin.py",
         "etconfig_backend(request)",
         "etconfig_backend(request=None)",
         "signature-bind",
-        f"{LOADING}plugin.py:11: etconfig_backend would not get its request; write: def "
-        "etconfig_backend(request)",
+        "acme_npu.plugin:etconfig_backend (plugin.py:11): etconfig_backend would not get its "
+        "request; write: def etconfig_backend(request)",
     ),
     (
         "plugin.py",
         "def etconfig_backend",
         "async def etconfig_backend",
         "signature-bind",
-        f"{LOADING}plugin.py:11: etconfig_backend is async, but the core calls it and uses its result "
-        "at once; write: def etconfig_backend(request)",
+        "acme_npu.plugin:etconfig_backend (plugin.py:11): etconfig_backend is async, but the core"
+        " calls it and uses its result at once; write: def etconfig_backend(request)",
     ),
     (
         "plugin.py",
         "return BackendSpec(",
         "BackendSpec(",
         "signature-bind",
-        f"{LOADING}plugin.py:11: etconfig_backend returned None, not a BackendSpec; return a BackendSpec",
+        "acme_npu.plugin:etconfig_backend (plugin.py:11): etconfig_backend returned None, not a "
+        "BackendSpec; return a BackendSpec",
     ),
     (
         "plugin.py",
         'id="AcmeBackend"',
         'id="AcmeNpu"',
         "signature-bind",
-        f"{LOADING}its entry point is named 'AcmeBackend', but its spec has the id 'AcmeNpu'; name "
-        "both after the id that programs use",
+        "acme_npu.plugin:etconfig_backend (plugin.py:11): its entry point is named 'AcmeBackend',"
+        " but its spec has the id 'AcmeNpu'; name both after the id that programs use",
     ),
     (
         "plugin.py",
         'id="AcmeBackend"',
         'id="Acme Backend"',
         "signature-bind",
-        f"{LOADING}plugin.py:13: etconfig_backend raised ValueError: 'Acme Backend' is not a backend id; "
-        f"expected at most 63 letters, digits, _ and -, not beginning with a digit or -{ASK_AUTHOR}",
+        "acme_npu.plugin:etconfig_backend (plugin.py:13): etconfig_backend raised ValueError: "
+        "'Acme Backend' is not a backend id; expected at most 63 letters, digits, _ and -, not "
+        "beginning with a digit or -; correct this line: the hook returns its answer, and raises "
+        "nothing",
     ),
     (
         "plugin.py",
         "Runs on Acme's NPU.",
         "",
         "signature-bind",
-        f"{LOADING}plugin.py:13: etconfig_backend raised ValueError: backend AcmeBackend needs a doc: "
-        f"say what the backend is{ASK_AUTHOR}",
+        "acme_npu.plugin:etconfig_backend (plugin.py:13): etconfig_backend raised ValueError: "
+        "backend AcmeBackend needs a doc: say what the backend is; correct this line: the hook "
+        "returns its answer, and raises nothing",
     ),
     (
         "plugin.py",
         "options=AcmeOptions",
         "options=dict",
         "signature-bind",
-        f"{LOADING}plugin.py:13: etconfig_backend raised TypeError: backend AcmeBackend: options must "
-        f"be a subclass of BackendOptions{ASK_AUTHOR}",
+        "acme_npu.plugin:etconfig_backend (plugin.py:13): etconfig_backend raised TypeError: "
+        "backend AcmeBackend: options must be a subclass of BackendOptions; correct this line: "
+        "the hook returns its answer, and raises nothing",
     ),
     (
         "plugin.py",
         "min=1, built=1",
         "min=2, built=1",
         "signature-bind",
-        f"{LOADING}plugin.py:14: etconfig_backend raised ValueError: ApiRange(min=2, built=1) is not a "
-        f"range: expected 1 <= min <= built{ASK_AUTHOR}",
+        "acme_npu.plugin:etconfig_backend (plugin.py:14): etconfig_backend raised ValueError: "
+        "ApiRange(min=2, built=1) is not a range: expected 1 <= min <= built; correct this line: "
+        "the hook returns its answer, and raises nothing",
     ),
     (
         "plugin.py",
         "min=1, built=1",
         "min=2, built=2",
         "api-range",
-        f"{LOADING}it needs plugin API 2 or newer, this etconfig has 1: upgrade etconfig; see the "
-        "plugin's notes on versions",
+        "acme_npu.plugin:etconfig_backend (plugin.py:11): it needs plugin API 2 or newer, this "
+        "etconfig has 1: upgrade etconfig; see the plugin's notes on versions",
     ),
     (
         "plugin.py",
         "api=ApiRange(min=1, built=1)",
         "api=1",
         "signature-bind",
-        f"{LOADING}plugin.py:11: etconfig_backend returned a BackendSpec whose api is not an ApiRange; "
-        "say api=ApiRange(min=..., built=...)",
+        "acme_npu.plugin:etconfig_backend (plugin.py:11): etconfig_backend returned a BackendSpec"
+        " whose api is not an ApiRange; say api=ApiRange(min=..., built=...)",
     ),
     (
         "plugin.py",
         "factory=make_backend",
         "factory=make_backend, capabilities={}",
         "signature-bind",
-        f"{LOADING}its spec's capabilities are a dict; give an etconfig.plugin.v1.Capabilities",
+        "acme_npu.plugin:etconfig_backend (plugin.py:11): its spec's capabilities are a dict; "
+        "give an etconfig.plugin.v1.Capabilities",
     ),
     (
         "plugin.py",
         "factory=make_backend",
         "factory=make_backend()",
         "signature-bind",
-        f"{LOADING}its spec's factory is an object of AcmeBackend; "
-        "give factory a function, not what the function returns",
+        "acme_npu.plugin:etconfig_backend (plugin.py:11): its spec's factory is an object of "
+        "AcmeBackend; give factory a function, not what the function returns",
     ),
     (
         "plugin.py",
         "def make_backend()",
         "def make_backend(device)",
         "signature-bind",
-        f"{LOADING}plugin.py:4: factory cannot take the call factory(): missing a required argument: "
-        "'device'; let factory take the arguments ()",
+        "acme_npu.plugin:make_backend (plugin.py:4): factory cannot take the call factory(): "
+        "missing a required argument: 'device'; let factory take the arguments ()",
     ),
     (
         "plugin.py",
         "return AcmeBackend()",
         "return None",
         "signature-bind",
-        f"{LOADING}plugin.py:4: its factory made an object of NoneType, which is not a Backend; "
-        "derive the class from etconfig.plugin.v1.Backend",
+        "acme_npu.plugin:make_backend (plugin.py:4): its factory made an object of NoneType, "
+        "which is not a Backend; derive the class from etconfig.plugin.v1.Backend",
     ),
     (
         "plugin.py",
         "return AcmeBackend()",
         "return AcmeBackend(2)",
         "signature-bind",
-        f"{LOADING}plugin.py:6: its factory raised TypeError: AcmeBackend() takes no arguments{ASK_AUTHOR}",
+        "acme_npu.plugin:make_backend (plugin.py:6): its factory raised TypeError: AcmeBackend() "
+        "takes no arguments; correct this line: a factory returns a Backend, and raises nothing",
     ),
     (
         "plugin.py",
         "def recommend(facts)",
         "def recommend()",
         "signature-bind",
-        f"{LOADING}plugin.py:8: recommend cannot take the call recommend(facts): too many positional "
-        "arguments; let recommend take the arguments (facts)",
+        "acme_npu.plugin:recommend (plugin.py:8): recommend cannot take the call "
+        "recommend(facts): too many positional arguments; let recommend take the arguments "
+        "(facts)",
     ),
     (
         "plugin.py",
@@ -375,16 +387,16 @@ CASES = [
         OPTION,
         "cores: int = 1  #",
         "signature-bind",
-        f"{LOADING}options.py:4: its import raised TypeError: AcmeOptions.cores must be declared with "
-        f"option(...){ASK_AUTHOR}",
+        "acme_npu.options (options.py:4): its import raised TypeError: AcmeOptions.cores must be "
+        "declared with option(...); correct it: a plugin can be imported on every machine",
     ),
     (
         "options.py",
         DOC,
         'doc=""',
         "signature-bind",
-        f"{LOADING}options.py:4: its import raised TypeError: AcmeOptions.cores needs a doc: say what "
-        f"the option does{ASK_AUTHOR}",
+        "acme_npu.options (options.py:4): its import raised TypeError: AcmeOptions.cores needs a "
+        "doc: say what the option does; correct it: a plugin can be imported on every machine",
     ),
     (
         "options.py",
@@ -399,17 +411,19 @@ CASES = [
         DOC,
         'doc="How many cores the delegate takes.", unit="bananas"',
         "signature-bind",
-        f"{LOADING}options.py:5: its import raised ValueError: unit of option() is 'bananas'; expected one "
-        "of 'bytes', 'ns', 'us', 'ms', 's', 'hz', 'fps', 'threads', 'cores', 'count', 'fraction', 'percent', "
-        f"'celsius'{ASK_AUTHOR}",
+        "acme_npu.options:AcmeOptions (options.py:5): its import raised ValueError: unit of "
+        "option() is 'bananas'; expected one of 'bytes', 'ns', 'us', 'ms', 's', 'hz', 'fps', "
+        "'threads', 'cores', 'count', 'fraction', 'percent', 'celsius'; correct it: a plugin can "
+        "be imported on every machine",
     ),
     (
         "options.py",
         OPTION,
         "cores: Annotated[int, Ge(1)] = option(0,",
         "signature-bind",
-        f"{LOADING}options.py:4: its import raised TypeError: AcmeOptions.cores has a wrong default: "
-        f"expected an integer >= 1, given 0{ASK_AUTHOR}",
+        "acme_npu.options (options.py:4): its import raised TypeError: AcmeOptions.cores has a "
+        "wrong default: expected an integer >= 1, given 0; correct it: a plugin can be imported "
+        "on every machine",
     ),
     (
         "options.py",
@@ -424,9 +438,10 @@ CASES = [
         OPTION,
         "cores: complex = option(1,",
         "signature-bind",
-        f"{LOADING}options.py:4: its import raised TypeError: AcmeOptions.cores has the type complex; "
-        "supported are bool, int, float, str, enums of strings, Literal, list[T], tuple[T, ...], "
-        f"dict[str, T] and T | None{ASK_AUTHOR}",
+        "acme_npu.options (options.py:4): its import raised TypeError: AcmeOptions.cores has the "
+        "type complex; supported are bool, int, float, str, enums of strings, Literal, list[T], "
+        "tuple[T, ...], dict[str, T] and T | None; correct it: a plugin can be imported on every "
+        "machine",
     ),
     (
         "options.py",
@@ -450,16 +465,18 @@ CASES = [
         "def execute(self, context, handle, args)",
         "def execute(self, handle, args)",
         "signature-bind",
-        f"{LOADING}runtime.py:10: AcmeBackend.execute cannot take the call execute(context, handle, "
-        "args): too many positional arguments; write: def execute(self, context, handle, args)",
+        "acme_npu.runtime:AcmeBackend.execute (runtime.py:10): AcmeBackend.execute cannot take "
+        "the call execute(context, handle, args): too many positional arguments; write: def "
+        "execute(self, context, handle, args)",
     ),
     (
         "runtime.py",
         "def execute",
         "async def execute",
         "signature-bind",
-        f"{LOADING}runtime.py:10: AcmeBackend.execute is async, but the core calls it and uses its "
-        "result at once; write: def execute(self, context, handle, args)",
+        "acme_npu.runtime:AcmeBackend.execute (runtime.py:10): AcmeBackend.execute is async, but "
+        "the core calls it and uses its result at once; write: def execute(self, context, handle,"
+        " args)",
     ),
     (
         "runtime.py",
@@ -474,15 +491,17 @@ CASES = [
         "return Availability.yes()",
         "return True",
         "signature-bind",
-        f"{LOADING}runtime.py:4: its availability() returned a bool; return Availability.yes() or "
-        "Availability.no(reason, fix)",
+        "acme_npu.runtime:AcmeBackend.availability (runtime.py:4): its availability() returned a "
+        "bool; return Availability.yes() or Availability.no(reason, fix)",
     ),
     (
         "runtime.py",
         "return Availability.yes()",
         "raise OSError('no driver')",
         "signature-bind",
-        f"{LOADING}runtime.py:5: its availability() raised OSError: no driver{ASK_AUTHOR}",
+        "acme_npu.runtime:AcmeBackend.availability (runtime.py:5): its availability() raised "
+        "OSError: no driver; correct this line: availability() returns Availability.no(reason, "
+        "fix) if something is missing, and raises nothing",
     ),
     (
         "runtime.py",
@@ -498,9 +517,9 @@ CASES = [
         "def find_cores(system)",
         "def find_cores()",
         "signature-bind",
-        "PluginLoadError: plugin 'acme' (etconfig.facts) of acme-npu 1.0 failed: facts.py:7: "
-        "find_cores cannot take the call find_cores(system): too many positional arguments; let it "
-        "take the argument (system) and give readings",
+        "acme_npu.facts:find_cores (facts.py:7): find_cores cannot take the call "
+        "find_cores(system): too many positional arguments; let it take the argument (system) and"
+        " give readings",
     ),
     (
         "facts.py",
@@ -541,18 +560,16 @@ CASES = [
         "Path(__file__).parent / ",
         "",
         "aot-id-match",
-        "PluginLoadError: plugin 'AcmeBackend' (etconfig.conformance) of acme-npu 1.0 failed: its "
-        "programs are in golden, which is another directory wherever etconfig is run; give "
-        "Path(__file__).parent / ...",
+        "acme_npu.kit:etconfig_conformance (kit.py:4): its programs are in golden, which is "
+        "another directory wherever etconfig is run; give Path(__file__).parent / ...",
     ),
     (
         "kit.py",
         'Path(__file__).parent / "golden"',
         'Path("golden")',
         "aot-id-match",
-        "PluginLoadError: plugin 'AcmeBackend' (etconfig.conformance) of acme-npu 1.0 failed: its "
-        "programs are in golden, which is another directory wherever etconfig is run; give "
-        "Path(__file__).parent / ...",
+        "acme_npu.kit:etconfig_conformance (kit.py:4): its programs are in golden, which is "
+        "another directory wherever etconfig is run; give Path(__file__).parent / ...",
     ),
 ]
 """The file, a piece of its text, the replacement, the rule, and the resulting report."""

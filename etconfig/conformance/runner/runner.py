@@ -19,7 +19,8 @@ from etconfig.conformance.runner.isolation import run_isolated
 from etconfig.conformance.runner.report import Report, make_report
 from etconfig.conformance.subject.subject import Subject
 from etconfig.diagnostics import did_you_mean
-from etconfig.errors import DelegateError
+from etconfig.errors import DelegateError, PluginCallError, PluginLoadError
+from etconfig.plugin.culprit import without_place
 from etconfig.plugin.loader import error_place
 
 Progress = Callable[[Check, Result], None]
@@ -132,6 +133,10 @@ def _outcome_of(check: Check, subject: Subject) -> tuple[Outcome, str | None]:
         return Outcome.NOT_DELEGATED, str(error)
     except SystemExit as error:  # otherwise the backend would end the kit, with any exit status
         return Outcome.CRASHED, f"it raised SystemExit: {error.code}; raise another error instead"
+    except PluginLoadError as error:  # the reader is the author
+        return Outcome.FAILED, f"{error.culprit}: {without_place(error.cause)}; {error.author_help}"
+    except PluginCallError as error:
+        return Outcome.FAILED, f"{error.message}; correct {error.call}, and return what the options allow"
     except DelegateError as error:
         place = error_place(subject.entry, error.__cause__)
         return Outcome.FAILED, f"{place}{type(error).__name__}: {error}"

@@ -18,7 +18,7 @@ class Answerless(Mutant):
 
 ANSWERLESS = Answerless(
     "loads",
-    r"contract.py:\d+: etconfig_backend returned None, not a BackendSpec",
+    r"^mutants.contract:Answerless.etconfig_backend \(contract.py:\d+\): etconfig_backend returned None",
     elsewhere="etconfig_backend returned None, not a BackendSpec",
 )
 

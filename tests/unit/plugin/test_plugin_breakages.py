@@ -52,8 +52,8 @@ class TestBrokenImports:
             ),
             (
                 "NoObject",
-                "its import raised AttributeError: module 'broken_hooks_holder' has no attribute 'nothing'",
-                UPGRADE.format("broken-imports"),
+                "broken_hooks_holder has no 'nothing', which its entry point names",
+                "name an object of that module in the entry point NoObject of pyproject.toml",
             ),
             (
                 "Malformed",

@@ -1,0 +1,103 @@
+"""The vendor's code at fault, as MODULE:QUALNAME with file and line, and whether the reader is the vendor."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from etconfig.plugin.entry_points import BACKENDS, CONFORMANCE, EXECUTORS, FACTS, KERNELS, EntryPoint
+
+_HOOKS = {
+    BACKENDS: "etconfig_backend",
+    FACTS: "etconfig_facts",
+    KERNELS: "etconfig_kernels",
+    EXECUTORS: "etconfig_executor",
+    CONFORMANCE: "etconfig_conformance",
+}
+"""The hook of each group."""
+
+_PLACE = re.compile(r"^[\w.-]+\.py:\d+: ")
+
+
+def culprit_of(entry: EntryPoint, code: object = None, error: BaseException | None = None) -> str:
+    """Return the vendor's code at fault, such as `acme_npu.plugin:make_backend (plugin.py:12)`.
+
+    Args:
+        entry: The plugin.
+        code: The function or class at fault; by default the plugin's hook, or else its module.
+        error: What the plugin raised; its last line in the plugin's own package is at fault.
+    """
+    raised = None if error is None else _last_line(entry, error)
+    if raised is not None:
+        return raised
+    found = _described(code) or _described(_hook(entry))
+    if found is not None:
+        return found
+    module = sys.modules.get(entry.module)
+    file = getattr(module, "__file__", None)
+    if file is not None:
+        return f"{entry.module} ({Path(file).name}:1)"
+    return f"{entry.value} (entry_points.txt: [{entry.group}] {entry.name})"
+
+
+def without_place(cause: str) -> str:
+    """Return a cause without the file and line at its beginning, which `culprit_of` has."""
+    return _PLACE.sub("", cause)
+
+
+def is_development(entry: EntryPoint) -> bool:
+    """True if the distribution is installed in editable mode, so that its author is the reader.
+
+    Source: Python packaging specifications, direct_url.json.
+    """
+    if not entry.location:
+        return False
+    try:
+        recorded = json.loads(Path(entry.location, "direct_url.json").read_text(encoding="utf-8"))
+        return recorded.get("dir_info", {}).get("editable") is True
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _last_line(entry: EntryPoint, error: BaseException) -> str | None:
+    found, step = None, error.__traceback__
+    while step is not None:
+        module = str(step.tb_frame.f_globals.get("__name__"))
+        if module.partition(".")[0] == entry.package:
+            body = step.tb_frame.f_code
+            name = getattr(body, "co_qualname", body.co_name)  # co_qualname: Python 3.11
+            symbol = module if name == "<module>" else f"{module}:{name}"
+            found = f"{symbol} ({Path(body.co_filename).name}:{step.tb_lineno})"
+        step = step.tb_next
+    return found
+
+
+def _hook(entry: EntryPoint) -> object:
+    """Return the hook that the plugin defines, as far as it can be found without importing anything."""
+    owner: Any = sys.modules.get(entry.module)
+    for part in filter(None, entry.value.partition(":")[2].split(".")):
+        owner = getattr(owner, part.strip(), None)
+    return getattr(owner, _HOOKS.get(entry.group, ""), None)
+
+
+def _described(code: object) -> str | None:
+    """Return a function or class with its place, or None if it has none."""
+    if isinstance(code, functools.partial):
+        code = code.func
+    if not callable(code):
+        return None
+    body: Callable[..., Any] = inspect.unwrap(code)
+    if not isinstance(body, type) and not hasattr(body, "__code__"):
+        body = type(body)
+    try:
+        file, line = inspect.getsourcefile(body) or "", inspect.getsourcelines(body)[1]
+    except (OSError, TypeError):
+        return None
+    line = getattr(getattr(body, "__code__", None), "co_firstlineno", line)
+    return f"{body.__module__}:{body.__qualname__} ({Path(file).name}:{line})"
