@@ -13,6 +13,7 @@ from etconfig.conformance.kit.levels import LEVELS, is_newer
 from etconfig.conformance.kit.outcome import Outcome
 from etconfig.conformance.kit.result import Result
 from etconfig.conformance.kit.settings import Settings
+from etconfig.conformance.process.kept_worker import KeptWorker
 from etconfig.conformance.runner import runner
 from etconfig.conformance.runner.runner import run_check, run_conformance
 from etconfig.conformance.subject.subject import Subject
@@ -135,7 +136,7 @@ class TestRuns:
     ) -> None:
         isolated: list[tuple[str, float]] = []
 
-        def run_isolated(check: Check, subject: Subject) -> Result:
+        def run_isolated(check: Check, subject: Subject, worker: KeptWorker | None) -> Result:
             isolated.append((check.id, check.timeout_seconds))
             return Result(check_id=check.id, outcome=lost, message="it is gone", seconds=0.0)
 
