@@ -118,7 +118,7 @@ class TestPluginsThatLoadNowhere:
     """If a plugin fails under ordinary conditions, no check blames the conditions that it has set up."""
 
     PLUGIN = "from etconfig.plugin.v1 import BackendOptions\n\nbroken = BackendOptions.oops\n"
-    PROBLEM = "failed: .*its import raised AttributeError: .*oops"
+    PROBLEM = r"acme_broken \(acme_broken.py:3\): its import raised AttributeError: .*oops"
 
     @pytest.fixture
     def broken(self, tmp_path: Path) -> Subject:
@@ -129,6 +129,6 @@ class TestPluginsThatLoadNowhere:
     def test_the_report_contains_only_the_plugins_own_problem(self, broken: Subject, check: Check):
         result = run_isolated(check, broken)
         assert result.message is not None
-        assert re.match(f"PluginLoadError: plugin 'Acme' .* {self.PROBLEM}", result.message)
+        assert re.match(self.PROBLEM, result.message)
         assert "next to" not in result.message
         assert "availability" not in result.message

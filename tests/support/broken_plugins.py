@@ -90,8 +90,6 @@ FILES = {
     "entry_points.txt": ENTRY_POINTS,
 }
 
-LOADING = "PluginLoadError: plugin 'AcmeBackend' (etconfig.backends) of acme-npu 1.0 failed: "
-ASK_AUTHOR = "; upgrade or uninstall acme-npu, or report it to its author"
 ROOT = Path(etconfig.__file__).parents[1]
 OPTION = "cores: Annotated[int, Ge(1)] = option(1,"
 DOC = 'doc="How many cores the delegate takes."'
