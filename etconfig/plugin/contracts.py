@@ -40,6 +40,7 @@ BACKEND_CONTRACTS: Mapping[int, BackendContract] = {
             "update": ("context", "handle", "changed"),
             "effective_options": ("handle",),
             "destroy": ("handle",),
+            "native_call": ("handle",),
         }
     ),
 }

@@ -19,6 +19,8 @@ from etconfig.backend import (
 class Interposer(Backend[Any, Any]):
     """A backend that forwards every call to the vendor's; subclasses override the calls they are about.
 
+    It has no `native_call`, so executors call `execute`, which it sees.
+
     Attributes:
         inner: The vendor's backend; set by `around` when the core creates one.
     """
